@@ -96,7 +96,8 @@ beforeAll(() => {
   const options = {
     cwd: join(base, 'all/project'),
     env: environment(),
-    stdio: 'ignore' } as const
+    stdio: 'ignore',
+  } as const
   execFileSync(
     'bash',
     ['-ec', `git config --global user.name A; git config --global user.email a@example.org\n${script}`],

@@ -67,7 +67,8 @@ export class Place {
     const options = {
       cwd: this.project,
       env: { ...this.#env, REPOSITORY: repository },
-      stdio: 'ignore' } as const
+      stdio: 'ignore',
+    } as const
     execFileSync('bash', ['-ec', `${personal}\n${script}`], options)
     for (const name of ['project', 'home', 'beside'])
       execFileSync('bash', ['-ec', this.#copyOut(name)], { cwd: this.base })
