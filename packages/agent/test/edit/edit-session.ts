@@ -47,15 +47,7 @@ export interface EditSession {
 }
 
 /** A session of the Bash tool, with the real decision and the real walls. */
-export function openEditSession({
-  cwd,
-  home,
-  env,
-  isConfined,
-  allow,
-  deny,
-  timeoutMs,
-}: EditSessionOptions): EditSession {
+export function openEditSession({ cwd, home, env, isConfined, allow, deny, timeoutMs }: EditSessionOptions): EditSession {
   const { workspace, permissions } = openWorkspace({
     places: { cwd, home, env },
     sessionId: 'one',
@@ -81,16 +73,7 @@ export function openEditSession({
       const writesGit = confinement?.kind === 'edit' && confinement.writesGit
       if (decision.behavior !== 'allow' && isConfined) {
         const why = 'message' in decision ? (decision.message ?? '') : ''
-        return {
-          decision: decision.behavior,
-          why,
-          kind: undefined,
-          writesGit,
-          output: '',
-          told: '',
-          exitCode: null,
-          ms: 0,
-        }
+        return { decision: decision.behavior, why, kind: undefined, writesGit, output: '', told: '', exitCode: null, ms: 0 }
       }
       const start = performance.now()
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs }
