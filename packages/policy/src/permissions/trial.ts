@@ -53,7 +53,7 @@ export function trialConfinement(request: PermissionRequest, book: RuleBook): Tr
   // What deny rules for files name, it does not see.
   const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
   if (doubtAbout(command, { ...book, deny }) !== undefined) return undefined
-  if (editProblem(request, command) !== undefined || isNotTried(command, book)) return undefined
+  if (editProblem(request, command, book) !== undefined || isNotTried(command, book)) return undefined
   const { directories, readable, denied } = editConfinement(command, book)
   return { kind: 'trial', directories, readable, denied }
 }

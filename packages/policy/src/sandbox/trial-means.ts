@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os'
-import { detectEdits, type EditMeans, type EditMeansOptions } from './edit-means.ts'
+import { detectEdits, type EditMeansOptions } from './edit-detect.ts'
+import type { EditMeans } from './edit-means.ts'
 import { detectOverlays } from './overlay-launcher.ts'
 
 /** What tries commands before a person is asked. */
