@@ -1,5 +1,5 @@
 // Holds R-TRY-1, R-TRY-3 and R-TRY-5 to R-TRY-7 of docs/spec.md in `halting -p`.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { means } from '../../policy/test/trial/support.ts'
@@ -58,6 +58,27 @@ describe.skipIf(means === undefined)('tryReadOnly (needs bubblewrap and overlays
     expect(wrote.read).toMatchObject(asResult(expect.stringContaining(`it writes ${cwd}/data`)))
     expect(readFileSync(join(cwd, 'data'), 'utf8')).toBe('text\n')
     expect((await print(cwd, 'bash look.sh', [])).result).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
+  })
+
+  test('a PermissionRequest hook answers where a trial did not settle a call, and is not asked where it did', async () => {
+    const cwd = project({ 'look.sh': 'cat data', 'write.sh': 'echo x >> data', data: 'text\n' })
+    const asked = join(cwd, '../asked')
+    const answer = `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`
+    const hook = { type: 'command', command: `echo x >> ${asked}; echo '${answer}'` }
+    const settings = JSON.stringify({ tryReadOnly: true, hooks: { PermissionRequest: [{ hooks: [hook] }] } })
+    const looked = await print(cwd, 'bash look.sh', ['--settings', settings])
+    expect([looked.read, existsSync(asked)]).toMatchObject([asResult('text'), false])
+    const wrote = await print(cwd, 'bash write.sh', ['--settings', settings])
+    expect(wrote.result).toMatchObject({ permission_denials: [] })
+    expect([readFileSync(join(cwd, 'data'), 'utf8'), readFileSync(asked, 'utf8')]).toEqual(['text\nx\n', 'x\n'])
+  })
+
+  test('a PreToolUse hook that asks is asked about: nothing is tried', async () => {
+    const cwd = project({ 'look.sh': 'cat data', data: 'text\n' })
+    const answer = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask"}}`
+    const hooks = { PreToolUse: [{ hooks: [{ type: 'command', command: `echo '${answer}'` }] }] }
+    const { result } = await print(cwd, 'bash look.sh', ['--settings', JSON.stringify({ tryReadOnly: true, hooks })])
+    expect(result).toMatchObject({ permission_denials: [{ tool_name: 'Bash' }] })
   })
 
   test('no file of a project turns it on', async () => {
