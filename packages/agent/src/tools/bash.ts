@@ -90,8 +90,8 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
           onChanges([])
           return runTried(input, confinement, workspace, context)
         })
-      // What only reads needs no look at the project.
-      if (isReadOnlyCommand(input.command)) return run(input, workspace, context)
+      // What only reads needs no look at the project. What is confined to it may change it, whatever was read of the line.
+      if (isReadOnlyCommand(input.command) && confinement?.kind !== 'edit') return run(input, workspace, context)
       return withCommandWork(input.command, workspace, (onChanges) => {
         const running = (): Promise<ToolOutput> => run(input, workspace, context)
         return checkpoints?.aroundCommand(context, input.command, running, onChanges) ?? running()
@@ -246,7 +246,7 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
 // Spec R-EBASH-4.
 /** Tells the person what was taken back of a confined command, and what could not be checked. */
 function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
-  for (const taken of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...taken })
+  for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 

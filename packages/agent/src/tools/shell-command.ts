@@ -2,6 +2,7 @@ import { type CallerRights, messageOf } from '@halting/core/adapters'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { BoundedOutput } from './bounded-output.ts'
@@ -96,7 +97,7 @@ export function startShellCommand(
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
-  const { child, isHeld, settle } = spawnShell(prelude + command, {
+  const { child, isHeld, confined } = spawnShell(prelude + command, {
     command,
     place,
     mark,
@@ -107,8 +108,13 @@ export function startShellCommand(
     confinement,
   })
   const ended = endOf(child, output, { directory, limits: place.limits })
-  if (child.pid === undefined) return { output, spool, ended: settled(ended, settle), isHeld, ...notStarted }
-  let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isHeld, ...notStarted }
+  let group: ProcessGroup = {
+    groupId: child.pid,
+    mark,
+    knownBy: 'group',
+    ...(confined !== undefined && { hasMonitor: true }),
+  }
   const pipe = child.stdout ?? undefined
   place.processes.add(group, { command, pipe, isHeld })
   let isEnding = false
@@ -119,7 +125,7 @@ export function startShellCommand(
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
-    ended: settled(ended, settle).then((end) => {
+    ended: settled(ended, confined).then((end) => {
       if (!isEnding) place.processes.release(group)
       return end
     }),
@@ -140,20 +146,37 @@ export function startShellCommand(
   }
 }
 
+/** What came of a command that could write. */
+interface ConfinedCommand {
+  /** Resolves when nothing of it runs any more. */
+  gone(): Promise<void>
+  /** To be asked once, when it is gone. */
+  settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
+}
+
 // Spec R-EBASH-5.
 /** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
-async function settled(ended: Promise<ShellEnd>, settle: Settle | undefined): Promise<ShellEnd> {
+async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
-  if (settle === undefined) return end
+  if (confined === undefined) return end
+  const problems: string[] = []
+  if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
+  const told = asUnconfined(end)
   try {
-    return { ...end, ...(await settle()) }
+    const [unsettled] = problems
+    return { ...told, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
   } catch (thrown) {
-    return { ...end, unsettled: messageOf(thrown) }
+    return { ...told, unsettled: messageOf(thrown) }
   }
 }
 
-/** What came of a command that may change the workspace; to be asked once, when it has ended. */
-type Settle = () => Promise<Pick<ShellEnd, 'aftermath' | 'trial'>>
+/** Bubblewrap ends with 128 and the signal where a signal has ended the shell, which then has not told its directory. */
+function asUnconfined(end: ShellEnd): ShellEnd {
+  const { exitCode, directory } = end
+  if (exitCode === null || exitCode <= 128 || directory !== undefined) return end
+  const [signal] = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128) ?? []
+  return signal === undefined ? end : { ...end, kind: 'killed', exitCode: null, detail: signal }
+}
 
 const notStarted = {
   groupId: undefined,
@@ -183,7 +206,8 @@ function spawnShell(
 ): {
   readonly child: ChildProcess
   readonly isHeld: boolean
-  readonly settle?: Settle
+  /** It may change the workspace: what came of it is asked when it has ended. */
+  readonly confined?: ConfinedCommand
 } {
   const plain = {
     file: 'bash',
@@ -192,9 +216,7 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      // What is tried is to come to what it would come to by itself.
-      ...(((confinement !== undefined && confinement.kind !== 'trial') || isReadOnlyCommand(command)) &&
-        environmentWithoutRule()),
+      ...(isJudgedToRead(command, confinement) && environmentWithoutRule()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
@@ -208,17 +230,19 @@ function spawnShell(
     return {
       child: spawnConfined(held, directory, own),
       isHeld: true,
-      settle: async () => ({ trial: { effects: held.settle() } }),
+      confined: { gone: () => held.gone(), settle: () => ({ trial: { effects: held.settle() } }) },
     }
   }
   if (confinement?.kind === 'edit') {
     const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
-    const settle: Settle = async () => ({ aftermath: held.settle() })
     try {
-      return { child: spawnConfined(held, directory, own), isHeld: true, settle }
+      return {
+        child: spawnConfined(held, directory, own),
+        isHeld: true,
+        confined: { gone: () => held.gone(), settle: () => ({ aftermath: held.settle() }) },
+      }
     } catch (thrown) {
-      // It was not started, and so there is nothing to be said of it.
-      void settle().catch(() => undefined)
+      held.settle()
       throw thrown
     }
   }
@@ -229,6 +253,16 @@ function spawnShell(
   }
   const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
   return { child: spawn(plain.file, plain.args, options), isHeld: false }
+}
+
+// Spec R-EBASH-7.
+/** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
+function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
+  return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
+}
+
+function isReading({ kind }: Confinement): boolean {
+  return kind === 'read' || kind === 'look'
 }
 
 /** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */

@@ -17,6 +17,11 @@ export interface Aftermath {
 
 /** A command that may change the workspace and nothing else. */
 export interface EditCommand extends SandboxedCommand {
+  /**
+   * Resolves when nothing that the command started runs any more. To be called when bubblewrap has ended, and before `settle`.
+   * @throws SandboxError where something cannot be ended.
+   */
+  gone(): Promise<void>
   /** To be called when the command, and all that it started, has ended, however it ended. A second call does nothing. */
   settle(): Aftermath
 }

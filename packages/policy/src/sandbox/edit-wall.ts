@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readFileSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
@@ -18,6 +18,7 @@ import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temp
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
 import { liveSockets } from './live-sockets.ts'
+import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
@@ -143,12 +144,13 @@ export class EditWall {
         if (filter !== undefined) closeSync(filter)
         if (child?.pid === undefined) finish()
       },
+      gone: () => namespaceGone(info),
       settle: () => finish() ?? { takenBack: [] },
     }
   }
 
   #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
-    awaitEnd(info)
+    awaitNamespaceEnd(info)
     closeSync(info)
     entered?.leave()
     this.#release()
@@ -291,28 +293,6 @@ export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-const longestWaitMs = 2_000
-
-/** Bubblewrap ends before the last of its processes has. The first of them is the last to go. */
-export function awaitEnd(info: number): void {
-  const bytes = Buffer.alloc(4_096)
-  const text = bytes.toString('latin1', 0, readSync(info, bytes, 0, bytes.length, 0))
-  const first = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
-  if (first === undefined) return
-  const deadline = performance.now() + longestWaitMs
-  const sleeper = new Int32Array(new SharedArrayBuffer(4))
-  while (isRunning(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
-}
-
-function isRunning(processId: string): boolean {
-  try {
-    const state = readFileSync(`/proc/${processId}/stat`, 'latin1').split(') ').at(-1)?.[0]
-    return state !== 'Z' && state !== 'X'
-  } catch {
-    return false
-  }
 }
 
 function outermost(paths: readonly string[]): readonly string[] {

@@ -16,9 +16,10 @@ import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
-import { awaitEnd, openUnnamed, repositoryAround } from './edit-wall.ts'
+import { openUnnamed, repositoryAround } from './edit-wall.ts'
 import { expanded } from './expand.ts'
 import { liveSockets } from './live-sockets.ts'
+import { namespaceGone } from './namespace-end.ts'
 import { isThere } from './on-disk.ts'
 import { overlayCommand } from './overlay-launcher.ts'
 import { removeTree } from './remove-tree.ts'
@@ -41,6 +42,8 @@ export interface TrialWallOptions {
 
 /** A command that is tried. */
 export interface TrialCommand extends SandboxedCommand {
+  /** Resolves when nothing of it runs any more; to be asked when the command has ended. @throws SandboxError where something is still there after ten seconds. */
+  gone(): Promise<void>
   /**
    * To be called when the command, and all that it started, has ended: throws away what it wrote, and says why it has to run
    * again with its effects, as the end of a sentence; undefined when its output and exit code are all that would be left of it.
@@ -103,9 +106,9 @@ export class TrialWall {
           closeSync(info)
           this.#throwAway(folder)
         },
+        gone: () => namespaceGone(info),
         settle: () => {
           try {
-            awaitEnd(info)
             return this.#effects(mounts, readFileSync(report, 'utf8'))
           } finally {
             closeSync(info)

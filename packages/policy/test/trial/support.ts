@@ -58,6 +58,7 @@ export async function tryLine(
   tried.started(child)
   if (child.pid !== undefined) begun(child.pid)
   const end = await ended(child)
+  await tried.gone()
   return { ...end, why: tried.settle() }
 }
 
