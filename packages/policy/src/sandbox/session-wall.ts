@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
+import { ToolCaches } from './edit-caches.ts'
+import type { ProjectCaches } from './edit-command.ts'
 import { detectEdits } from './edit-detect.ts'
 import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
@@ -49,6 +51,7 @@ export class SessionWall {
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
   #trials: TrialMeans | undefined
+  #caches: ToolCaches | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
@@ -89,6 +92,17 @@ export class SessionWall {
     if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
     this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
     return this.#trials
+  }
+
+  /** The caches of tools for commands that may change the workspace, made once; undefined where nothing confines them. */
+  caches(): ProjectCaches | undefined {
+    const means = this.edits()
+    if (means.kind !== 'bubblewrap') return undefined
+    const { home, configFolder, path, writable } = this.#options
+    const [project = home] = writable
+    const folder = join(configFolder, 'caches')
+    this.#caches ??= new ToolCaches({ folder, project, home, directories: writable, path, bubblewrap: means.file })
+    return this.#caches
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
