@@ -192,6 +192,29 @@ describe.skipIf(!canConfine)('Where commands can be confined to the workspace (n
     }
   })
 
+  test('an editor is told in the request that a command would run unconfined (spec R-EFRONT-5)', async () => {
+    const at = place()
+    writeFileSync(join(at.home, '.halting/settings.json'), settings(true))
+    const content = script([{ content: [bash({ unconfined: true })] }, { content: 'Done.' }])
+    const one = await talk([...accepts, '--script', content], { env: { HOME: at.home, HOME_OF_TEST: at.home } })
+    const { sessionId } = await one.agent.request(methods.agent.session.new, { cwd: at.project, mcpServers: [] })
+    await one.agent.request(methods.agent.session.prompt, { sessionId, prompt: say('go') })
+    const asked = one.wire.said.filter(({ message }) => JSON.stringify(message).includes('session/request_permission'))
+    const remark = 'It would run outside of the confinement: '
+    expect(asked.map(({ message }) => message)).toMatchObject([
+      {
+        params: {
+          toolCall: { content: [{ content: { text: expect.stringContaining(remark) } }] },
+          _meta: { 'halting/question': { reason: expect.stringContaining(remark) } },
+        },
+      },
+    ])
+    // It was allowed, and ran as it is.
+    expect(at.changed()).toHaveLength(2)
+    one.child.stdin?.end()
+    await one.exited()
+  })
+
   test('a worker of a cluster confines commands on its machine', async () => {
     const served = await servedCluster(replies, { permissionMode: 'acceptEdits' })
     onTestFinished(() => served.close())

@@ -254,7 +254,8 @@ function confinerOf({ wall }: ShellPlace): { readonly confiner: Wall; readonly d
 function editorOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
-  wall.editor ??= new EditWall({ means, home: wall.home, keptFolders: wall.keptFolders })
+  const { home, keptFolders, stateFolder } = wall
+  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder })
   return wall.editor
 }
 

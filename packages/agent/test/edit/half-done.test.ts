@@ -46,7 +46,6 @@ const operations = `
   git pull -q --rebase --autostash origin topic
   git read-tree -u --reset topic
   git read-tree -u -m HEAD topic
-  git checkout-index -fa
   git sparse-checkout set --no-cone /aaa/
   git rm -rqf .
   git mv aaa bbb
@@ -67,6 +66,7 @@ const operations = `
 /** What writes files one by one and asks nobody for a lock: it stops where a file is protected, as it would at any file that cannot be written. */
 const withoutLock = `
   git clean -fdxq
+  git checkout-index -fa
   git apply -R .git/back.patch
   patch -p1 -R < .git/back.patch
   git archive topic | tar x`
@@ -166,19 +166,19 @@ const count = (all: readonly Outcome[], came: Outcome['came']): number => all.fi
 
 describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bubblewrap)', () => {
   test('leaves the tree as it was, or as it is afterwards, however it is hidden', async () => {
-    const all = await outcomesOf(operations, { deep: 10, quick: 41 })
+    const all = await outcomesOf(operations, { deep: 10, quick: 80 })
     console.log(`${all.length} hidden operations: ${count(all, 'before')} change nothing, ${count(all, 'after')} are done, ${count(all, 'asked')} ask, ${count(all, 'between')} are half done`)
     expect(all.filter(({ came }) => came === 'between').map(({ what }) => what).join('\n')).toBe('')
     expect(all.filter(({ times }) => times > 1)).toEqual([])
   }, 3_600_000)
 
   test('that takes no lock runs once, and changes nothing that is obeyed later', async () => {
-    for (const operation of sampled(withoutLock, { deep: 1, quick: 4 })) {
+    for (const operation of sampled(withoutLock, { deep: 1, quick: 5 })) {
       const { run, times } = await runFresh('sh ./op.sh', marked(operation), true)
       expect([operation, run.kind, times]).toEqual([operation, 'edit', 1])
       const changed = changesBetween(files?.before ?? new Map(), lookAt(join(base, 'all')))
       const obeyed = /^project\/(?:nested\/)?(?:\.git|\.github|\.vscode|\.husky|\.envrc|\.npmrc|\.cargo|\.exrc|\.gitattributes)(?:$|\/)/
-      expect([operation, changed.filter((path) => obeyed.test(path))]).toEqual([operation, []])
+      expect([operation, changed.filter((path) => obeyed.test(path) && !/\.git\/index$/.test(path))]).toEqual([operation, []])
       expect([operation, changed.filter((path) => !path.startsWith('project/') && !path.startsWith('home/.halting'))]).toEqual([operation, []])
     }
   }, 600_000)

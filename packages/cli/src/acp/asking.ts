@@ -13,6 +13,8 @@ import { everyCharacter } from '../io/seen.ts'
 import { fieldsOf } from './fields.ts'
 import { limitAnswerOfForm, limitForm } from './limit-form.ts'
 import type { Outbox } from './outbox.ts'
+import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
+import { textContent } from './tool-view.ts'
 import { limitQuestion, limitReason } from '../frontends/limit-question.ts'
 import { answerOf, limitAnswerOf, limitOptions, optionsFor, outcomeOf, rejection, unasked } from './permission.ts'
 import { personQuestionsIn, type PersonQuestion } from '../frontends/person-questions.ts'
@@ -73,14 +75,16 @@ export class Asking {
     if (asked.length > 0) return this.#askPerson(question, asked, told.id, signal)
     const sameCall = `${toolName} ${JSON.stringify(input)}`
     if (this.#rejected.has(sameCall)) return rejection
-    const { title, kind, locations, content } = told.view
+    const { title, kind, locations, content: shown } = told.view
+    const remark = unconfinedRemark(question)
+    const content = remark === undefined ? shown : [textContent(remark), ...shown]
     const outcome = await this.#request(
       {
         toolCall: { toolCallId: told.id, title, kind, status: 'pending', locations, content, rawInput: input },
         options: optionsFor(question),
         _meta: {
           'halting/question': {
-            reason: everyCharacter(question.reason),
+            reason: [everyCharacter(question.reason), ...(remark === undefined ? [] : [remark])].join(' '),
             toolName,
             ...(agentId !== undefined && { agentId }),
           },

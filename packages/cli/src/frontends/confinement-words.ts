@@ -27,6 +27,19 @@ export function confinementLines(
 
 const inSandbox = 'All commands run in the sandbox'
 
+// Spec R-EFRONT-3b.
+/** What becomes of commands without a rule in the present mode, where that is `acceptEdits`. */
+export function modeConfinement(
+  { mode }: Pick<RulePermissions, 'mode'>,
+  wall: Pick<SessionWall, 'edits'> | undefined,
+): string | undefined {
+  if (mode !== 'acceptEdits' || wall === undefined) return undefined
+  const edits = wall.edits()
+  const summary = editSummary(edits)
+  const todo = edits.kind === 'off' && edits.todo !== undefined ? ` ${edits.todo}` : ''
+  return `${summary.slice(0, 1).toUpperCase()}${summary.slice(1)}.${todo}`
+}
+
 /** How one command runs if it does, and why it asks in `acceptEdits` although others do not. */
 export interface CommandConfinement {
   /** `edit`: it changes the workspace alone; `read` and `look`: it reads. Null for a command that runs as it is, or not at all. */

@@ -2,6 +2,7 @@ import type { JsonObject } from '@halting/core'
 import { InvalidAnswer, isJsonObject, messageOf, problemOfAnswer, type PermissionAnswer } from '@halting/core/adapters'
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { mcpNameOf } from '../io/mcp-name.ts'
+import { unconfinedRemark } from '../frontends/unconfined-remark.ts'
 import { everyCharacter } from '../io/seen.ts'
 import { type Control, ControlError } from './control.ts'
 
@@ -38,6 +39,7 @@ export function answerByHost(
 function requestOf(question: Question): JsonObject {
   const { toolName, input, callId, reason, reasonType, blockedPath, suggestions, agentId } = question
   const { description } = input
+  const why = [everyCharacter(reason), unconfinedRemark(question)].filter((text) => text !== undefined && text !== '')
   return {
     subtype: 'can_use_tool',
     tool_name: toolName,
@@ -46,7 +48,7 @@ function requestOf(question: Question): JsonObject {
     tool_use_id: callId,
     ...(typeof description === 'string' && description.trim() !== '' && { description }),
     ...(suggestions.length > 0 && { permission_suggestions: suggestions }),
-    ...(reason !== '' && { decision_reason: everyCharacter(reason) }),
+    ...(why.length > 0 && { decision_reason: why.join(' ') }),
     ...(reasonType !== undefined && { decision_reason_type: reasonType }),
     ...(blockedPath !== undefined && { blocked_path: blockedPath }),
     ...(agentId !== undefined && { agent_id: agentId }),

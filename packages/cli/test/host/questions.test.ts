@@ -75,6 +75,18 @@ test('every character of the reason is seen, and the call is told as it is', () 
   expect(host.asked()).toMatchObject([{ input, decision_reason: 'no rule allows npm⟦U+200B⟧ test⟦U+E0041⟧.' }])
 })
 
+test('a command that would run unconfined is said to (spec R-EFRONT-5)', () => {
+  const { session, tell } = asking()
+  const host = hostOf()
+  answerByHost(session, host.control)
+  tell({ type: 'question', question: { ...bash, input: { ...bash.input, unconfined: true } } })
+  tell({ type: 'question', question: { ...bash, id: 'question2', input: { ...bash.input, unconfined: false } } })
+  expect(host.asked()).toMatchObject([
+    { decision_reason: expect.stringMatching(/^no rule allows rm\. It would run outside of the confinement: /) },
+    { decision_reason: 'no rule allows rm.' },
+  ])
+})
+
 test('questions that are open already are asked, each once', () => {
   const { session, tell } = asking([bash])
   const host = hostOf()

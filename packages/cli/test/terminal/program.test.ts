@@ -1,4 +1,4 @@
-// Holds R-TERM-62 and R-TERM-74: the program itself in a real terminal, which tmux brings. Without tmux only that is not tested.
+// Holds R-TERM-62, R-TERM-74, R-EFRONT-1 and R-EFRONT-3b: the program itself in a real terminal, which tmux brings. Without tmux only that is not tested.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,10 +8,12 @@ import { readJournal, sessionFile } from '@halting/journal'
 import { spansOf, treesOf } from '../support/otlp-forms.ts'
 import { asRecorded, treeOfRecord } from '../support/otlp-of-record.ts'
 import { installCollector } from '../support/otlp.ts'
-import { programPath } from '../support/program.ts'
+import { allMeans } from '../../../policy/test/confine/support.ts'
+import { call, programPath } from '../support/program.ts'
 
 const collector = installCollector()
 const hasTmux = spawnSync('tmux', ['-V']).status === 0
+const canConfine = allMeans.some((means) => means.kind === 'bubblewrap' && means.hasOwnProc)
 
 interface Place {
   readonly cwd: string
@@ -118,6 +120,37 @@ describe.skipIf(!hasTmux)('the program in a terminal', () => {
     await window.sees('First.')
     await window.sees('✓ done')
   })
+
+  test.skipIf(!canConfine)(
+    'runs a command without a question once Shift+Tab accepts edits, and /permissions says how (spec R-EFRONT-1, R-EFRONT-3b)',
+    async () => {
+      const where = place()
+      const command = `perl -e 'open F, ">", "made"; print "it ran"'`
+      const reply = { content: [call('Bash', { command })] }
+      const replies = [reply, { content: 'First.' }, reply, { content: 'Second.' }]
+      writeFileSync(join(where.home, 'script.json'), JSON.stringify({ replies }))
+      const window = start(where, '')
+      await window.sees('0 turns · 0:00')
+      window.text('go')
+      window.keys('Enter')
+      await window.sees('Run this command?')
+      // A key so soon after a question is taken for a stray one.
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      window.text('n')
+      await window.sees('First.')
+      expect(existsSync(join(where.cwd, 'made'))).toBe(false)
+      window.keys('BTab')
+      await window.sees(' accepts edits ·')
+      window.text('/permissions')
+      window.keys('Enter')
+      await window.sees(/In acceptEdits, commands without a rule run confined to the workspace by\s+bubblewrap\./)
+      window.text('go on')
+      window.keys('Enter')
+      await window.sees('Second.')
+      expect(existsSync(join(where.cwd, 'made'))).toBe(true)
+      expect(window.screen().split('Run this command?')).toHaveLength(1)
+    },
+  )
 
   test('names a standing budget once half of it is used, by whichever process (R-LIM-12)', async () => {
     const where = place()

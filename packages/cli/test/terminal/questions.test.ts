@@ -82,6 +82,17 @@ describe('the question whether a command may run', () => {
  n no · i no, and give other instructions`)
   })
 
+  test('says that a command would run outside of the confinement (spec R-EFRONT-5)', () => {
+    const reason = 'the model asks to run it unconfined. The rule Bash(npm ci) would allow it.'
+    const screen = put(question('Bash', { command: 'npm ci', unconfined: true }, { reason })).screen(120)
+    expect(screen.split('\n').slice(1, 4)).toEqual([
+      '? Run this command? The model asks to run it unconfined. It would run outside of the confinement: with network, and with',
+      '  all of your files in reach.',
+      '  $ npm ci',
+    ])
+    expect(put(question('Bash', { command: 'npm ci' })).screen()).not.toContain('outside of the confinement')
+  })
+
   test.each([
     ['git *', true],
     ['git status', false],

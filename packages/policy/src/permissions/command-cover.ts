@@ -92,6 +92,11 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   }
 }
 
+/** Rules with which every command of a line runs as it is; none where one of them cannot be written. */
+export function rulesForAll(command: string, book: RuleBook): readonly string[] {
+  return allOf(rulesBeside(partsOf(command, book)))
+}
+
 /** Rules for the commands that run without one. */
 function rulesBeside(parts: readonly PartVerdict[]): readonly (string | undefined)[] {
   return parts.flatMap(({ isRule, of }) =>

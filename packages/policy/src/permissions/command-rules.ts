@@ -74,7 +74,7 @@ function textsOf(form: readonly ShellWord[]): readonly string[] {
 }
 
 /** Cuts the text at everything that may separate commands, with and without its line continuations. */
-function crudeParts(command: string): readonly string[] {
+export function crudeParts(command: string): readonly string[] {
   return [command, command.replaceAll('\\\n', '')]
     .flatMap((text) => text.split(/[\n;&|(){}`"']+|\$\(/))
     .map((part) => part.trim())

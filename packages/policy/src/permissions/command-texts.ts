@@ -19,8 +19,16 @@ export const asksOutside = 'the model asks to run it unconfined'
 export const runsBesideConversation = 'it would go on running in the background'
 export const needsNetwork = (program: string): string =>
   `${program} needs the network, which confined commands do not have`
+export const worksOutside = (program: string): string =>
+  `${program} works outside of the workspace, where confined commands cannot`
 export const rewritesTree = (command: string): string =>
   `${command} rewrites files, and would stop half way at one that is protected`
+export const changesRepository = (command: string): string =>
+  `${command} changes more of the repository than its index and history`
+export const gitBesideUnknown = (command: string, other: string): string =>
+  `${command} writes to the repository, and it is not known what ${other} does there`
+export const gitRunsHook = (command: string, hook: string): string => `${command} would run the hook ${hook}`
+export const gitSigns = (command: string): string => `${command} signs, and confined commands do not have your keys`
 
 // No rule allows it.
 

@@ -1,9 +1,10 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
-import { bareRule, judgeCommand, partsOf } from './command-cover.ts'
+import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-cover.ts'
+import { asksOutside } from './command-texts.ts'
 import { confinementOf } from './confine.ts'
-import { canConfineEdits, editConfinement, editProblem } from './edit-confined.ts'
+import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confined.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
 import { doubtAbout } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
@@ -179,9 +180,7 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   if (subject.kind === 'command') {
     if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
       return covered
-    const verdict = judgeCommand(subject.command, book)
-    if (verdict.kind === 'allowed' || runsEditConfined(request, subject.command, book)) return covered
-    return missing(`${verdict.why}.`, verdict.wouldAllow)
+    return commandCoverage(request, subject.command, book)
   }
   if (subject.kind === 'path') {
     const { path, ends, access } = subject
@@ -210,11 +209,21 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
   return isHarmless(request) ? covered : missing(noRuleForTool(call.name), [call.name])
 }
 
-/** Whether a command that no rule covers runs confined to the workspace. What deny rules for files name is shut there. */
-function runsEditConfined(request: PermissionRequest, command: string, book: RuleBook): boolean {
-  if (!canConfineEdits(book) || editProblem(request, command) !== undefined) return false
+function commandCoverage(request: PermissionRequest, command: string, book: RuleBook): Coverage {
+  const verdict = judgeCommand(command, book)
+  if (verdict.kind === 'allowed') {
+    // As it is, it would run in any case where nothing confines it.
+    const isAsked = asksUnconfined(request) && confinementIn(request, command, book) !== undefined
+    return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : covered
+  }
+  const why = canConfineEdits(book) ? (editDoubt(request, command, book) ?? 'confined') : verdict.why
+  return why === 'confined' ? covered : { kind: 'missing', why: `${why}.`, rules: verdict.wouldAllow }
+}
+
+/** Why a command that no rule covers does not run confined to the workspace. What deny rules for files name is shut there. */
+function editDoubt(request: PermissionRequest, command: string, book: RuleBook): string | undefined {
   const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
-  return doubtAbout(command, { ...book, deny }) === undefined
+  return doubtAbout(command, { ...book, deny }) ?? editProblem(request, command, book)
 }
 
 /**
@@ -223,14 +232,18 @@ function runsEditConfined(request: PermissionRequest, command: string, book: Rul
  */
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
   const [subject] = subjectsOf(request.call, book.cwd)
-  if (subject.kind !== 'command' || bareRule(book) !== undefined) return undefined
-  const parts = partsOf(subject.command, book)
-  const reading = confinementOf(request, subject.command, parts, book)
+  return subject.kind === 'command' ? confinementIn(request, subject.command, book) : undefined
+}
+
+function confinementIn(request: PermissionRequest, command: string, book: RuleBook): Confinement | undefined {
+  if (bareRule(book) !== undefined) return undefined
+  const parts = partsOf(command, book)
+  const reading = confinementOf(request, command, parts, book)
   if (reading !== undefined || request.hookDecision === 'allow') return reading
   // A line that rules cover runs as it is, and so does one that is plain enough to run beside rules.
-  if (!canConfineEdits(book) || (isCovered(subject.command, book) && parts.some(({ isRule }) => isRule === true)))
+  if (!canConfineEdits(book) || (isCovered(command, book) && parts.some(({ isRule }) => isRule === true)))
     return undefined
-  return editProblem(request, subject.command) === undefined ? editConfinement(subject.command, book) : undefined
+  return lineProblem(command, book) === undefined ? editConfinement(command, book) : undefined
 }
 
 function isCovered(command: string, book: RuleBook): boolean {
@@ -330,8 +343,11 @@ export function suggestionsFor(
   const isForAll = rules.includes('Bash')
   const [subject] = subjectsOf(request.call, book.cwd)
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
-  const isEdit = subject.kind === 'path' && subject.access.kind === 'edit' && book.mode === 'default'
-  const byMode = isEdit && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
+  const isEdit =
+    (subject.kind === 'path' && subject.access.kind === 'edit') ||
+    (subject.kind === 'command' && canConfineEdits(editing) && confinementFor(request, editing)?.kind === 'edit')
+  const byMode =
+    isEdit && book.mode === 'default' && modes.includes('acceptEdits') && decide(request, editing).behavior === 'allow'
   return [
     ...(rules.length > 0 && !isForAll ? [suggestionOf(rules, destination)] : []),
     ...(byMode ? [{ type: 'setMode', mode: editing.mode, destination: 'session' } as const] : []),

@@ -1,11 +1,13 @@
 import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
+import type { Confinement } from '../sandbox/confinement.ts'
+import { canConfineEdits, lineProblem } from './edit-confined.ts'
 import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
 import { unjudgedParts } from './unjudged.ts'
 import { filesUnknownHere } from './permission-texts.ts'
-import { byBypassMode, byRule, noRuleForPart, runsInSandbox } from './command-texts.ts'
+import { byBypassMode, byRule, noRuleForPart, runsInSandbox, runsInWorkspace } from './command-texts.ts'
 
 /** One command or redirect of a line, and what would become of it alone. */
 export interface ExplainedPart {
@@ -21,13 +23,55 @@ export interface ExplainedPart {
   readonly runsAnything?: string
 }
 
+/** What was decided about a line, and to what it is confined if it runs. */
+export interface DecidedLine {
+  readonly decision: RuleDecision
+  readonly confinement: Confinement | undefined
+}
+
 /** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
-export function explainedParts(command: string, { behavior }: RuleDecision, book: RuleBook): readonly ExplainedPart[] {
+export function explainedParts(command: string, decided: DecidedLine, book: RuleBook): readonly ExplainedPart[] {
+  const { behavior } = decided.decision
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
-  return partsByRules(command, book).map(({ wouldAllow, ...part }) => {
+  const parts = partsByRules(command, book)
+  const confined = canConfineEdits(book) ? confinedParts(command, parts, decided, book) : parts
+  return confined.map(({ wouldAllow, ...part }) => {
     if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: runsInSandbox }
     return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...freedomOf(wouldAllow) }
   })
+}
+
+// Spec R-EASK-6.
+/** The same where the mode lets commands without a rule run confined to the workspace: which parts of the line do, and which ask all the same. */
+function confinedParts(
+  command: string,
+  parts: readonly ExplainedPart[],
+  { decision, confinement }: DecidedLine,
+  book: RuleBook,
+): readonly ExplainedPart[] {
+  // A line is confined as a whole, also what a rule would let run as it is.
+  if (decision.behavior === 'allow')
+    return confinement?.kind === 'edit'
+      ? parts.map(({ part }) => ({ part, behavior: 'allow', because: runsInWorkspace }))
+      : parts
+  if (decision.behavior === 'deny') return parts
+  const each = parts.map((one): ExplainedPart => {
+    const { part, behavior } = one
+    const problem = lineProblem(part, book)
+    if (behavior !== 'ask' || isOfAskRule(part, book)) return one
+    return problem === undefined ? { part, behavior: 'allow', because: runsInWorkspace } : { ...one, because: problem }
+  })
+  if (each.some(({ behavior }) => behavior !== 'allow')) return each
+  // Its parts run each by itself, and not together.
+  const problem = lineProblem(command, book)
+  return problem === undefined ? each : [...each, { part: command, behavior: 'ask', because: problem }]
+}
+
+function isOfAskRule(part: string, book: RuleBook): boolean {
+  return (
+    ruleForCommand(book.ask, part, book) !== undefined ||
+    doubtAbout(part, { ...book, deny: book.deny.filter(({ spec }) => spec.kind !== 'path') }) !== undefined
+  )
 }
 
 function freedomOf(rule: string): Pick<ExplainedPart, 'runsAnything'> {

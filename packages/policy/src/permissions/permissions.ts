@@ -151,6 +151,10 @@ export interface Explanation {
   readonly mode: PermissionMode
   /** The parts of the line, in order. */
   readonly parts: readonly ExplainedPart[]
+  /** To what the line is confined if it runs without a question: to reading, with a view of processes, or to the workspace; absent where it runs as it is. */
+  readonly confinedTo?: Confinement['kind']
+  /** Why commands without a rule ask in `acceptEdits`, as the end of a sentence; absent where they run confined, and in other modes. */
+  readonly editsOff?: string
 }
 
 /** The rules with what persons allowed or denied in the session, by the list of that. */
@@ -313,12 +317,17 @@ function updatesByYes(modes: readonly string[]): NonNullable<Permissions['update
 }
 
 function explanationOf(command: string, book: RuleBook): Explanation {
-  const decision = decide(bashRequest(command), book)
+  const request = bashRequest(command)
+  const decision = decide(request, book)
+  const confinement = decision.behavior === 'allow' ? confinementFor(request, book) : undefined
+  const edits = book.mode === 'acceptEdits' ? book.wall?.edits?.() : undefined
   return {
     behavior: decision.behavior,
     message: decision.behavior === 'allow' ? undefined : decision.message,
     mode: book.mode,
-    parts: explainedParts(command, decision, book),
+    parts: explainedParts(command, { decision, confinement }, book),
+    ...(confinement !== undefined && { confinedTo: confinement.kind }),
+    ...(edits?.kind === 'off' && { editsOff: edits.why }),
   }
 }
 

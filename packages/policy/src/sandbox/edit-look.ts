@@ -41,7 +41,7 @@ export interface Intruder {
 }
 
 /** What a command made where something is obeyed later. */
-export function intrudersIn(baseline: Baseline, scan: FolderScan): readonly Intruder[] {
+function intrudersIn(baseline: Baseline, scan: FolderScan): readonly Intruder[] {
   const before = new Map(baseline.obeyed)
   const ends = new Map(baseline.ends)
   const known = new Set(baseline.obeyed.map(([path, identity]) => keyOf(path, identity)))
@@ -76,7 +76,7 @@ function endOf(path: string): string | undefined {
 }
 
 /** Makes links anew that the command removed: nothing can be mounted over a link. */
-export function restoreLinks(baseline: Baseline, scan: FolderScan): void {
+function restoreLinks(baseline: Baseline, scan: FolderScan): void {
   const nodes = new Set([...scan.obeyed.values()].map(({ node }) => node))
   for (const [path, { kind, node, target }] of baseline.obeyed) {
     if (kind !== 'link' || target === undefined || nodes.has(node) || identityOf(path) !== undefined) continue

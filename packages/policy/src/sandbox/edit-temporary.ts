@@ -21,7 +21,7 @@ import { SandboxError } from './sandbox-error.ts'
 export const realTemporary = '/tmp'
 
 /** Something that stands in a folder only so that something can be mounted there. */
-export interface Stub {
+interface Stub {
   readonly name: string
   readonly node: string
 }

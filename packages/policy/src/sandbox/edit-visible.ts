@@ -98,7 +98,7 @@ function toolsIn(home: string, env: Environment): readonly string[] {
   const ends = [...new Set(onPath)].flatMap(linksOut).map(installationOf)
   return [...own, ...named, ...ends, ...onPath.map(installationOf)].flatMap(bothEnds).filter((path) => {
     const isTooMuch = isInside(home, path) || path === '/' || path === '/home' || path === '/root'
-    return !isTooMuch && !systemTops.some((top) => isInside(path, top))
+    return !isTooMuch && (isInside(path, home) || !systemTops.some((top) => isInside(path, top)))
   })
 }
 

@@ -41,7 +41,7 @@ interface Listing {
 }
 
 /** How many folders are read before a command; how many more afterwards, for folders that it made. */
-export const mostFolders = 1_000
+const mostFolders = 1_000
 const mostNewFolders = 4_000
 /** A folder that was changed just before it was read may have been changed again in the same tick of the clock. */
 const tickMs = 50

@@ -11,7 +11,7 @@ import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } 
 import { editEnvironment } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
-import type { EditMeans } from './edit-means.ts'
+import { type EditMeans, tooMuchIn } from './edit-means.ts'
 import { editArguments } from './edit-mounts.ts'
 import { shutPlaces, type ShutPlaces } from './edit-places.ts'
 import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
@@ -23,6 +23,7 @@ import { textAt } from './on-disk.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
+import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 
 /** Options of the confinement to the workspace. */
@@ -73,6 +74,7 @@ export class EditWall {
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, given: EditConfinement): EditCommand {
     const roots = outermost(given.directories.map(realPath))
+    refuseTooMuch(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
@@ -275,6 +277,15 @@ function openUnnamed(folder: string): number {
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
   return descriptor
+}
+
+/** Directories may come to be part of a session after it was found out what confines. */
+function refuseTooMuch(roots: readonly string[], home: string): void {
+  const tooMuch = tooMuchIn(roots, home)
+  if (tooMuch === undefined) return
+  throw new SandboxError(
+    `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
+  )
 }
 
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */

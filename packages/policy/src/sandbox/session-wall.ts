@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
-import { detectEdits, type EditMeans } from './edit-means.ts'
+import { detectEdits } from './edit-detect.ts'
+import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
 import type { Wall } from './wall.ts'
 
@@ -32,6 +33,8 @@ export class SessionWall {
   readonly home: string
   /** The file that stores what works on this machine. */
   readonly memory: string
+  /** The folder for what is taken back from confined commands, and for what the next process must know of one that did not end. */
+  readonly stateFolder: string
   /** Made by whoever starts the first confined command, and disposed of with the workspace. */
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
@@ -43,6 +46,7 @@ export class SessionWall {
   constructor(options: SessionWallOptions) {
     this.home = options.home
     this.memory = join(options.configFolder, 'confinement.json')
+    this.stateFolder = join(options.configFolder, 'confined')
     this.#options = options
   }
 
@@ -62,8 +66,12 @@ export class SessionWall {
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
     if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
-    this.#edits ??= detectEdits({ path, directories: writable, home: this.home })
+    this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#edits
+  }
+
+  get #editMemory(): string {
+    return join(this.#options.configFolder, 'confinement-edits.json')
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */

@@ -123,6 +123,11 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'hardened',
 ])
 
+/** Whether it changes nothing, as far as it is known. */
+export function isHarmlessEffect({ kind }: Effect): boolean {
+  return harmless.has(kind)
+}
+
 /** What a command does, with its wrappers taken off. */
 export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   const inner = formsOf(words).at(-1) ?? []

@@ -1,16 +1,20 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { EditConfinement } from '../../src/sandbox/confinement.ts'
 import type { Aftermath } from '../../src/sandbox/edit-command.ts'
-import { detectEdits, type EditMeans } from '../../src/sandbox/edit-means.ts'
+import { detectEdits } from '../../src/sandbox/edit-detect.ts'
+import type { EditMeans } from '../../src/sandbox/edit-means.ts'
 import { EditWall, type EditWallOptions } from '../../src/sandbox/edit-wall.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 type Bubblewrap = Extract<EditMeans, { readonly kind: 'bubblewrap' }>
 
-const found = detectEdits({ path: process.env['PATH'] ?? '', directories: ['/nowhere'], home: '/nowhere-else' })
+const tried = mkdtempSync(join(tmpdir(), 'halting-edit-test-'))
+const found = detectEdits({ path: process.env['PATH'] ?? '', directories: [tried], home: '/nowhere' })
+rmSync(tried, { recursive: true })
 /** Undefined on machines on which commands cannot be confined to a workspace: these tests are skipped there. */
 export const means: Bubblewrap | undefined = found.kind === 'bubblewrap' ? found : undefined
 
@@ -21,11 +25,14 @@ export interface Place {
   readonly home: string
   readonly state: string
   /** Writes files below the project. */
-  write(files: Readonly<Record<string, string>>): void
-  run(line: string, confinement?: Partial<EditConfinement> & { readonly env?: Record<string, string> }): Promise<Ran>
+  readonly write: (files: Readonly<Record<string, string>>) => void
+  readonly run: (
+    line: string,
+    confinement?: Partial<EditConfinement> & { readonly env?: Record<string, string> },
+  ) => Promise<Ran>
 }
 
-export interface Ran {
+interface Ran {
   readonly output: string
   readonly exitCode: number | null
   readonly aftermath: Aftermath
@@ -62,7 +69,7 @@ export function place(options: Partial<EditWallOptions> = {}): Place {
   }
 }
 
-export function runLine(
+function runLine(
   line: string,
   wall: EditWall,
   options: {

@@ -51,6 +51,8 @@ export interface OnThisMachine {
   readonly commandEnvironment: Readonly<Record<string, string | undefined>>
   /** What would become of a command of bash, part by part. */
   explainCommand(command: string): readonly string[]
+  /** What becomes of commands without a rule in `acceptEdits`, in a sentence; undefined in other modes. */
+  confinement?(): string | undefined
   /** Runs the command of the setting `statusLine`; absent where there is none. */
   readonly statusLine?: (surroundings: StatusLineSurroundings) => Promise<StatusLine>
   rules(): Promise<readonly ListedRule[]>

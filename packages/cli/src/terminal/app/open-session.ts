@@ -4,7 +4,7 @@ import { isJsonObject, usualMaxTurns } from '@halting/core/adapters'
 import type { LiveSession } from '../../flags/open-session.ts'
 import { pluginsWithHooks, turnsWithoutPrice, whose } from '@halting/agent/session-settings'
 import { loopFile } from '../../frontends/loop-file.ts'
-import { commandConfinement } from '../../frontends/confinement-words.ts'
+import { commandConfinement, modeConfinement } from '../../frontends/confinement-words.ts'
 import { permissionVerdict } from '../../frontends/permission-verdict.ts'
 import type { LoopStore } from '../../frontends/loop-record.ts'
 import { many, oneLine } from '../../io/figures.ts'
@@ -85,6 +85,7 @@ function onThisMachine(live: LiveSession): OnThisMachine {
     commandEnvironment: workspace.env,
     explainCommand: (command) =>
       explained(permissions.explain(command), commandConfinement(command, permissions, workspace.wall).text),
+    confinement: () => (workspace.sandbox === undefined ? modeConfinement(permissions, workspace.wall) : undefined),
     ...(statusLine !== undefined && {
       async statusLine(surroundings) {
         const { statusLineOf } = await import('../status-line/index.ts')

@@ -18,8 +18,10 @@ export async function runPermissions(app: AppContext, argument: string): Promise
   if (/^remove(?:\s|$)/.test(argument)) return remove(app, here, argument.slice('remove'.length).trim())
   if (argument !== '') return tellLines(app, argument, here.explainCommand(argument))
   const rules = await here.rules()
+  const confinement = here.confinement?.()
   app.tell((width) => [
     app.style.bold(oneLine(titleOf(app), width)),
+    ...(confinement === undefined ? [] : linesAfter('  ', oneLine(confinement, 500), width)),
     ...(rules.length === 0 ? ['  No rules.'] : ruleLines(rules, width)),
     ...linesAfter('  ', '/permissions remove: remove a rule · /permissions COMMAND: check a command', width).map(
       app.style.dim,

@@ -9,6 +9,7 @@ import type { Question } from '@halting/core/session'
 import { many } from '../../io/figures.ts'
 import { everyCharacter, everyCharacterInLine } from '../../io/seen.ts'
 import { mayHarm } from './harm.ts'
+import { unconfinedRemark } from '../../frontends/unconfined-remark.ts'
 import { actionQuestion } from './action-question.ts'
 import { hanging } from './lines.ts'
 import {
@@ -195,7 +196,13 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   const { toolName, input, agentId } = question
   const who = agentId === undefined ? [] : [`Asked by the agent ${everyCharacterInLine(agentId, 60)}.`]
   const why = reasonOf(question)
-  const parts = [actionQuestion(toolName, input, cwd), ...who, ...(why === '' ? [] : [everyCharacterInLine(why, 400)])]
+  const remark = unconfinedRemark(question)
+  const parts = [
+    actionQuestion(toolName, input, cwd),
+    ...who,
+    ...(why === '' ? [] : [everyCharacterInLine(why, 400)]),
+    ...(remark === undefined ? [] : [remark]),
+  ]
   return hanging('? ', parts.join(' '), width).map(style.bold)
 }
 

@@ -1,0 +1,87 @@
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import { pathInSetting } from '../git/config-file.ts'
+import { findRepository } from '../git/repository.ts'
+import { bothEnds, isInsideAny, realPath, statOf } from '../files/paths.ts'
+import { gitFolders } from '../shell/subcommands/git-commands.ts'
+import { firstOperands } from '../shell/subcommands/meant-commands.ts'
+import type { ShellWord } from '../shell/words.ts'
+import { placesOf, type Whereabouts } from './places.ts'
+import { settingsInForce } from './git-settings.ts'
+import type { RuleBook } from './rule-book.ts'
+import { gitFileUnreadable, gitRunsHook, gitSigns, noRuleForChanging, unknownRepository } from './command-texts.ts'
+
+const ofReferences = ['reference-transaction']
+const ofIndex = ['post-index-change']
+const ofCommits = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-rewrite']
+
+/** Hooks that a command may run, by subcommand. */
+const hooks: Readonly<Record<string, readonly string[]>> = {
+  commit: [...ofCommits, ...ofReferences, ...ofIndex],
+  tag: ofReferences,
+  branch: ofReferences,
+  checkout: ['post-checkout', ...ofReferences, ...ofIndex],
+  switch: ['post-checkout', ...ofReferences, ...ofIndex],
+}
+
+/**
+ * Why a command of git that writes the index or the history alone asks all the same: a hook may rewrite files, a signature needs a key, and a repository
+ * that is stored elsewhere cannot be written. Undefined when nothing speaks against it.
+ */
+export function gitWriterProblem(
+  words: readonly ShellWord[],
+  whereabouts: Whereabouts,
+  { directories }: Pick<RuleBook, 'directories'>,
+): string | undefined {
+  const [sub] = firstOperands(words)
+  const command = `git ${sub?.value ?? ''}`
+  const [folder] = gitFolders(words)
+  const places =
+    folder === undefined
+      ? { paths: whereabouts.directories, isUnknown: whereabouts.isUnknown }
+      : placesOf(folder, whereabouts)
+  if (places.isUnknown) return unknownRepository
+  for (const start of places.paths) {
+    const found = findRepository(realPath(start))
+    // git says so itself.
+    if (found === undefined) continue
+    if (found.kind === 'unclear') return found.why
+    const isElsewhere = [found.gitFolder, found.commonFolder].find(
+      (path) => !bothEnds(path).every((end) => isInsideAny(end, directories)),
+    )
+    if (isElsewhere !== undefined) return noRuleForChanging(isElsewhere)
+    const settings = settingsInForce(start)
+    if (settings === undefined) return gitFileUnreadable(join(found.commonFolder, 'config'))
+    const last = (section: string, key: string): string | undefined =>
+      settings.findLast((setting) => setting.section === section && setting.key === key)?.value
+    const signs = sub?.value === 'commit' ? 'commit' : sub?.value === 'tag' ? 'tag' : undefined
+    if (signs !== undefined && isOn(last(signs, 'gpgsign')) && !words.some(({ value }) => unsigned.test(value)))
+      return gitSigns(command)
+    const named = last('core', 'hookspath')
+    const folderOfHooks = named === undefined ? join(found.commonFolder, 'hooks') : pathInSetting(named, found.workTree)
+    if (folderOfHooks === undefined) return gitRunsHook(command, named ?? '')
+    const skipped = words.some(({ value }) => /^(?:--no-verify|-[aqvsoi]*n[aqvsoi]*m?)$/.test(value)) ? verifying : []
+    const hook = (hooks[sub?.value ?? ''] ?? ofIndex).find(
+      (name) => !skipped.includes(name) && isRun(join(folderOfHooks, name)),
+    )
+    if (hook !== undefined) return gitRunsHook(command, hook)
+  }
+  return undefined
+}
+
+const verifying: readonly string[] = ['pre-commit', 'commit-msg']
+const unsigned = /^(?:--no-gpg-sign|(?:commit|tag)\.gpgsign=(?:false|no|0))$/i
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && /^(?:true|yes|on|1|)$/i.test(value)
+}
+
+function isRun(path: string): boolean {
+  if (statOf(path)?.isFile() !== true) return false
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

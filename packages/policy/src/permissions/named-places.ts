@@ -1,0 +1,123 @@
+import { bothEnds, isInside } from '../files/paths.ts'
+import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
+import type { Effect } from '../shell/effects.ts'
+import { effectsOfCommand, isHarmlessEffect, isHarmlessSink } from '../shell/read-only.ts'
+import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
+import type { ShellWord } from '../shell/words.ts'
+import { changedWords } from './asked-commands.ts'
+import { read } from './command-rules.ts'
+import { innermost, placesOf, type Whereabouts } from './places.ts'
+import { hasOtherNames, holdsProtected, isProtected } from './protected.ts'
+import { isPathAllowed, type RuleBook } from './rule-book.ts'
+import {
+  changesWholeFolder,
+  containsProtectedFiles,
+  hasHardLinks,
+  noRuleForChanging,
+  noRuleForReading,
+  noRuleForWriting,
+} from './command-texts.ts'
+
+/**
+ * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes one that is obeyed later. What
+ * is known only when it runs, the kernel decides.
+ */
+export function namedPlaceProblem(
+  analysis: ShellAnalysis,
+  whereabouts: Whereabouts,
+  book: RuleBook,
+): string | undefined {
+  for (const { direction, target } of analysis.redirects) {
+    if (isHarmlessSink(target) || target.isPipe === true || target.kind !== 'literal') continue
+    const problem =
+      direction === 'out'
+        ? changeProblem({ word: target, isTree: false, isWritten: true }, whereabouts, { book, why: noRuleForWriting })
+        : readProblem(target, false, whereabouts, book)
+    if (problem !== undefined) return problem
+  }
+  for (const simple of analysis.commands) {
+    const problem = commandProblem(simple, whereabouts, book)
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: RuleBook): string | undefined {
+  const words = innermost(simple)
+  const folders = isGit(words) ? gitFolders(words) : []
+  for (const effect of [...folders.map((word): Effect => ({ kind: 'list', word })), ...effectsOfCommand(simple)]) {
+    if (!('word' in effect)) continue
+    const { kind, word } = effect
+    // What is moved is changed, too.
+    if (kind === 'relocate') continue
+    const isWrite = kind === 'write' || kind === 'write tree'
+    const problem = isWrite
+      ? changeProblem(
+          { word, isTree: kind === 'write tree', isWritten: !removers.test(words[0]?.value ?? '') },
+          whereabouts,
+          { book, why: noRuleForChanging },
+        )
+      : readProblem(word, kind === 'list', whereabouts, book)
+    if (problem !== undefined) return problem
+  }
+  if (effectsOfCommand(simple).every(({ kind }) => kind !== 'unknown')) return undefined
+  const { words: changed, isTree } = changedWords(simple)
+  for (const word of changed) {
+    const isWritten = !removers.test(words[0]?.value ?? '')
+    const problem = changeProblem({ word, isTree, isWritten }, whereabouts, { book, why: noRuleForChanging })
+    if (problem !== undefined) return problem
+  }
+  return undefined
+}
+
+/** What they do to one name of a file, they do to no other. */
+const removers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
+
+/** The folder for what lasts no longer than a session: confined commands write there. */
+const temporary = '/tmp'
+
+function isSeen(path: string, { directories }: RuleBook): boolean {
+  return bothEnds(path).every((end) => [temporary, ...directories].some((folder) => isInside(end, folder)))
+}
+
+function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabouts, book: RuleBook): string | undefined {
+  const { paths } = placesOf(word, whereabouts)
+  const closed = paths.find(
+    (path) => !isSeen(path, book) && !isPathAllowed(book, read, path) && book.wall?.reads(path, isListed) !== true,
+  )
+  return closed === undefined ? undefined : noRuleForReading(closed)
+}
+
+interface Changed {
+  readonly word: ShellWord
+  /** All that lies below it changes. */
+  readonly isTree: boolean
+  /** What is in it changes, and so what is in its other names. */
+  readonly isWritten: boolean
+}
+
+function changeProblem(
+  { word, isTree, isWritten }: Changed,
+  whereabouts: Whereabouts,
+  { book, why }: { readonly book: RuleBook; readonly why: (path: string) => string },
+): string | undefined {
+  if (word.kind === 'dynamic') return undefined
+  for (const path of placesOf(word, whereabouts).paths) {
+    if (!isSeen(path, book)) return why(path)
+    const own = bothEnds(path).filter((end) => book.directories.some((folder) => isInside(end, folder)))
+    if (own.some((end) => isProtected(end, book.directories))) return why(path)
+    if (isWritten && hasOtherNames(path)) return hasHardLinks
+    if (!isTree || own.length === 0) continue
+    if (book.directories.includes(path)) return changesWholeFolder
+    if (holdsProtected(path, book.directories)) return containsProtectedFiles(path)
+  }
+  return undefined
+}
+
+/** Whether all that a command changes is written out: beside what writes to a repository. */
+export function isKnownChange(simple: SimpleCommand): boolean {
+  return effectsOfCommand(simple).every((effect) => {
+    if (effect.kind === 'write' || effect.kind === 'write tree') return effect.word.kind !== 'dynamic'
+    return effect.kind === 'relocate' || isHarmlessEffect(effect)
+  })
+}

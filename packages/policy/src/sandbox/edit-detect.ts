@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { type EditMeans, tooMuchIn } from './edit-means.ts'
+import { editRemedy, type EditLack } from './edit-remedies.ts'
+import { EditWall } from './edit-wall.ts'
+import { findProgram } from './find-bubblewrap.ts'
+import { circumstances } from './wall-means.ts'
+
+/** What to look for, and where. */
+export interface EditMeansOptions {
+  /** The search path. */
+  readonly path: string
+  /** The directories of the session: no program that confines is taken from there. */
+  readonly directories: readonly string[]
+  /** The person's own folder. */
+  readonly home: string
+  /** The file in which is stored what worked since the machine started; nowhere when absent. */
+  readonly memory?: string | undefined
+}
+
+/** Finds out whether commands can be confined to the directories of the session, by running `true` as they would run. */
+export function detectEdits({ path, directories, home, memory }: EditMeansOptions): EditMeans {
+  const off = (why: string, lack?: EditLack): EditMeans => ({
+    kind: 'off',
+    why,
+    ...(lack !== undefined && { todo: editRemedy(lack) }),
+  })
+  if (process.platform !== 'linux') return off(`commands are not confined on ${process.platform}`)
+  const tooMuch = tooMuchIn(directories, home)
+  if (tooMuch !== undefined) return off(tooMuch, 'home')
+  const file = findProgram('bwrap', path, directories)
+  if (file === undefined)
+    return findProgram('bwrap', path, []) === undefined
+      ? off('bubblewrap is missing', 'bubblewrap')
+      : off('the only bubblewrap is in a folder that commands can write', 'bubblewrap')
+  const known = remembered(memory, directories)
+  if (known !== undefined) return { kind: 'bubblewrap', file, canDisableUserNamespaces: known }
+  let said = ''
+  for (const canDisableUserNamespaces of [true, false]) {
+    const means = { kind: 'bubblewrap', file, canDisableUserNamespaces } as const
+    const failure = tried(means, directories, home)
+    if (failure === undefined) {
+      remember(memory, directories, canDisableUserNamespaces)
+      return means
+    }
+    said = failure
+  }
+  if (/proc/i.test(said)) return off('bubblewrap cannot give commands a /proc of their own here', 'proc')
+  if (/namespace|uid map|permitted|permission|no space left/i.test(said))
+    return off(
+      `bubblewrap is not allowed to make namespaces${isNested() ? ' in this container or sandbox' : ''}`,
+      'namespaces',
+    )
+  return off(`commands cannot be confined to this folder (${said})`)
+}
+
+const tryMs = 5_000
+
+/** What bubblewrap says when it cannot start a command as commands are started; undefined where it can. */
+function tried(
+  means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>,
+  directories: readonly string[],
+  home: string,
+): string | undefined {
+  const wall = new EditWall({ means, home, keptFolders: [] })
+  try {
+    const plain = { file: 'true', args: [], directory: directories[0] ?? '/', env: process.env, firstDescriptor: 3 }
+    const denied = { read: [], edit: [] }
+    const command = wall.confine(plain, { kind: 'edit', directories, readable: [], denied, writesGit: false })
+    const { status, stderr, error } = spawnSync(command.file, command.args, {
+      env: command.env,
+      encoding: 'utf8',
+      timeout: tryMs,
+      stdio: ['ignore', 'ignore', 'pipe', ...command.descriptors],
+    })
+    command.started()
+    return status === 0 ? undefined : (error?.message ?? stderr.trim().split('\n')[0] ?? '')
+  } catch (thrown) {
+    return messageOf(thrown)
+  } finally {
+    wall.dispose()
+  }
+}
+
+/** Whether this program is in a user namespace already. */
+function isNested(): boolean {
+  try {
+    return !/^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'latin1'))
+  } catch {
+    return false
+  }
+}
+
+/** Whether further namespaces can be forbidden, where that is known to work for these directories. */
+function remembered(memory: string | undefined, directories: readonly string[]): boolean | undefined {
+  if (memory === undefined) return undefined
+  try {
+    const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
+    if (!isJsonObject(stored) || stored['circumstances'] !== circumstances()) return undefined
+    const { canDisableUserNamespaces, directories: works } = stored
+    if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined
+    return directories.every((folder) => works.includes(folder)) ? canDisableUserNamespaces : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Only where the person has a folder of this program: none is made for it. */
+function remember(memory: string | undefined, directories: readonly string[], canDisableUserNamespaces: boolean): void {
+  if (memory === undefined) return
+  try {
+    const text = JSON.stringify({ circumstances: circumstances(), canDisableUserNamespaces, directories })
+    writeFileSync(memory, text, { mode: 0o600 })
+  } catch {
+    // The next start takes a few milliseconds more.
+  }
+}

@@ -1,0 +1,258 @@
+// Holds R-EWALL-6 to R-EWALL-8 of docs/spec.md, with real processes.
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { globPattern } from '../../src/files/glob-pattern.ts'
+import type { PlacePattern } from '../../src/sandbox/expand.ts'
+import { means, place } from './support.ts'
+
+/** A name in the real /tmp that nobody else uses, removed with the test. */
+function ownName(): string {
+  const path = mkdtempSync('/tmp/W-edit-')
+  rmSync(path, { recursive: true })
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+function listen(path: string): Promise<void> {
+  const server = createServer((client) => client.end('reached'))
+  onTestFinished(() => void server.close())
+  return new Promise((resolve) => server.listen(path, resolve))
+}
+
+const connect = (path: string): string =>
+  `python3 -c "
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect('${path}')
+print(s.recv(100).decode())"`
+
+describe.skipIf(means === undefined)('/tmp', () => {
+  test('what a command makes is there for everybody when it has ended, and for later commands to change', async () => {
+    const { run } = place()
+    const [file, folder] = [ownName(), ownName()]
+    await run(`echo one > ${file}; mkdir ${folder}; echo two > ${folder}/x`)
+    expect([readFileSync(file, 'utf8'), readFileSync(join(folder, 'x'), 'utf8')]).toEqual(['one\n', 'two\n'])
+    const { output } = await run(
+      `cat ${file} ${folder}/x; echo three > ${file}; mv ${folder}/x ${folder}/y; rm -f ${folder}/x`,
+    )
+    expect([output, readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['one\ntwo\n', 'three\n', ['y']])
+    await run(`rm -r ${file} ${folder}`)
+    expect([existsSync(file), existsSync(folder)]).toEqual([false, false])
+  })
+
+  test('what was there before is read, where the command names it, and not changed', async () => {
+    const { run } = place()
+    const [file, folder] = [ownName(), ownName()]
+    writeFileSync(file, 'mine\n')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'x'), 'mine too\n')
+    const { output } = await run(
+      `cat ${file} ${folder}/x; echo evil > ${file}; rm -f ${file}; mv ${file} ${file}2; echo evil > ${folder}/x; touch ${folder}/new; rm -rf ${folder}`,
+    )
+    expect(output).toMatch(/^mine\nmine too\n/)
+    expect([readFileSync(file, 'utf8'), readFileSync(join(folder, 'x'), 'utf8')]).toEqual(['mine\n', 'mine too\n'])
+    expect(readdirSync(folder)).toEqual(['x'])
+  })
+
+  test('something of another one is never replaced, and nothing is lost', async () => {
+    const { run, wall } = place()
+    const file = ownName()
+    onTestFinished(() => rmSync(`${file}.confined`, { force: true }))
+    const running = run(`echo confined > ${file}; sleep 1`)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    writeFileSync(file, 'mine\n')
+    await running
+    expect(readFileSync(file, 'utf8')).toBe('mine\n')
+    expect((await run(`cat ${file}`)).output).toBe('confined\n')
+    wall.dispose()
+    expect([readFileSync(file, 'utf8'), readFileSync(`${file}.confined`, 'utf8')]).toEqual(['mine\n', 'confined\n'])
+  })
+
+  test('what a person has replaced is theirs', async () => {
+    const { run } = place()
+    const file = ownName()
+    await run(`echo confined > ${file}`)
+    rmSync(file)
+    writeFileSync(`${file}.new`, 'mine\n')
+    onTestFinished(() => rmSync(`${file}.new`, { force: true }))
+    writeFileSync(file, 'mine\n')
+    await run(`echo evil > ${file}; cat ${file}`)
+    expect(readFileSync(file, 'utf8')).toBe('mine\n')
+  })
+
+  test('links, caches of code and hidden names stay with the confined commands', async () => {
+    const { run } = place()
+    const link = ownName()
+    const { output } = await run(
+      `ln -s /etc/passwd ${link}; mkdir -p /tmp/jest_W-edit /tmp/.W-edit; echo evil > /tmp/jest_W-edit/code; echo; cd /tmp; mkfifo ${link}-pipe; python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('${link}-socket')"`,
+    )
+    expect(output).toBe('\n')
+    const made = [link, '/tmp/jest_W-edit', '/tmp/.W-edit', `${link}-pipe`, `${link}-socket`]
+    expect(made.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined)).toEqual([])
+    expect((await run('cat /tmp/jest_W-edit/code')).output).toBe('evil\n')
+  })
+
+  test('nothing is left there when all is done', async () => {
+    const before = new Set(readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-')))
+    const { run, wall } = place()
+    const file = ownName()
+    writeFileSync(file, 'mine\n')
+    await run(`cat ${file}; false`)
+    const [own = ''] = readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-') && !before.has(name))
+    expect(readdirSync(join('/tmp', own))).toEqual(['etc'])
+    wall.dispose()
+    expect(existsSync(join('/tmp', own))).toBe(false)
+  })
+})
+
+describe.skipIf(means === undefined)('sockets', () => {
+  test('of programs outside are out of reach, wherever they are', async () => {
+    const { run, project, home } = place()
+    const inTemporary = ownName()
+    mkdirSync(inTemporary)
+    const paths = [ownName(), join(inTemporary, 'socket'), join(project, 'socket'), join(home, 'socket')]
+    for (const path of paths) await listen(path)
+    for (const path of paths) {
+      const { output, exitCode } = await run(connect(path))
+      expect([path, output.includes('reached'), exitCode]).toEqual([path, false, 1])
+    }
+    await listen(`\0W-edit-${basename(inTemporary)}`)
+    expect((await run(connect(`\\0W-edit-${basename(inTemporary)}`))).output).toMatch(/refused/)
+  })
+
+  test('that were bound by a relative name are out of reach too', async () => {
+    const { run, project } = place()
+    const child = spawn(
+      'python3',
+      [
+        '-c',
+        'import socket, time; s = socket.socket(socket.AF_UNIX); s.bind("rel"); s.listen(); print(1, flush=True); time.sleep(30)',
+      ],
+      { cwd: project, stdio: ['ignore', 'pipe', 'ignore'] },
+    )
+    onTestFinished(() => void child.kill())
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    expect((await run(connect('rel'))).exitCode).toBe(1)
+  })
+
+  test('of a test suite work, also anew in a later command', async () => {
+    const { run } = place()
+    const suite = `python3 -c "
+import os, socket
+if os.path.exists('own.sock'): os.unlink('own.sock')
+s = socket.socket(socket.AF_UNIX); s.bind('own.sock'); s.listen()
+c = socket.socket(socket.AF_UNIX); c.connect('own.sock'); print('connected')"`
+    expect([await run(suite), await run(suite)].map(({ output }) => output)).toEqual(['connected\n', 'connected\n'])
+  })
+
+  test('there is no network, and a loopback of its own', async () => {
+    const { run } = place()
+    const server = createServer((client) => client.end('reached'))
+    onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const { output } = await run(`python3 -c "
+import socket
+try: socket.create_connection(('127.0.0.1', ${port}), 2); print('reached')
+except OSError as e: print('refused')
+s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname()); print('own')"`)
+    expect(output).toBe('refused\nown\n')
+  })
+})
+
+describe.skipIf(means === undefined)('what else is out of reach', () => {
+  test('the home, other homes, /run and folders that nobody named', async () => {
+    const { run, home } = place()
+    writeFileSync(join(home, 'secret'), 'S3CRET')
+    mkdirSync(join(home, '.ssh'))
+    writeFileSync(join(home, '.ssh/id'), 'S3CRET')
+    writeFileSync(join(home, '.npmrc'), 'S3CRET')
+    writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Me\n')
+    const { output } = await run(
+      'cat ~/secret ~/.ssh/id ~/.npmrc /etc/shadow; ls -A /run /home /root /mnt /media /srv; ls -A ~; git config user.name; touch ~/new ~/.gitconfig2 && echo writable',
+    )
+    expect(output).not.toContain('S3CRET')
+    expect(output).toMatch(/\.gitconfig\nMe\nwritable\n$/)
+    expect(readdirSync(home).toSorted()).toEqual(['.gitconfig', '.npmrc', '.ssh', 'secret'])
+  })
+
+  test('environments, memory and signals of other processes', async () => {
+    const { run } = place()
+    const child = spawn('sleep', ['30'], { env: { W_SECRET: 'S3CRET' } })
+    onTestFinished(() => void child.kill())
+    const { output } = await run(
+      `cat /proc/*/environ | tr '\\0' '\\n' | grep -c S3CRET; kill -0 ${child.pid} && echo signalled; ls /proc | grep -cx ${child.pid}`,
+    )
+    expect(output).not.toContain('signalled')
+    expect(output.startsWith('0\n') && output.endsWith('\n0\n')).toBe(true)
+  })
+
+  test('keys of services, agents and proxies of the environment', async () => {
+    const { run } = place()
+    const env = {
+      ANTHROPIC_API_KEY: 'S3CRET',
+      SSH_AUTH_SOCK: '/S3CRET',
+      HTTPS_PROXY: 'http://S3CRET',
+      GH_TOKEN: 'S3CRET',
+      KEPT: 'kept',
+    }
+    expect((await run('env | grep -c S3CRET; echo $KEPT $TMPDIR', { env })).output).toBe('0\nkept /tmp\n')
+  })
+
+  test('tracing, io_uring, kernel keys and capabilities', async () => {
+    const { run } = place()
+    const { output } = await run(`python3 -c "
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def call(*args):
+    r = libc.syscall(*args); return 'allowed' if r >= 0 else 'refused'
+import platform
+x64 = platform.machine() == 'x86_64'
+print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 else 219, 0, -3, 0), call(272 if x64 else 97, 0x10000000))"; grep -E '^Cap(Eff|Prm|Bnd)' /proc/self/status | grep -vc 0000000000000000; echo x > /proc/sys/kernel/core_pattern`)
+    expect(output).toMatch(/^refused refused refused refused\n0\n/)
+    expect(output).toMatch(/core_pattern: (?:Read-only file system|Permission denied)/)
+  })
+
+  test('what deny rules name', async () => {
+    const { run, write, project } = place()
+    write({ '.env': 'S3CRET', 'secrets/key': 'S3CRET', 'lock.json': 'mine', 'a.txt': 'open\n' })
+    const pattern = (name: string): PlacePattern => ({
+      anchors: [project],
+      glob: globPattern(name),
+      named: [join(project, name)],
+    })
+    const denied = { read: [pattern('.env'), pattern('secrets')], edit: [pattern('lock.json'), pattern('new.json')] }
+    const { output, aftermath } = await run(
+      'cat .env secrets/key a.txt; ls secrets; echo evil > lock.json; echo evil > new.json; mv .env x; cat x',
+      { denied },
+    )
+    expect(output).toContain('open\n')
+    expect(output).not.toContain('S3CRET')
+    expect(readFileSync(join(project, 'lock.json'), 'utf8')).toBe('mine')
+    expect(readFileSync(join(project, '.env'), 'utf8')).toBe('S3CRET')
+    expect(aftermath.takenBack.map(({ path }) => path)).toEqual([join(project, 'new.json')])
+  })
+
+  test('a link in the workspace to what is outside', async () => {
+    const { run, project, home } = place()
+    writeFileSync(join(home, 'secret'), 'S3CRET')
+    symlinkSync(join(home, 'secret'), join(project, 'link'))
+    const { output } = await run('cat link; echo evil > link')
+    expect(output).not.toContain('S3CRET')
+    expect(readFileSync(join(home, 'secret'), 'utf8')).toBe('S3CRET')
+  })
+})
