@@ -3,6 +3,7 @@ import { notConfinedCode, notConfinedMark } from '@halting/policy'
 import type { Confinement } from '@halting/policy/wall'
 import { notConfined, notTakenBack, ranConfined, ranInWorkspace, takenBack } from './shell-texts.ts'
 import type { ShellEnd } from './shell-command.ts'
+import { ranInTrial } from './trial-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** A confined command that has ended. */
@@ -18,6 +19,7 @@ export interface EndedConfined {
 export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace, 'wall'>): readonly string[] {
   const { confinement, end, output, isOver } = ended
   if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
+  if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
   if (confinement.kind === 'edit' && didNotRun(end, output)) return [notConfined]
   if (confinement.kind !== 'edit') return !isOver && refusals.test(output) ? [ranConfined] : []
   return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]

@@ -15,7 +15,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Aftermath, type Confinement, type EditCommand, EditWall, Wall } from '@halting/policy/wall'
+import { type Aftermath, type Confinement, EditWall, TrialWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -27,6 +27,8 @@ export interface ShellEnd {
   readonly directory: string | undefined
   /** What came of a command that was confined to the workspace, beside its output. */
   readonly aftermath?: Aftermath
+  /** What came of a command that was tried: why it has to run again, as the end of a sentence, or undefined where it had no effects. */
+  readonly trial?: { readonly effects: string | undefined }
   /** Why what came of it could not be found out. */
   readonly unsettled?: string
 }
@@ -144,18 +146,25 @@ export function startShellCommand(
   }
 }
 
+/** What came of a command that could write. */
+interface ConfinedCommand {
+  /** Resolves when nothing of it runs any more. */
+  gone(): Promise<void>
+  /** To be asked once, when it is gone. */
+  settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
+}
+
 // Spec R-EBASH-5.
 /** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
-async function settled(ended: Promise<ShellEnd>, confined: EditCommand | undefined): Promise<ShellEnd> {
+async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
   if (confined === undefined) return end
   const problems: string[] = []
   if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
   const told = asUnconfined(end)
   try {
-    const aftermath = confined.settle()
     const [unsettled] = problems
-    return { ...told, aftermath, ...(unsettled !== undefined && { unsettled }) }
+    return { ...told, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
   } catch (thrown) {
     return { ...told, unsettled: messageOf(thrown) }
   }
@@ -198,7 +207,7 @@ function spawnShell(
   readonly child: ChildProcess
   readonly isHeld: boolean
   /** It may change the workspace: what came of it is asked when it has ended. */
-  readonly confined?: EditCommand
+  readonly confined?: ConfinedCommand
 } {
   const plain = {
     file: 'bash',
@@ -216,10 +225,22 @@ function spawnShell(
     const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
     return { child: spawnConfined(held, directory, own), isHeld: true }
   }
+  if (confinement?.kind === 'trial') {
+    const held = trialistOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    return {
+      child: spawnConfined(held, directory, own),
+      isHeld: true,
+      confined: { gone: () => held.gone(), settle: () => ({ trial: { effects: held.settle() } }) },
+    }
+  }
   if (confinement?.kind === 'edit') {
     const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
     try {
-      return { child: spawnConfined(held, directory, own), isHeld: true, confined: held }
+      return {
+        child: spawnConfined(held, directory, own),
+        isHeld: true,
+        confined: { gone: () => held.gone(), settle: () => ({ aftermath: held.settle() }) },
+      }
     } catch (thrown) {
       held.settle()
       throw thrown
@@ -237,7 +258,11 @@ function spawnShell(
 // Spec R-EBASH-7.
 /** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
 function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
-  return confinement === undefined ? isReadOnlyCommand(command) : confinement.kind !== 'edit'
+  return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
+}
+
+function isReading({ kind }: Confinement): boolean {
+  return kind === 'read' || kind === 'look'
 }
 
 /** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
@@ -257,6 +282,14 @@ function editorOf({ wall }: ShellPlace): EditWall {
   const { home, keptFolders, stateFolder } = wall
   wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder })
   return wall.editor
+}
+
+/** The same for commands that are tried. */
+function trialistOf({ wall }: ShellPlace): TrialWall {
+  const means = wall?.trials()
+  if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
+  wall.trialist ??= new TrialWall({ means, home: wall.home })
+  return wall.trialist
 }
 
 function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {

@@ -19,7 +19,7 @@ export async function programFindings(
     await ripgrep(),
     git(patient),
     confinement(wall),
-    ...(isSandboxed ? [] : [editConfinement(wall, settings)]),
+    ...(isSandboxed ? [] : [editConfinement(wall, settings), ...trials(wall, settings)]),
     sandbox(patient),
   ]
 }
@@ -85,6 +85,16 @@ function editConfinement(wall: SessionWall, settings: RunSettings['settings']): 
   return todo === undefined
     ? { what: 'acceptEdits', state: 'good', says }
     : { what: 'acceptEdits', state: 'note', says, todo }
+}
+
+/** What tries commands before they ask, where a person wants that. */
+function trials(wall: SessionWall, settings: RunSettings['settings']): readonly Finding[] {
+  const { trial: says } = confinementLines(wall, settings, false)
+  if (says === undefined) return []
+  if (wall.trials().kind === 'overlay') return [{ what: 'tryReadOnly', state: 'good', says }]
+  const todo =
+    'Install bubblewrap and perl, and set TMPDIR to a folder on a disk (not on an overlay), or remove tryReadOnly.'
+  return [{ what: 'tryReadOnly', state: 'note', says, todo }]
 }
 
 /** Whether there is what `--sandbox` needs. */

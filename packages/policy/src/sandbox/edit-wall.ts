@@ -272,7 +272,7 @@ interface ToSettle {
 }
 
 /** A file that nobody else can name. */
-function openUnnamed(folder: string): number {
+export function openUnnamed(folder: string): number {
   const path = join(folder, randomUUID())
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -289,7 +289,7 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
 }
 
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
-function repositoryAround(root: string): readonly string[] {
+export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]

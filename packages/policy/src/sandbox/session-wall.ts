@@ -5,6 +5,8 @@ import { isInside } from '../files/paths.ts'
 import { detectEdits } from './edit-detect.ts'
 import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
+import { detectTrials, type TrialMeans } from './trial-means.ts'
+import type { TrialWall } from './trial-wall.ts'
 import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
@@ -25,6 +27,8 @@ export interface SessionWallOptions {
   readonly keptFolders?: readonly string[]
   /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
   readonly editsOff?: string | undefined
+  /** The setting `tryReadOnly`: commands are tried before a person is asked about them. Off when absent. */
+  readonly tries?: boolean | undefined
 }
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
@@ -39,9 +43,12 @@ export class SessionWall {
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
   editor: EditWall | undefined
+  /** The same for commands that are tried. */
+  trialist: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
+  #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
@@ -74,6 +81,16 @@ export class SessionWall {
     return join(this.#options.configFolder, 'confinement-edits.json')
   }
 
+  /** What tries commands before a person is asked about them, found out once. */
+  trials(): TrialMeans {
+    const { setting, isSandboxed, path, writable, tries } = this.#options
+    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
+    return this.#trials
+  }
+
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
   reads(path: string, isListed: boolean): boolean {
     if (isSystemPlace(path)) return true
@@ -90,5 +107,6 @@ export class SessionWall {
   dispose(): void {
     this.confiner?.dispose()
     this.editor?.dispose()
+    this.trialist?.dispose()
   }
 }
