@@ -103,7 +103,7 @@ export class EditWall {
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
     const base = editEnvironment(command.env)
-    const entered = caches?.enter()
+    const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base)
     const temporary = this.#enterTemporary(command, [
