@@ -38,7 +38,7 @@ describe.skipIf(!canConfineEdits)('Confined to the workspace (needs bubblewrap)'
     test.skipIf(isLeftOut)(
       `${rows.length} commands of ${project.name} come out the same${missing.length > 0 ? ` (needs ${missing.join(', ')})` : ''}`,
       async () => {
-        const place = new Place(project)
+        const place = new Place(project, isWhole)
         places.push(place)
         const all: Compared[] = []
         for (const row of rows) all.push(await place.compare(row))

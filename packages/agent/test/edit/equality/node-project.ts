@@ -184,6 +184,7 @@ export const nodeProject: Project = {
   name: 'node',
   needs: ['node', 'npm', 'git', 'perl', 'make'],
   kept: ['node_modules'],
-  script: `${install}\n${files}`,
+  install,
+  script: files,
   rows: rows.map((row) => ({ ...row, command: row.command.replaceAll('⏎', '\n') })),
 }

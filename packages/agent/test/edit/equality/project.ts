@@ -35,6 +35,8 @@ export interface Project {
   readonly needs: readonly string[]
   /** A script that fills the folder in which it is run. `$REPOSITORY` is this repository. */
   readonly script: string
+  /** A script that runs before it and installs what the smaller check does without. */
+  readonly install?: string
   /** Folders that are made once and stay from command to command. */
   readonly kept?: readonly string[]
   readonly rows: readonly Row[]
