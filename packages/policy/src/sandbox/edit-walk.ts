@@ -8,14 +8,14 @@ import { isObeyedName } from './obeyed-names.ts'
 export interface FolderScan {
   /** The folders that were read, from the outside in. */
   readonly folders: readonly string[]
+  /** Whether these are all. */
+  readonly isComplete: boolean
   /** Files, folders and links with a name that is obeyed later, and what was found out about each. */
   readonly obeyed: ReadonlyMap<string, Identity>
   /** Folders that git takes for repositories themselves, by what identifies them. */
   readonly bare: ReadonlyMap<string, string>
   /** Sockets in the file system. */
   readonly sockets: readonly string[]
-  /** Whether there are more folders than are read. */
-  readonly isCut: boolean
   /** Folders whose names are not UTF-8 and in which something is obeyed later: no text names them. */
   readonly odd: readonly PathBytes[]
 }
@@ -72,7 +72,8 @@ export class FolderScanner {
     const seen = new Set<string>()
     const queue = [...roots, ...first]
     const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
-    for (let at = 0; at < queue.length && found.folders.length < most; at += 1) {
+    let at = 0
+    for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
       if (seen.has(folder)) continue
       seen.add(folder)
@@ -88,7 +89,7 @@ export class FolderScanner {
         if (identity !== undefined) found.obeyed.set(path, identity)
       }
     }
-    return { ...found, sockets, odd, isCut: found.folders.length >= most }
+    return { ...found, isComplete: at >= queue.length, sockets, odd }
   }
 
   #listingOf(folder: string, roots: readonly string[]): Listing | undefined {

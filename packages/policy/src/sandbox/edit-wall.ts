@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { bothEnds, isInside, realPath } from '../files/paths.ts'
 import { findRepository } from '../git/repository.ts'
@@ -103,7 +103,7 @@ export class EditWall {
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
     const base = editEnvironment(command.env)
-    const entered = caches?.enter()
+    const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base)
     const temporary = this.#enterTemporary(command, [
@@ -130,10 +130,8 @@ export class EditWall {
       filterDescriptor: filter === undefined ? undefined : command.firstDescriptor + 1,
     })
     const launcher = entered?.launcher
-    // The clock of a file system lags by a tick.
-    const startedMs = Date.now() - 20
     const finish = once((): Aftermath => {
-      const takenBack = this.#settle({ entered, info, temporary, baseline, scan, journal, startedMs })
+      const takenBack = this.#settle({ entered, info, temporary, baseline, scan, journal })
       close()
       return { takenBack }
     })
@@ -151,17 +149,13 @@ export class EditWall {
     }
   }
 
-  #settle({ entered, info, temporary, baseline, scan, journal, startedMs }: ToSettle): readonly TakenBack[] {
+  #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
     awaitNamespaceEnd(info)
     closeSync(info)
     entered?.leave()
     this.#release()
     const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
-    const known = new Set(scan.folders)
-    // E4: what lies in folders that were not read before the command was there, unless it was made since.
-    const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean =>
-      !scan.isCut || known.has(dirname(path)) || lstatSync(bytes ?? path).birthtimeMs >= startedMs
-    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder, isBlamed })
+    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
     for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
     this.#temporary?.leave(temporary)
@@ -274,7 +268,6 @@ interface ToSettle {
   readonly baseline: Baseline
   readonly scan: FolderScan
   readonly journal: EditJournal
-  readonly startedMs: number
 }
 
 /** A file that nobody else can name. */
