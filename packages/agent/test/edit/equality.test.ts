@@ -16,7 +16,8 @@ afterAll(() => places.forEach((place) => place.remove()))
 
 /** Those that belong to the smaller check need nothing but git. */
 function rowsFor({ rows }: Project): Project['rows'] {
-  return isWhole ? rows : rows.filter(({ quick }) => quick === true)
+  const text = process.env['HALTING_ROWS'] ?? ''
+  return rows.filter(({ command, quick }) => (isWhole || quick === true) && command.includes(text))
 }
 
 function report(name: string, all: readonly Compared[]): string {

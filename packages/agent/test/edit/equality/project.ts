@@ -8,10 +8,10 @@ export type Reason =
   | '.git read-only'
   /** It reads or changes what lies in the person's own folder, or beside the workspace. */
   | 'hidden home'
+  /** Unconfined, git runs with settings turned off that could run a program, where a line only reads. */
+  | 'git turned down'
   /** It sees the processes, devices or namespaces of the machine. */
   | 'own processes'
-  /** It looks at places of the machine that are others here. */
-  | 'own places'
 
 /** A command, and how it is expected to run. */
 export interface Row {
