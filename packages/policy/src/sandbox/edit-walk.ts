@@ -44,7 +44,7 @@ interface Listing {
 }
 
 /** How many folders are read before a command; how many more afterwards, for folders that it made. */
-const mostFolders = 5_000
+const mostFolders = 1_000
 const mostNewFolders = 4_000
 /** A folder that was changed just before it was read may have been changed again in the same tick of the clock. */
 const tickMs = 50
@@ -141,7 +141,6 @@ function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs'
 }
 
 const deepestOdd = 4
-const mostOddEntries = 1_000
 
 /** The folders in a folder whose names are not UTF-8 and in or below which something is obeyed later. */
 function oddFolders(folder: string): readonly PathBytes[] {
@@ -152,7 +151,7 @@ function oddFolders(folder: string): readonly PathBytes[] {
 
 function holdsObeyed(folder: PathBytes, depth: number): boolean {
   const base = folder.path.slice(folder.path.lastIndexOf('/') + 1)
-  const entries = quietly(() => entriesByBytes(folder, mostOddEntries))
+  const entries = quietly(() => entriesByBytes(folder, mostFolders))
   if (entries.some(({ entry }) => isObeyedName(entry.name.toString(), base, 2))) return true
   return depth < deepestOdd && entries.some((inner) => inner.entry.isDirectory() && holdsObeyed(inner, depth + 1))
 }
