@@ -21,6 +21,8 @@ export interface CheckpointOptions {
   readonly folder: string
   /** Where the agent works: what commands change in it is looked for. */
   readonly cwd: string
+  /** Further folders of the workspace, absolute: what commands change in them is looked for, too. */
+  readonly directories?: readonly string[]
   /** The environment of git. Default: that of this process. */
   readonly env?: Environment
   /** Folders within it that are not looked at: the program's own. */
@@ -31,6 +33,13 @@ export interface CheckpointOptions {
   readonly redact?: (text: string) => string
   /** Told once, when files can no longer be kept. The work goes on. */
   readonly onProblem?: (problem: string) => void
+}
+
+/** A folder that is looked at. */
+interface Project {
+  readonly path: string
+  readonly files: HeldFiles
+  git: GitProject | undefined
 }
 
 /** What a tool is about to write. */
@@ -53,11 +62,10 @@ export class FileCheckpoints {
   readonly #limits: LookLimits
   readonly #contents: KeptContents
   #log: ChangeLog
-  #files: HeldFiles
+  #projects: readonly Project[]
   /** The last that is on record of a path, and when that came. */
   readonly #latest = new Map<string, { readonly at: number; readonly after: KeptState }>()
   #moment = 0
-  #git: GitProject | undefined
   #isOff = false
   #step: Promise<unknown> = Promise.resolve()
 
@@ -66,20 +74,23 @@ export class FileCheckpoints {
     this.#limits = { ...lookLimits, ...options.limits }
     this.#contents = new KeptContents(options.folder)
     this.#log = new ChangeLog(options.folder)
-    this.#files = this.#heldFiles()
+    this.#projects = this.#openProjects()
   }
 
-  #heldFiles(): HeldFiles {
-    const { folder, hidden = [] } = this.#options
-    return new HeldFiles(this.#contents, [folder, ...hidden], this.#limits)
+  #openProjects(): readonly Project[] {
+    const { folder, hidden = [], cwd, directories = [] } = this.#options
+    return [...new Set([cwd, ...directories])].map((path) => ({
+      path,
+      files: new HeldFiles(this.#contents, [folder, ...hidden], this.#limits),
+      git: undefined,
+    }))
   }
 
   /** Files were put back, which is on record: what was held of them from before is not what they are. While no call goes on. */
   lookAnew(): void {
     this.#latest.clear()
     this.#log = new ChangeLog(this.#options.folder)
-    this.#files = this.#heldFiles()
-    this.#git = undefined
+    this.#projects = this.#openProjects()
   }
 
   /** From now on nothing is kept. */
@@ -152,13 +163,20 @@ export class FileCheckpoints {
   }
 
   async #look(): Promise<ProjectLook> {
-    const { cwd, env = process.env } = this.#options
-    const root = realPath(cwd)
+    const looks: ProjectLook[] = []
+    for (const project of this.#projects) looks.push(await this.#lookAt(project))
+    const [only, ...others] = looks
+    return only !== undefined && others.length === 0 ? only : { changes: () => changesOfAll(looks) }
+  }
+
+  async #lookAt(project: Project): Promise<ProjectLook> {
+    const { env = process.env } = this.#options
+    const root = realPath(project.path)
     // A repository may be made, and taken away, in the middle of a session.
-    if (!isInRepository(root)) this.#git = undefined
-    else this.#git ??= await GitProject.of(root, env)
-    const look = await this.#git?.look(this.#files, this.#contents, this.#limits)
-    return look ?? lookAtFolder(root, this.#files, this.#limits)
+    if (!isInRepository(root)) project.git = undefined
+    else project.git ??= await GitProject.of(root, env)
+    const look = await project.git?.look(project.files, this.#contents, this.#limits)
+    return look ?? lookAtFolder(root, project.files, this.#limits)
   }
 
   #shown(command: string): string {
@@ -191,6 +209,18 @@ export class FileCheckpoints {
       return undefined
     }
   }
+}
+
+/** A folder may lie in another one: each path once. */
+async function changesOfAll(looks: readonly ProjectLook[]): Promise<SeenChanges> {
+  const changes = new Map<string, FileChange>()
+  const unseen: string[] = []
+  for (const look of looks) {
+    const seen = await look.changes()
+    for (const change of seen.changes) if (!changes.has(change.path)) changes.set(change.path, change)
+    unseen.push(...seen.unseen)
+  }
+  return { changes: [...changes.values()], unseen }
 }
 
 function stateOf({ content, mode }: NextContent): KeptState {

@@ -12,6 +12,7 @@ import {
   permissionModes,
   type RuleText,
   SessionWall,
+  type TrialCall,
   whyEditsOff,
 } from '@halting/policy'
 import type { PermissionSettings, Settings } from '@halting/policy/settings'
@@ -104,6 +105,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     setting: settings.confineJudged ?? 'auto',
     isSandboxed: () => workspace.sandbox !== undefined,
     keptFolders: ownFolders,
+    tries: settings.tryReadOnly,
     editsOff: whyEditsOff({ sandbox: settings.sandbox, isDefault: options.confinesEdits === true }),
   })
   workspace.wall = wall
@@ -125,6 +127,7 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     // There is one once the settings are read.
     sandbox: { holds: (command) => workspace.sandbox?.holds(command) ?? false },
     wall,
+    trial: { run: (call, signal) => tryIn(workspace, call, signal) },
     shellDirectory: () => workspace.shellDirectory,
     env: workspace.env,
     whenAsked: options.whenAsked,
@@ -133,6 +136,13 @@ export function openWorkspace(options: OpenWorkspaceOptions): SessionWorkspace {
     ...(options.suggestFor !== undefined && { suggestFor: options.suggestFor }),
   })
   return { workspace, permissions, resultFiles, ownFolders }
+}
+
+/** Loaded when used. */
+async function tryIn(workspace: Workspace, call: TrialCall, signal: AbortSignal): Promise<string | undefined> {
+  const { Trials } = await import('../tools/trial.ts')
+  workspace.trials ??= new Trials(workspace)
+  return workspace.trials.run(call, signal)
 }
 
 /** The tool that the setting names, as rules name it. */

@@ -1,4 +1,6 @@
 import { createKeyRedactor } from '@halting/models'
+import { absolutePath } from '@halting/policy/files'
+import type { Settings } from '@halting/policy/settings'
 import type { SessionChoices } from './choices.ts'
 import type { SessionPorts } from './ports.ts'
 import { checkpointsFolder, hiddenFromCheckpoints } from '../checkpoints/checkpoints-folder.ts'
@@ -9,7 +11,15 @@ import { whose } from './whose.ts'
 
 /** Who keeps what files were before they are changed; nobody where the person wants none, or nothing of the session is kept. */
 export function checkpointsOf(
-  { noFileCheckpoints }: Pick<SessionChoices, 'noFileCheckpoints'>,
+  {
+    choices: { noFileCheckpoints, addDir = [] },
+    settings: { permissions },
+  }: {
+    /** The choices of the session. */
+    readonly choices: Pick<SessionChoices, 'noFileCheckpoints' | 'addDir'>
+    /** The settings of the session. */
+    readonly settings: Pick<Settings, 'permissions'>
+  },
   { sessionId, kind }: ChosenSession,
   ports: SessionPorts,
 ): FileCheckpoints | undefined {
@@ -26,6 +36,7 @@ export function checkpointsOf(
     folder: checkpointsFolder(place),
     hidden: hiddenFromCheckpoints(place),
     cwd,
+    directories: [...addDir, ...(permissions?.additionalDirectories ?? [])].map((path) => absolutePath(path, cwd)),
     // Git may run what a project configures.
     env: toolEnvironment(env, hiddenVariables),
     redact: createKeyRedactor(env),

@@ -87,7 +87,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     const { run, frontend, ports } = this
     const { choices } = run
     const chosen = await this.#chosen()
-    const checkpoints = checkpointsOf(choices, chosen, ports)
+    const checkpoints = checkpointsOf(run, chosen, ports)
     const toolbox = await this.#openToolbox(chosen, checkpoints)
     this.#toolbox = toolbox
     toolbox.workspace.onConfined = (notice) => this.notify([notice])

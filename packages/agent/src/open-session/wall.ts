@@ -13,7 +13,7 @@ export function wallOf(
     /** The person's own folder. */
     readonly home: string
   },
-  { confineJudged = 'auto', sandbox }: Pick<Settings, 'confineJudged' | 'sandbox'> = {},
+  { confineJudged = 'auto', sandbox, tryReadOnly }: Pick<Settings, 'confineJudged' | 'sandbox' | 'tryReadOnly'> = {},
 ): SessionWall {
   return new SessionWall({
     home,
@@ -22,6 +22,7 @@ export function wallOf(
     writable: [cwd],
     setting: confineJudged,
     isSandboxed: () => false,
+    tries: tryReadOnly,
     editsOff: whyEditsOff({ sandbox, isDefault: true }),
   })
 }

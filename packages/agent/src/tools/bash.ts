@@ -3,7 +3,8 @@ import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
 import { SandboxError } from '@halting/policy'
 import { answerOfExitOne, isReadOnlyCommand } from '@halting/policy/shell'
-import type { Confinement } from '@halting/policy/wall'
+import type { Confinement, TrialConfinement } from '@halting/policy/wall'
+import { type CutReason, cutShort } from './cut-short.ts'
 import { toolsOfCaller } from './available-tools.ts'
 import { filledText, flag, inputForm, optional, text, wholeNumber } from './input.ts'
 import { failed } from './result.ts'
@@ -25,7 +26,7 @@ import type { ShellCommand, ShellEnd } from './shell-command.ts'
 import { goneNote, startFolder } from './start-folder.ts'
 import { tellingTail } from './telling-tail.ts'
 import { withCommandWork, workOfTask } from './telling-work.ts'
-import type { CommandInput, Workspace } from './workspace.ts'
+import { agentIdOf, type CommandInput, type Workspace } from './workspace.ts'
 
 /** Input of the Bash tool. */
 export interface BashInput {
@@ -83,8 +84,14 @@ export function createBashTool(workspace: Workspace): Tool<BashInput> {
     execute(input, context) {
       const { checkpoints } = workspace
       if (input.run_in_background === true) return startInBackground(input, workspace, context)
-      // What only reads needs no look at the project.
-      if (isReadOnlyCommand(input.command)) return run(input, workspace, context)
+      const confinement = workspace.confinementOf(input, context)
+      if (confinement?.kind === 'trial')
+        return withCommandWork(input.command, workspace, (onChanges) => {
+          onChanges([])
+          return runTried(input, confinement, workspace, context)
+        })
+      // What only reads needs no look at the project. What is confined to it may change it, whatever was read of the line.
+      if (isReadOnlyCommand(input.command) && confinement?.kind !== 'edit') return run(input, workspace, context)
       return withCommandWork(input.command, workspace, (onChanges) => {
         const running = (): Promise<ToolOutput> => run(input, workspace, context)
         return checkpoints?.aroundCommand(context, input.command, running, onChanges) ?? running()
@@ -120,7 +127,7 @@ async function startInBackground(input: BashInput, workspace: Workspace, context
 }
 
 async function run(input: BashInput, workspace: Workspace, context: ToolContext): Promise<ToolOutput> {
-  const { signal, agentType } = context
+  const { signal } = context
   if (signal.aborted) return failed(notRunInterrupted)
   const started = await startCommand(input, workspace, context)
   if (started.kind === 'failed') return started.result
@@ -133,11 +140,47 @@ async function run(input: BashInput, workspace: Workspace, context: ToolContext)
   const end = await shell.ended
   stopTelling()
   const reason = await cut.settled()
+  return resultOf(input, { shell, end, reason, timeoutMs, confinement: started.confinement }, workspace, context)
+}
+
+// Spec R-TRY-5.
+/** Gives the result of a command that was tried. Where it is gone with the process that tried it, the command is tried here. */
+async function runTried(
+  input: BashInput,
+  confinement: TrialConfinement,
+  workspace: Workspace,
+  context: ToolContext,
+): Promise<ToolOutput> {
+  // Loaded when used.
+  const { Trials } = await import('./trial.ts')
+  const { notRunAfterTrial } = await import('./trial-texts.ts')
+  workspace.trials ??= new Trials(workspace)
+  const { command } = input
+  const call = { callId: context.callId, agentId: agentIdOf(context), command, input, confinement }
+  const tried = workspace.trials.take(call) ?? (await workspace.trials.try(call, context.signal))
+  if (typeof tried !== 'string') return resultOf(input, { ...tried, reason: undefined }, workspace, context)
+  return failed(context.signal.aborted ? notRunInterrupted : notRunAfterTrial(tried))
+}
+
+interface RanCommand {
+  readonly shell: ShellCommand
+  readonly end: ShellEnd
+  readonly reason: CutReason
+  readonly timeoutMs: number
+  readonly confinement: Confinement | undefined
+}
+
+async function resultOf(
+  input: BashInput,
+  { shell, end, reason, timeoutMs, confinement }: RanCommand,
+  workspace: Workspace,
+  { agentType }: ToolContext,
+): Promise<ToolOutput> {
+  const { bashMaxTimeoutMs } = workspace.limits
   const lowered =
     input.timeout !== undefined && input.timeout > bashMaxTimeoutMs ? timeoutLowered(bashMaxTimeoutMs) : undefined
   const answer = reason === undefined && end.exitCode === 1 ? answerOfExitOne(input.command) : undefined
   const isAgent = typeof agentType === 'string'
-  const { confinement } = started
   const isFine = answer !== undefined || (reason === undefined && end.exitCode === 0)
   const isOver = reason === 'aborted' || isFine
   const confined = confinement === undefined ? [] : await notesOf({ input, confinement, end, shell, isOver }, workspace)
@@ -184,7 +227,9 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
   if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
-  const confinement = workspace.confinementOf(input, context)
+  const confined = workspace.confinementOf(input, context)
+  // Bash alone tries commands, and comes here without that.
+  const confinement = confined?.kind === 'trial' ? undefined : confined
   try {
     const held = { directory, access: accessOf(command), rights, traceparent, confinement }
     const shell = startShellCommand(command, workspace, held)
@@ -201,7 +246,7 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
 // Spec R-EBASH-4.
 /** Tells the person what was taken back of a confined command, and what could not be checked. */
 function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Workspace): void {
-  for (const taken of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...taken })
+  for (const each of aftermath?.takenBack ?? []) onConfined?.({ kind: 'confined_file_taken_back', ...each })
   if (unsettled !== undefined) onConfined?.({ kind: 'confined_command_unchecked', why: unsettled })
 }
 
@@ -209,31 +254,6 @@ function tellAftermath({ aftermath, unsettled }: ShellEnd, { onConfined }: Works
 /** What runs without a rule writes nothing: in a sandbox it cannot. */
 function accessOf(command: string): 'read-only' | 'project' {
   return isReadOnlyCommand(command) ? 'read-only' : 'project'
-}
-
-type CutReason = 'aborted' | 'timed out' | undefined
-
-/** Ends the command when the run is aborted or the time is up. `settled` waits until all of it is gone. */
-function cutShort(shell: ShellCommand, signal: AbortSignal, timeoutMs: number): { settled(): Promise<CutReason> } {
-  let reason: CutReason
-  let ending: Promise<void> | undefined
-  const end = (why: CutReason): void => {
-    if (ending !== undefined) return
-    reason = why
-    ending = shell.end()
-  }
-  const onAbort = (): void => end('aborted')
-  const timer = setTimeout(() => end('timed out'), timeoutMs)
-  signal.addEventListener('abort', onAbort, { once: true })
-  if (signal.aborted) onAbort()
-  return {
-    async settled() {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
-      await ending
-      return reason
-    },
-  }
 }
 
 interface Ended {

@@ -12,6 +12,8 @@ export interface ProcessGroup {
   readonly knownBy: 'group' | 'mark'
   /** What left the group is no part of it any more: it is to live on. */
   readonly leaves?: 'detached'
+  /** Its first process waits for the command, and takes all of it down when it ends itself: it is to end last, as bubblewrap. */
+  readonly hasMonitor?: true
 }
 
 /** The variable that carries the marks; a nested agent adds its own to those it was given. */
@@ -22,10 +24,24 @@ const goneAfterKillMs = 2000
 
 /** SIGTERM to all of the group, SIGKILL to what is left after the grace time. Resolves when nothing of it runs any more. */
 export async function endGroup(group: ProcessGroup, graceMs: number): Promise<void> {
-  signalGroup(group, 'SIGTERM')
+  if (group.hasMonitor === true) await endBehindMonitor(group, graceMs)
+  else signalGroup(group, 'SIGTERM')
   if (await isGoneWithin(group, graceMs)) return
   signalGroup(group, 'SIGKILL')
   await isGoneWithin(group, goneAfterKillMs)
+}
+
+// Spec R-EBASH-6.
+/** The monitor rests while the others end: programs have the time that they have without one, to take away a lock or a temporary file. */
+async function endBehindMonitor(group: ProcessGroup, graceMs: number): Promise<void> {
+  const { groupId } = group
+  const others = (): readonly Member[] => (membersOf(group) ?? []).filter(({ processId }) => processId !== groupId)
+  send(groupId, 'SIGSTOP')
+  for (const { processId } of others()) send(processId, 'SIGTERM')
+  const deadline = performance.now() + graceMs
+  while (others().length > 0 && performance.now() < deadline) await wait(pollMs)
+  if (others().length > 0) signalGroup(group, 'SIGKILL')
+  else send(groupId, 'SIGCONT')
 }
 
 async function isGoneWithin(group: ProcessGroup, limitMs: number): Promise<boolean> {
@@ -50,7 +66,7 @@ export function isRunning(group: ProcessGroup): boolean {
   return members === undefined ? send(-group.groupId, 0) : members.length > 0
 }
 
-function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
+function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 0): boolean {
   try {
     return process.kill(target, signal)
   } catch (thrown) {

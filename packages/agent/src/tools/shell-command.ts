@@ -2,6 +2,7 @@ import { type CallerRights, messageOf } from '@halting/core/adapters'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { constants } from 'node:os'
 import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { BoundedOutput } from './bounded-output.ts'
@@ -14,7 +15,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Aftermath, type Confinement, EditWall, Wall } from '@halting/policy/wall'
+import { type Aftermath, type Confinement, EditWall, TrialWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -26,6 +27,8 @@ export interface ShellEnd {
   readonly directory: string | undefined
   /** What came of a command that was confined to the workspace, beside its output. */
   readonly aftermath?: Aftermath
+  /** What came of a command that was tried: why it has to run again, as the end of a sentence, or undefined where it had no effects. */
+  readonly trial?: { readonly effects: string | undefined }
   /** Why what came of it could not be found out. */
   readonly unsettled?: string
 }
@@ -94,7 +97,7 @@ export function startShellCommand(
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
-  const { child, isHeld, settle } = spawnShell(prelude + command, {
+  const { child, isHeld, confined } = spawnShell(prelude + command, {
     command,
     place,
     mark,
@@ -105,8 +108,13 @@ export function startShellCommand(
     confinement,
   })
   const ended = endOf(child, output, { directory, limits: place.limits })
-  if (child.pid === undefined) return { output, spool, ended: settled(ended, settle), isHeld, ...notStarted }
-  let group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  if (child.pid === undefined) return { output, spool, ended: settled(ended, confined), isHeld, ...notStarted }
+  let group: ProcessGroup = {
+    groupId: child.pid,
+    mark,
+    knownBy: 'group',
+    ...(confined !== undefined && { hasMonitor: true }),
+  }
   const pipe = child.stdout ?? undefined
   place.processes.add(group, { command, pipe, isHeld })
   let isEnding = false
@@ -117,7 +125,7 @@ export function startShellCommand(
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
-    ended: settled(ended, settle).then((end) => {
+    ended: settled(ended, confined).then((end) => {
       if (!isEnding) place.processes.release(group)
       return end
     }),
@@ -138,20 +146,37 @@ export function startShellCommand(
   }
 }
 
+/** What came of a command that could write. */
+interface ConfinedCommand {
+  /** Resolves when nothing of it runs any more. */
+  gone(): Promise<void>
+  /** To be asked once, when it is gone. */
+  settle(): Pick<ShellEnd, 'aftermath' | 'trial'>
+}
+
 // Spec R-EBASH-5.
 /** The end with what came of it, which is asked once, when nothing of the command runs any more. It is an end whatever becomes of that. */
-async function settled(ended: Promise<ShellEnd>, settle: Settle | undefined): Promise<ShellEnd> {
+async function settled(ended: Promise<ShellEnd>, confined: ConfinedCommand | undefined): Promise<ShellEnd> {
   const end = await ended
-  if (settle === undefined) return end
+  if (confined === undefined) return end
+  const problems: string[] = []
+  if (end.kind !== 'not started') await confined.gone().catch((thrown: unknown) => problems.push(messageOf(thrown)))
+  const told = asUnconfined(end)
   try {
-    return { ...end, aftermath: await settle() }
+    const [unsettled] = problems
+    return { ...told, ...confined.settle(), ...(unsettled !== undefined && { unsettled }) }
   } catch (thrown) {
-    return { ...end, unsettled: messageOf(thrown) }
+    return { ...told, unsettled: messageOf(thrown) }
   }
 }
 
-/** What came of a command that may change the workspace; to be asked once, when it has ended. */
-type Settle = () => Promise<Aftermath>
+/** Bubblewrap ends with 128 and the signal where a signal has ended the shell, which then has not told its directory. */
+function asUnconfined(end: ShellEnd): ShellEnd {
+  const { exitCode, directory } = end
+  if (exitCode === null || exitCode <= 128 || directory !== undefined) return end
+  const [signal] = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128) ?? []
+  return signal === undefined ? end : { ...end, kind: 'killed', exitCode: null, detail: signal }
+}
 
 const notStarted = {
   groupId: undefined,
@@ -181,7 +206,8 @@ function spawnShell(
 ): {
   readonly child: ChildProcess
   readonly isHeld: boolean
-  readonly settle?: Settle
+  /** It may change the workspace: what came of it is asked when it has ended. */
+  readonly confined?: ConfinedCommand
 } {
   const plain = {
     file: 'bash',
@@ -190,7 +216,7 @@ function spawnShell(
     env: {
       ...environmentOf(place, mark),
       ...(traceparent !== undefined && { TRACEPARENT: traceparent }),
-      ...((confinement !== undefined || isReadOnlyCommand(command)) && environmentWithoutRule()),
+      ...(isJudgedToRead(command, confinement) && environmentWithoutRule()),
     },
   }
   const own = ['ignore', 'pipe', 'pipe', 'pipe'] as const
@@ -199,14 +225,24 @@ function spawnShell(
     const held = sandbox.sandboxed({ ...plain, firstDescriptor: own.length }, sandbox.describe(access, [], rights))
     return { child: spawnConfined(held, directory, own), isHeld: true }
   }
+  if (confinement?.kind === 'trial') {
+    const held = trialistOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
+    return {
+      child: spawnConfined(held, directory, own),
+      isHeld: true,
+      confined: { gone: () => held.gone(), settle: () => ({ trial: { effects: held.settle() } }) },
+    }
+  }
   if (confinement?.kind === 'edit') {
     const held = editorOf(place).confine({ ...plain, firstDescriptor: own.length }, confinement)
-    const settle = async (): Promise<Aftermath> => held.settle()
     try {
-      return { child: spawnConfined(held, directory, own), isHeld: true, settle }
+      return {
+        child: spawnConfined(held, directory, own),
+        isHeld: true,
+        confined: { gone: () => held.gone(), settle: () => ({ aftermath: held.settle() }) },
+      }
     } catch (thrown) {
-      // It was not started, and so there is nothing to be said of it.
-      void settle().catch(() => undefined)
+      held.settle()
       throw thrown
     }
   }
@@ -217,6 +253,16 @@ function spawnShell(
   }
   const options = { cwd: directory, detached: true, env: plain.env, stdio: [...own] }
   return { child: spawn(plain.file, plain.args, options), isHeld: false }
+}
+
+// Spec R-EBASH-7.
+/** What may change the workspace runs what its programs are set up to run, such as hooks of git: they are confined with it. */
+function isJudgedToRead(command: string, confinement: Confinement | undefined): boolean {
+  return confinement === undefined ? isReadOnlyCommand(command) : isReading(confinement)
+}
+
+function isReading({ kind }: Confinement): boolean {
+  return kind === 'read' || kind === 'look'
 }
 
 /** Made for the first command that needs it. @throws SandboxError where nothing can confine commands: it is not started then. */
@@ -234,8 +280,16 @@ function editorOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
-  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder })
+  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder, caches: wall.caches() })
   return wall.editor
+}
+
+/** The same for commands that are tried. */
+function trialistOf({ wall }: ShellPlace): TrialWall {
+  const means = wall?.trials()
+  if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
+  wall.trialist ??= new TrialWall({ means, home: wall.home })
+  return wall.trialist
 }
 
 function spawnConfined(held: SandboxedCommand, directory: string, own: readonly ('ignore' | 'pipe')[]): ChildProcess {

@@ -22,6 +22,7 @@ import { LeftRunning } from './left-running.ts'
 import { type Environment, type Limits, limitsFrom } from './limits.ts'
 import { ProcessTable } from './process-table.ts'
 import { lookAlikes } from './path-texts.ts'
+import type { Trials } from './trial.ts'
 import { exactName } from './shown-name.ts'
 
 /** Options of `Workspace`. */
@@ -60,7 +61,7 @@ const mostAgents = 100
 type Caller = Pick<ToolContext, 'agentType' | 'state' | 'memos'>
 
 /** The id of the subagent that calls; undefined for the main conversation. */
-function agentIdOf({ agentType, state }: Caller): string | undefined {
+export function agentIdOf({ agentType, state }: Caller): string | undefined {
   return typeof agentType === 'string' ? state.agentId : undefined
 }
 
@@ -141,6 +142,8 @@ export class Workspace {
   sandbox?: Sandbox
   /** Confines commands that no rule let run; they run as this program does without one. */
   wall?: SessionWall
+  /** Tries commands before a person is asked about them; there once one was tried. */
+  trials: Trials | undefined
   /** Told what a person should know of commands that ran confined to the workspace. */
   onConfined: ((notice: ConfinedNotice) => void) | undefined
   /** Where a person works in an editor that gives and takes files: Read, Edit and Write go through it. */

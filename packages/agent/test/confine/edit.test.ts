@@ -1,14 +1,22 @@
 // Holds R-EBASH-1 to R-EBASH-8 of docs/spec.md in the Bash and Wait tools of a session.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { AgentState, type ToolContext, type ToolOutput } from '@halting/core'
 import { textOf } from '@halting/core/adapters'
-import { createBashTool, createWaitTool, openWorkspace, type SessionWorkspace } from '@halting/agent'
+import {
+  createBashTool,
+  createWaitTool,
+  FileCheckpoints,
+  openWorkspace,
+  SessionFiles,
+  type SessionWorkspace,
+} from '@halting/agent'
+import { isReadOnlyCommand } from '@halting/policy/shell'
 import type { Aftermath } from '@halting/policy/wall'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfinedNotice } from '../../src/tools/workspace.ts'
-import { endedWithCommand, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
+import { endedWithCommand, notConfined, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
 import { bashCall } from '../../../policy/test/judge/support.ts'
 import { allMeans } from '../../../policy/test/confine/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
@@ -33,13 +41,16 @@ interface RunOptions {
   readonly agentId?: string
 }
 
-function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] = {}): Session {
-  const [cwd, home] = [temporaryFolder(), temporaryFolder()]
+type Options = Partial<Pick<Parameters<typeof openWorkspace>[0], 'settings' | 'checkpoints' | 'additionalDirectories'>>
+
+function openSession({ settings = {}, ...options }: Options = {}, cwd = temporaryFolder()): Session {
+  const home = temporaryFolder()
   mkdirSync(join(home, '.halting'))
   const env = { ...process.env, HOME: home }
   const session = openWorkspace({
     places: { cwd, home, env },
     sessionId: 'one',
+    ...options,
     settings,
     env,
     mode: 'acceptEdits',
@@ -64,7 +75,7 @@ function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] =
       toolName: tool,
       agentType: agentId === undefined ? null : 'helper',
       signal: signal ?? new AbortController().signal,
-      idempotencyKey: request.call.id,
+      idempotencyKey: `session/run1/tool:${calls}:0:${request.call.id}`,
       state: AgentState.empty(),
       progress: () => undefined,
     }
@@ -82,18 +93,341 @@ function openSession(settings: Parameters<typeof openWorkspace>[0]['settings'] =
   }
 }
 
+/** What is said of confinement is left out, and so are numbers of processes. */
+const withoutNotes = (text: string): string =>
+  text.replace(`\n${ranInWorkspace}`, '').replaceAll(/line \d+: +\d+ /g, 'line N: ')
+
+/** Everything is allowed by a rule. */
+const ruled = { settings: { permissions: { allow: ['Bash'], deny: [], ask: [], additionalDirectories: [] } } }
+
+/** Every command of the session settles so; gives how often that was asked. */
+function settles(session: Session, settle: () => Aftermath): () => number {
+  let asked = 0
+  session.workspace.wall?.edits()
+  const editor = session.workspace.wall?.editor
+  if (editor === undefined) throw new Error('Run a command first.')
+  const confine = editor.confine.bind(editor)
+  Object.defineProperty(editor, 'confine', {
+    value: (...given: Parameters<typeof confine>) => {
+      const held = confine(...given)
+      return {
+        ...held,
+        settle: () => {
+          asked++
+          held.settle()
+          return settle()
+        },
+      }
+    },
+  })
+  return () => asked
+}
+
+const aborted = (ms: number): AbortSignal => AbortSignal.timeout(ms)
+
+/** Once the command has made this file. */
+function abortedWhen({ cwd }: Session, name: string): AbortSignal {
+  const controller = new AbortController()
+  const timer = setInterval(() => {
+    if (!existsSync(join(cwd, name))) return
+    clearInterval(timer)
+    controller.abort()
+  }, 5)
+  return controller.signal
+}
+
 describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubblewrap)', () => {
-  test('changes the workspace, and what a person has to allow runs as it is', async () => {
+  test('changes the workspace and nothing else; what a person is asked about runs as it is', async () => {
     const session = openSession()
     const outside = join(session.home, 'x')
-    expect(await session.behaviorOf(`echo a > b; echo a > ${outside}`)).toBe('allow')
-    console.log(await session.run(`echo a > b; echo a > ${outside}; env | grep -c .; kill -9 $$`))
-    console.log(await session.run(`sh -c 'kill -9 $$'; echo $?`))
-    console.log(await session.run(`sh -c 'kill -11 $$'`))
-    console.log(await session.run(`exec sh -c 'kill -11 $$'`))
-    console.log(await session.run(`kill -TERM $$`))
-    console.log(await session.run(`exit 300`))
-    console.log(await session.run(`exit 137`))
-    console.log(await session.run(`sleep 5 & echo hi`))
+    const line = `echo a > b; echo a > ${outside}`
+    expect(await session.behaviorOf(line)).toBe('allow')
+    await session.run(line)
+    expect([existsSync(join(session.cwd, 'b')), existsSync(outside)]).toEqual([true, false])
+    const fields = { unconfined: true }
+    expect(await session.behaviorOf(line, fields)).toBe('ask')
+    await session.run(line, { fields })
+    expect(existsSync(outside)).toBe(true)
+    const call = { callId: 'begun elsewhere', state: AgentState.empty(), agentType: null }
+    const kindOf = (input: object): string | undefined =>
+      session.workspace.confinementOf({ command: line, ...input }, call)?.kind
+    expect([kindOf({}), kindOf(fields), kindOf({ run_in_background: true })]).toEqual(['edit', undefined, undefined])
+  })
+
+  test('has its exit code, signals and output, and moves the shell', async () => {
+    const [session, plain] = [openSession(), openSession(ruled)]
+    const lines = [
+      'exit 0',
+      'exit 3',
+      'exit 300',
+      'exit 137',
+      'no-such-program',
+      'kill -9 $$',
+      "sh -c 'kill -9 $$'",
+      "sh -c 'kill -11 $$'; echo $?",
+      'exec sh -c "exit 4"',
+      'set -e; false; echo no',
+      'echo out; echo err >&2; exit 2',
+      'printf a; (exit 5)',
+      'mkdir -p sub; cd sub',
+      'basename "$PWD"; echo "$CLAUDECODE $GIT_EDITOR"',
+      'cd /',
+      'basename "$PWD"',
+      'seq 1 20000',
+    ]
+    for (const line of lines) {
+      const [confined, unconfined] = [await session.run(line), await plain.run(line)]
+      const shown = (output: ToolOutput, { cwd }: Session): string =>
+        withoutNotes(textOf(output.content)).replaceAll(basename(cwd), 'CWD')
+      expect([line, shown(confined, session)]).toEqual([line, shown(unconfined, plain)])
+      expect([line, confined.isError]).toEqual([line, unconfined.isError])
+    }
+  })
+
+  test.each([
+    ['echo "1 failed, 3 passed"; exit 1', false],
+    ['echo "TypeError: Cannot read properties of undefined (reading \'x\')"; exit 1', false],
+    ['echo no | grep yes', false],
+    ['true', false],
+    ['exit 1', true],
+    ['kill -9 $$', true],
+    ['cat /no/such; echo done', false],
+    ['touch /etc/x', true],
+    ['echo a > ~/.bashrc && false', true],
+    ['echo "getaddrinfo EAI_AGAIN registry.npmjs.org"; exit 1', true],
+    ['echo "dial tcp: lookup proxy.golang.org"; exit 1', true],
+    ['node -e "process.exitCode = 3; fetch(\'http://example.com\').catch((e) => console.log(e.cause.message))"', true],
+    ['no-such-program', true],
+  ])('%s: says that it was confined: %s', async (line, isSaid) => {
+    const text = await openSession().text(line)
+    // Once, and as the last.
+    expect(text.split(ranInWorkspace).slice(1)).toEqual(isSaid ? [''] : [])
+  })
+
+  test('says so of what timed out, and not of what a person interrupted', async () => {
+    const session = openSession()
+    expect(await session.text('touch t; sleep 20', { fields: { timeout: 200 } })).toContain(ranInWorkspace)
+    expect(await session.text('touch t; sleep 20', { signal: aborted(200) })).not.toContain(ranInWorkspace)
+  })
+
+  test('runs once, whatever became of it', async () => {
+    const session = openSession()
+    await session.run('echo x >> count; touch /etc/x')
+    await session.run('echo x >> count; sleep 20', { fields: { timeout: 500 } })
+    expect(readFileSync(join(session.cwd, 'count'), 'utf8')).toBe('x\nx\n')
+    expect(createBashTool(session.workspace).onUnknownOutcome).toBe('tell')
+  })
+
+  test('tells the model and the person what was taken back', async () => {
+    const session = openSession()
+    await session.run('touch t')
+    const path = join(session.cwd, '.mcp.json')
+    const movedTo = join(session.home, 'aside')
+    settles(session, () => ({ takenBack: [{ path, movedTo }] }))
+    expect(await session.text('touch t; echo {}')).toBe(`{}\n${takenBack(path)}`)
+    expect(await session.text('touch t; exit 1')).toBe(`Exit code 1\n${takenBack(path)}\n${ranInWorkspace}`)
+    expect(session.notices).toEqual([1, 2].map(() => ({ kind: 'confined_file_taken_back', path, movedTo })))
+  })
+
+  test('is asked once what came of it, however it ended', async () => {
+    const session = openSession()
+    await session.run('touch t')
+    const asked = settles(session, () => ({ takenBack: [] }))
+    const counts: number[] = []
+    const counted = async (running: Promise<unknown>): Promise<void> => {
+      await running.catch(() => undefined)
+      counts.push(asked())
+    }
+    await counted(session.run('touch t'))
+    await counted(session.run('kill -9 $$'))
+    await counted(session.run('touch t; sleep 20', { signal: aborted(200) }))
+    await counted(session.run('touch t; sleep 20', { fields: { timeout: 200 } }))
+    await counted(session.run("trap '' TERM; sleep 20 & sleep 20; sleep 20", { fields: { timeout: 200 } }))
+    await counted(session.run('(sleep 20; touch t) & echo'))
+    // What cannot be started.
+    await counted(session.run(`touch t; : ${'x'.repeat(1_000_000)}`))
+    expect(counts).toEqual([1, 2, 3, 4, 5, 6, 7])
+  })
+
+  test('has its result also where what came of it cannot be found out', async () => {
+    const session = openSession()
+    await session.run('touch t')
+    settles(session, () => {
+      throw new Error('EIO: the disk is gone')
+    })
+    expect(await session.text('touch t; echo done')).toBe(`done\n${notTakenBack('EIO: the disk is gone')}`)
+    expect(session.notices).toEqual([{ kind: 'confined_command_unchecked', why: 'EIO: the disk is gone' }])
+  })
+
+  test('does not run where it cannot be confined, which is said', async () => {
+    const session = openSession()
+    await session.run('touch t')
+    const editor = session.workspace.wall?.editor
+    if (editor === undefined) throw new Error('There is no wall.')
+    const confine = editor.confine.bind(editor)
+    Object.defineProperty(editor, 'confine', {
+      value: (...given: Parameters<typeof confine>) => {
+        const held = confine(...given)
+        return { ...held, args: ['--bind', '/no/such', '/mnt', ...held.args] }
+      },
+    })
+    const text = await session.text('touch never')
+    expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
+    expect(text.endsWith(`\n${notConfined}`)).toBe(true)
+    expect(existsSync(join(session.cwd, 'never'))).toBe(false)
+  })
+
+  test('leaves nothing running when its result is there, also what hides and what will not end', async () => {
+    const session = openSession()
+    const hidden = 'env -i setsid bash -c \'exec >/dev/null 2>&1; trap "" TERM; while :; do echo x >> grows; done\''
+    const text = await session.text(`${hidden} & sleep 0.2`)
+    const grows = join(session.cwd, 'grows')
+    const size = readFileSync(grows).length
+    expect(size).toBeGreaterThan(0)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(readFileSync(grows).length).toBe(size)
+    expect(text).toBe(`(no output)\n${endedWithCommand}`)
+    expect(session.workspace.processes.leftBehind).toEqual([])
+    expect(await session.text('sleep 0.01 & wait')).toBe('(no output)')
+  })
+
+  test('has time to put things in order when it is interrupted', async () => {
+    const session = openSession()
+    const isThere = (name: string): boolean => existsSync(join(session.cwd, name))
+    // The shell itself ends at once.
+    const slow = "(trap 'sleep 0.05; rm lock; exit' TERM; touch lock; touch ready; sleep 20 & wait)"
+    await session.run(`trap exit TERM; ${slow} & wait; touch next`, { signal: abortedWhen(session, 'ready') })
+    expect(['lock', 'next'].map(isThere)).toEqual([false, false])
+  })
+
+  test('is told the span of its call', async () => {
+    const session = openSession()
+    session.workspace.traceparentOf = (callId) => `of ${callId}`
+    expect(await session.text('echo "$TRACEPARENT"')).toBe('of call_1')
+  })
+
+  test('runs hooks of git, which are confined with it', async () => {
+    const session = openSession()
+    execFileSync('git', ['init', '-q'], { cwd: session.cwd })
+    expect(await session.text('git config core.hooksPath || echo none; echo "$GIT_ALLOW_PROTOCOL"; touch x')).toBe(
+      'none',
+    )
+  })
+
+  test('of Wait is judged as one of Bash, and its failure is told', async () => {
+    const session = openSession()
+    const fields = { timeout_seconds: 1, every_seconds: 1 }
+    const failed = await session.text('touch /etc/x', { tool: 'Wait', fields })
+    expect(failed).toContain(ranInWorkspace)
+    expect(failed.split(ranInWorkspace)).toHaveLength(2)
+    expect(await session.text('echo a > made', { tool: 'Wait', fields })).not.toContain(ranInWorkspace)
+    expect(readFileSync(join(session.cwd, 'made'), 'utf8')).toBe('a\n')
+    const outside = join(session.home, 'x')
+    await session.text(`echo a > ${outside}`, { tool: 'Wait', fields: { ...fields, unconfined: true } })
+    expect(existsSync(outside)).toBe(true)
+    expect(createWaitTool(session.workspace).validate?.({ seconds: 1, unconfined: true })).toMatchObject({
+      valid: false,
+    })
+  })
+
+  test('of several agents run side by side, each by its own call', async () => {
+    const session = openSession()
+    const lines = Array.from({ length: 6 }, (_, at) => at)
+    const texts = await Promise.all(
+      lines.map((at) => session.text(`echo ${at} > of-${at}; touch /etc/x; exit ${at}`, { agentId: `agent-${at}` })),
+    )
+    expect(texts.map((text) => text.includes(ranInWorkspace))).toEqual(lines.map((at) => at > 0))
+    expect(lines.map((at) => readFileSync(join(session.cwd, `of-${at}`), 'utf8'))).toEqual(lines.map((at) => `${at}\n`))
+  })
+})
+
+/** All that is in a folder but for its repository, with contents. */
+const contentsOf = (folder: string): string =>
+  execFileSync(
+    'bash',
+    [
+      '-c',
+      'find . -name .git -prune -o -type f -print0 | sort -z | xargs -0r tail -n +1 -v; find . -name .git -prune -o -type d -print | sort',
+    ],
+    { cwd: folder, encoding: 'utf8' },
+  )
+
+/** Takes the last run back; gives what was left as it is, and what is not known. */
+async function undo(folder: string): Promise<unknown> {
+  const files = new SessionFiles(folder)
+  const plan = await files.plan({ kind: 'undo' })
+  if (plan === undefined) return 'nothing'
+  return { left: [...plan.left, ...(await files.apply(plan))], unknown: plan.unknown }
+}
+
+describe.skipIf(!hasBubblewrap).each(['git', 'folder'])('Undo of a confined command in a %s', (kind) => {
+  const open = (): { readonly session: Session; readonly added: string; readonly kept: string } => {
+    const [cwd, added, kept] = [temporaryFolder(), temporaryFolder(), temporaryFolder()]
+    for (const folder of [cwd, added]) {
+      const init = kind === 'git' ? 'git init -q; git config user.email a@b.c; git config user.name a;' : ''
+      const commit = kind === 'git' ? 'git add .; git commit -qm x;' : ''
+      const files = `echo a > a; mkdir d; echo b > d/b; chmod 640 a;`
+      execFileSync('bash', ['-c', `${init} ${files} ${commit} echo changed >> d/b`], { cwd: folder, env: quietGit })
+    }
+    const checkpoints = new FileCheckpoints({ folder: kept, cwd, directories: [added], env: quietGit })
+    return { session: openSession({ checkpoints, additionalDirectories: [added] }, cwd), added, kept }
+  }
+
+  test('takes back what it changed in all folders of the workspace, and nothing of /tmp', async () => {
+    const { session, added, kept } = open()
+    const folders = [session.cwd, added]
+    const before = folders.map(contentsOf)
+    await session.run(
+      `for f in ${folders.join(' ')}; do cd $f; echo new > a; mv d/b c; mkdir n; seq 99 > n/o; done; cd /tmp; echo x > t`,
+    )
+    expect(folders.map(contentsOf)).not.toEqual(before)
+    expect(readFileSync(join(added, 'a'), 'utf8')).toBe('new\n')
+    expect(await undo(kept)).toEqual({ left: [], unknown: [] })
+    expect(folders.map(contentsOf)).toEqual(before)
+    expect(readFileSync(join(kept, 'changes.jsonl'), 'utf8')).not.toMatch(/"\/tmp\/t"/)
+  })
+
+  test('takes back what an interrupted one had done, and does not bring back what the wall moved away', async () => {
+    const { session, kept } = open()
+    const before = contentsOf(session.cwd)
+    const made = join(session.cwd, '.mcp.json')
+    await session.run('echo new > a; echo {} > .mcp.json; touch ready; sleep 20', {
+      signal: abortedWhen(session, 'ready'),
+    })
+    expect(session.notices).toMatchObject([{ kind: 'confined_file_taken_back', path: made }])
+    expect(readFileSync(join(session.cwd, 'a'), 'utf8')).toBe('new\n')
+    expect(await undo(kept)).toEqual({ left: [], unknown: [] })
+    expect([contentsOf(session.cwd), existsSync(made)]).toEqual([before, false])
+  })
+
+  test('looks also where a line was taken for one that only reads', async () => {
+    const { session, kept } = open()
+    const line = 'cat d/b; ls'
+    expect(isReadOnlyCommand(line)).toBe(true)
+    const confinement = session.workspace.confinementOf(
+      { command: 'npm test' },
+      { callId: 'other', state: AgentState.empty(), agentType: null },
+    )
+    Object.defineProperty(session.workspace, 'confinementOf', { value: () => confinement })
+    // What the shell reads first is not in the line.
+    writeFileSync(join(session.cwd, 'first'), 'echo hidden > a')
+    const env = { ...session.workspace.env, BASH_ENV: join(session.cwd, 'first') }
+    Object.defineProperty(session.workspace, 'env', { value: env })
+    await session.run(line)
+    expect(readFileSync(join(session.cwd, 'a'), 'utf8')).toBe('hidden\n')
+    expect(await undo(kept)).toEqual({ left: [], unknown: [] })
+    expect(readFileSync(join(session.cwd, 'a'), 'utf8')).toBe('a\n')
+  })
+})
+
+const quietGit = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' }
+
+describe('The tools', () => {
+  test('take unconfined, also under the names of other agents', () => {
+    const { workspace } = openSession()
+    const bash = createBashTool(workspace)
+    for (const name of ['dangerouslyDisableSandbox', 'with_escalated_permissions'])
+      expect(bash.canonicalInput?.({ command: 'ls', [name]: true })).toEqual({ command: 'ls', unconfined: true })
+    expect(bash.validate?.({ command: 'ls', unconfined: 'yes please' })).toMatchObject({ valid: false })
   })
 })

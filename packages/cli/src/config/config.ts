@@ -57,6 +57,8 @@ interface Report {
   // Spec R-EFRONT-3.
   /** What confines commands that no rule covers, in `acceptEdits`. */
   readonly editConfinement: string
+  /** What tries commands before they ask; absent without `tryReadOnly`. */
+  readonly trials?: string
 }
 
 function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Program): ConfinementLines {
@@ -64,7 +66,7 @@ function confinementOf(flags: Flags, { settings }: RunSettings, { cwd, env }: Pr
   return confinementLines(wallOf({ cwd, env, home: homeFolder(env) }, settings), settings, isSandboxed)
 }
 
-function reportOf(run: RunSettings, { read, edit }: ConfinementLines): Report {
+function reportOf(run: RunSettings, { read, edit, trial }: ConfinementLines): Report {
   const { files, origins, ignored, trust, warnings } = run
   return {
     files: files.map(({ level, name }) => ({ level, name })),
@@ -79,6 +81,7 @@ function reportOf(run: RunSettings, { read, edit }: ConfinementLines): Report {
     warnings,
     confinement: read,
     editConfinement: edit,
+    ...(trial !== undefined && { trials: trial }),
   }
 }
 
@@ -134,7 +137,7 @@ function shownOffer(setting: string, text: string): string {
 }
 
 function textOf(
-  { files, settings, ignored, trust, warnings, confinement, editConfinement }: Report,
+  { files, settings, ignored, trust, warnings, confinement, editConfinement, trials }: Report,
   style: Style,
 ): string {
   const line = (text: string): string => oneLine(text, Infinity)
@@ -168,7 +171,7 @@ function textOf(
     ),
     ...part(
       'Confinement',
-      [...new Set([confinement, editConfinement])].map((text) => line(text)),
+      [...new Set([confinement, editConfinement, ...(trials === undefined ? [] : [trials])])].map((text) => line(text)),
     ),
   ].join('\n')
 }

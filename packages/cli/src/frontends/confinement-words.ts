@@ -1,5 +1,5 @@
 import { explicitAutoAllow, type RulePermissions, type SessionWall } from '@halting/policy'
-import { editSummary, wallSummary } from '@halting/policy'
+import { editSummary, trialSummary, wallSummary } from '@halting/policy'
 import type { Settings } from '@halting/policy/settings'
 
 /** How the commands of a session are confined, in a sentence each. */
@@ -8,12 +8,14 @@ export interface ConfinementLines {
   readonly read: string
   /** Commands that no rule covers, in `acceptEdits`. */
   readonly edit: string
+  /** Commands that are tried before they ask; undefined where the setting is off, or the sandbox is on. */
+  readonly trial?: string
 }
 
 /** What confines commands here, for a person. `isSandboxed`: the sandbox is on, and confines all of them. */
 export function confinementLines(
   wall: SessionWall,
-  { sandbox = [] }: Pick<Settings, 'sandbox'>,
+  { sandbox = [], tryReadOnly }: Pick<Settings, 'sandbox' | 'tryReadOnly'>,
   isSandboxed: boolean,
 ): ConfinementLines {
   if (isSandboxed) return { read: inSandbox, edit: inSandbox }
@@ -22,7 +24,11 @@ export function confinementLines(
     edits.kind === 'off' || explicitAutoAllow(sandbox) === true
       ? ''
       : '; hosts and editors are asked, unless your settings set sandbox.autoAllowBashIfSandboxed to true'
-  return { read: wallSummary(wall.means()), edit: `${editSummary(edits)}${hosts}` }
+  return {
+    read: wallSummary(wall.means()),
+    edit: `${editSummary(edits)}${hosts}`,
+    ...(tryReadOnly === true && { trial: trialSummary(wall.trials()) }),
+  }
 }
 
 const inSandbox = 'All commands run in the sandbox'
@@ -42,8 +48,8 @@ export function modeConfinement(
 
 /** How one command runs if it does, and why it asks in `acceptEdits` although others do not. */
 export interface CommandConfinement {
-  /** `edit`: it changes the workspace alone; `read` and `look`: it reads. Null for a command that runs as it is, or not at all. */
-  readonly kind: 'edit' | 'read' | 'look' | null
+  /** `edit`: it changes the workspace alone; `read` and `look`: it reads; `trial`: it is tried before it asks. Null for a command that runs as it is, or not at all. */
+  readonly kind: 'edit' | 'read' | 'look' | 'trial' | null
   /** For a person; undefined where there is nothing to say. */
   readonly text: string | undefined
 }
@@ -55,10 +61,9 @@ export function commandConfinement(
   wall: Pick<SessionWall, 'edits'> | undefined,
 ): CommandConfinement {
   const { behavior } = permissions.explain(command)
-  if (behavior === 'allow') {
-    const kind = permissions.confinementOf({ callId: '', command })?.kind ?? null
-    return { kind, text: kind === 'edit' ? runsInWorkspace : undefined }
-  }
+  const kind = behavior === 'deny' ? null : (permissions.confinementOf({ callId: '', command })?.kind ?? null)
+  if (behavior === 'allow') return { kind, text: kind === 'edit' ? runsInWorkspace : undefined }
+  if (kind === 'trial') return { kind, text: triedFirst }
   const edits = permissions.mode === 'acceptEdits' && behavior === 'ask' ? wall?.edits() : undefined
   if (edits?.kind !== 'off') return { kind: null, text: undefined }
   return {
@@ -67,5 +72,6 @@ export function commandConfinement(
   }
 }
 
+const triedFirst = 'It is tried on overlays first (tryReadOnly), and asks only if it has effects.'
 // Of reading, each part of a line says so itself.
 const runsInWorkspace = 'It runs confined: it changes only the directories of the session and /tmp, and has no network.'

@@ -13,7 +13,7 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['composing-commands', 'evidence-rules', 'run-check', 'unusable-command'].map(inAgent('goals')),
     ...['pdf-text'].map(inAgent('media')),
     ...['patch-grammar'].map(inAgent('tools')),
-    ...['other-names', 'protected'].map(inPermissions),
+    ...['other-names', 'protected', 'trial'].map(inPermissions),
   ],
   'names of places, parts of the texts of goals': ['definition-state', 'goal-files'].map(inAgent('goals')),
   'what a command does, parts of the texts for denied calls': [

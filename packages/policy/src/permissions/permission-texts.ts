@@ -43,3 +43,7 @@ export const personChoosesPlanning = 'the user decides whether to plan first.'
 export const personApprovesPlan = 'the user decides whether the plan is approved.'
 export const alreadyPlanning = 'Plan mode is already on. When the plan is complete, call ExitPlanMode with it.'
 export const notPlanning = 'Plan mode is off, so there is no plan to approve. Continue with the task.'
+
+/** @param question a sentence, @param why the end of one */
+export const triedInVain = (question: string, why: string): string =>
+  `${question} It was tried without effects, and that did not settle it: ${why}.`

@@ -28,7 +28,8 @@ import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, wi
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
-import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed } from './permission-texts.ts'
+import { commandOfCall, trialConfinement, type TrialPort } from './trial.ts'
+import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed, triedInVain } from './permission-texts.ts'
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
@@ -61,6 +62,8 @@ export interface PermissionOptions {
   }
   /** Confines commands that no rule let run; they run as they are without one. */
   readonly wall?: WallPort
+  /** Tries commands before a person is asked about them, where the wall can; none is tried without one. */
+  readonly trial?: TrialPort
   /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
   readonly keep?: NonNullable<Permissions['keep']>
   /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
@@ -160,6 +163,9 @@ export interface Explanation {
 /** The rules with what persons allowed or denied in the session, by the list of that. */
 type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
 
+/** By call, the command that was decided about, and to what it is confined. */
+type Confinements = Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>
+
 // Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
 /**
  * Permission rules. Throws `PermissionRuleError` for rules that cannot be read.
@@ -183,7 +189,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
     ...(options.wall !== undefined && { wall: options.wall }),
   }
-  const confinements = new Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>()
+  const confinements: Confinements = new Map()
   const judged = new Map<string, ReadonlyMap<string, string>>()
   const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
   const withdrawn: Withdrawn[] = []
@@ -221,9 +227,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const decision = decideAlsoOfServer(request, current, { subjects, served: asCallOfServer(request, searchTool) })
     noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
     if (decision.behavior !== 'ask') return decision
-    // To a call that was asked about somebody answers, or has answered.
-    const isDenied = request.wasAsked !== true && (asked === 'deny' || current.mode === 'dontAsk')
-    return isDenied ? unlessItFails(request, { behavior: 'deny', message: notAllowed(decision.message) }) : decision
+    return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
     suggestionsFor(
@@ -283,8 +287,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
       if (decided?.command === command) return decided.confinement
       const request = { ...bashRequest(command, fields), ...rights }
-      const present = bookOf(rights)
-      return decide(request, present).behavior === 'allow' ? confinementFor(request, present) : undefined
+      return undecidedConfinement(request, bookOf(rights), options.trial)
     },
     judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
     deniedPlaces: (rights) => deniedPatterns((rights === undefined ? lastBook() : bookOf(rights)).deny),
@@ -300,6 +303,47 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       ...offers,
     },
   }
+}
+
+// Spec R-TRY-3.
+/** What comes of a call that the rules ask about: that of its trial where its command is tried and has no effects, else somebody is asked. */
+function triedOrAsked(
+  request: PermissionRequest,
+  book: RuleBook,
+  message: string,
+  {
+    trial,
+    confinements,
+    asked,
+  }: { readonly trial: TrialPort | undefined; readonly confinements: Confinements; readonly asked: 'deny' | 'ask' },
+): RuleDecision | Promise<PermissionDecision> {
+  const settle = (why: string): RuleDecision | Promise<PermissionDecision> => {
+    // To a call that was asked about somebody answers, or has answered.
+    const isDenied = request.wasAsked !== true && (asked === 'deny' || book.mode === 'dontAsk')
+    return isDenied
+      ? unlessItFails(request, { behavior: 'deny', message: notAllowed(why) })
+      : { behavior: 'ask', message: why }
+  }
+  const { signal, agentId, call } = request
+  const command = commandOfCall(request)
+  const isTried = trial !== undefined && signal !== undefined && command !== undefined
+  const confinement = isTried ? trialConfinement(request, book) : undefined
+  if (!isTried || confinement === undefined) return settle(message)
+  return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
+    if (why !== undefined) return settle(triedInVain(message, why))
+    noteConfinement(confinements, request, confinement)
+    return { behavior: 'allow' }
+  })
+}
+
+/** To what a command is confined that was not decided about here. It may have been tried, and its result be gone with the process that tried it. */
+function undecidedConfinement(
+  request: PermissionRequest,
+  book: RuleBook,
+  trial: TrialPort | undefined,
+): Confinement | undefined {
+  if (decide(request, book).behavior === 'allow') return confinementFor(request, book)
+  return trial === undefined ? undefined : trialConfinement(request, book)
 }
 
 function isHidden(path: string, { deny }: RuleBook): boolean {
@@ -439,7 +483,7 @@ function pathIn(judged: ReadonlyMap<string, string> = new Map(), path = ''): str
 }
 
 function noteConfinement(
-  confinements: Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>,
+  confinements: Confinements,
   { call, agentId }: PermissionRequest,
   confinement: Confinement | undefined,
 ): void {

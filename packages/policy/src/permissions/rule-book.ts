@@ -2,6 +2,7 @@ import type { PermissionDecision } from '@halting/core'
 import { patchToolName } from '../files/patch-format.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { EditMeans } from '../sandbox/edit-means.ts'
+import type { TrialMeans } from '../sandbox/trial-means.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
 import { otherNames } from './other-names.ts'
 import { depthOf, isProtected, protectingNames } from './protected.ts'
@@ -28,6 +29,8 @@ export interface WallPort {
   means(): WallMeans
   /** What confines commands that may change the workspace, in `acceptEdits`; such commands ask when absent. */
   edits?(): EditMeans
+  /** What tries commands before a person is asked about them, in `default`; nothing does when absent. */
+  trials?(): TrialMeans
   /** Whether confined commands read a place because it belongs to the system, or list it. */
   reads(path: string, isListed: boolean): boolean
 }

@@ -22,5 +22,14 @@ export interface EditConfinement {
   readonly writesGit: boolean
 }
 
+/**
+ * To what a command is confined that is tried before a person is asked about it: all that it writes is thrown away, so that
+ * only its output and exit code are left of it.
+ */
+export interface TrialConfinement extends Pick<EditConfinement, 'directories' | 'readable' | 'denied'> {
+  /** It changes nothing. */
+  readonly kind: 'trial'
+}
+
 /** To what a command is confined that runs without a rule. */
-export type Confinement = ReadConfinement | EditConfinement
+export type Confinement = ReadConfinement | EditConfinement | TrialConfinement

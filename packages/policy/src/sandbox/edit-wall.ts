@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, readFileSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
@@ -18,6 +18,7 @@ import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temp
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
 import { liveSockets } from './live-sockets.ts'
+import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
@@ -102,7 +103,7 @@ export class EditWall {
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
     const base = editEnvironment(command.env)
-    const entered = caches?.enter()
+    const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base)
     const temporary = this.#enterTemporary(command, [
@@ -143,20 +144,20 @@ export class EditWall {
         if (filter !== undefined) closeSync(filter)
         if (child?.pid === undefined) finish()
       },
+      gone: () => namespaceGone(info),
       settle: () => finish() ?? { takenBack: [] },
     }
   }
 
   #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
-    awaitEnd(info)
+    awaitNamespaceEnd(info)
     closeSync(info)
     entered?.leave()
     this.#release()
     const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
-    const takenBack = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
+    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
-    for (const path of this.#scanner.scan(baseline.directories).sockets)
-      if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
+    for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
     this.#temporary?.leave(temporary)
     const all = [...this.#unreported, ...takenBack]
     this.#unreported = []
@@ -181,7 +182,7 @@ export class EditWall {
       const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
-    const takenBack = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
+    const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
     // Of a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
@@ -270,7 +271,7 @@ interface ToSettle {
 }
 
 /** A file that nobody else can name. */
-function openUnnamed(folder: string): number {
+export function openUnnamed(folder: string): number {
   const path = join(folder, randomUUID())
   const descriptor = openSync(path, 'wx+', 0o600)
   unlinkSync(path)
@@ -287,32 +288,10 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
 }
 
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
-function repositoryAround(root: string): readonly string[] {
+export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-const longestWaitMs = 2_000
-
-/** Bubblewrap ends before the last of its processes has. The first of them is the last to go. */
-function awaitEnd(info: number): void {
-  const bytes = Buffer.alloc(4_096)
-  const text = bytes.toString('latin1', 0, readSync(info, bytes, 0, bytes.length, 0))
-  const first = /"child-pid"\s*:\s*(\d+)/.exec(text)?.[1]
-  if (first === undefined) return
-  const deadline = performance.now() + longestWaitMs
-  const sleeper = new Int32Array(new SharedArrayBuffer(4))
-  while (isRunning(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
-}
-
-function isRunning(processId: string): boolean {
-  try {
-    const state = readFileSync(`/proc/${processId}/stat`, 'latin1').split(') ').at(-1)?.[0]
-    return state !== 'Z' && state !== 'X'
-  } catch {
-    return false
-  }
 }
 
 function outermost(paths: readonly string[]): readonly string[] {

@@ -2,9 +2,13 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
+import { ToolCaches } from './edit-caches.ts'
+import type { ProjectCaches } from './edit-command.ts'
 import { detectEdits } from './edit-detect.ts'
 import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
+import { detectTrials, type TrialMeans } from './trial-means.ts'
+import type { TrialWall } from './trial-wall.ts'
 import type { Wall } from './wall.ts'
 
 /** Options of `SessionWall`. */
@@ -25,6 +29,8 @@ export interface SessionWallOptions {
   readonly keptFolders?: readonly string[]
   /** Why commands that no rule covers ask in `acceptEdits` although they could be confined, as the end of a sentence; they run confined when absent. */
   readonly editsOff?: string | undefined
+  /** The setting `tryReadOnly`: commands are tried before a person is asked about them. Off when absent. */
+  readonly tries?: boolean | undefined
 }
 
 /** What confines the commands of one session that no rule let run. Nothing is tried before it is asked. */
@@ -39,9 +45,13 @@ export class SessionWall {
   confiner: Wall | undefined
   /** The same for commands that may change the workspace. */
   editor: EditWall | undefined
+  /** The same for commands that are tried. */
+  trialist: TrialWall | undefined
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
+  #caches: ToolCaches | undefined
+  #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
@@ -70,8 +80,29 @@ export class SessionWall {
     return this.#edits
   }
 
+  /** The caches of tools for commands that may change the workspace, made once; undefined where nothing confines them. */
+  caches(): ProjectCaches | undefined {
+    const means = this.edits()
+    if (means.kind !== 'bubblewrap') return undefined
+    const { home, configFolder, path, writable } = this.#options
+    const [project = home] = writable
+    const folder = join(configFolder, 'caches')
+    this.#caches ??= new ToolCaches({ folder, project, home, directories: writable, path, bubblewrap: means.file })
+    return this.#caches
+  }
+
   get #editMemory(): string {
     return join(this.#options.configFolder, 'confinement-edits.json')
+  }
+
+  /** What tries commands before a person is asked about them, found out once. */
+  trials(): TrialMeans {
+    const { setting, isSandboxed, path, writable, tries } = this.#options
+    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
+    return this.#trials
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */
@@ -90,5 +121,6 @@ export class SessionWall {
   dispose(): void {
     this.confiner?.dispose()
     this.editor?.dispose()
+    this.trialist?.dispose()
   }
 }

@@ -26,9 +26,10 @@ import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
-export type { Confinement, EditConfinement, ReadConfinement } from './confinement.ts'
+export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
 export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
+export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'
 
 /** Options of the confinement by Landlock or bubblewrap. */
 export interface WallOptions {

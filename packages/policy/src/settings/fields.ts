@@ -143,6 +143,7 @@ export interface Fields {
   readonly autoMemoryDirectory?: string
   readonly background?: 'wait' | 'stop' | 'keep'
   readonly confineJudged?: 'auto' | 'off'
+  readonly tryReadOnly?: boolean
   readonly disableAllHooks?: boolean
   readonly allowManagedHooksOnly?: boolean
   readonly allowManagedPermissionRulesOnly?: boolean

@@ -43,6 +43,8 @@ export interface Settings {
   readonly background?: 'wait' | 'stop' | 'keep'
   /** Whether commands that run without a rule are confined to reading by the kernel; `auto` (where that works) when absent. */
   readonly confineJudged?: 'auto' | 'off'
+  /** Whether commands that no rule covers are tried in the mode `default` before a person is asked; they are not when absent. */
+  readonly tryReadOnly?: boolean
   /** The model to ask where neither a flag nor the environment names one. */
   readonly model?: string
   /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
@@ -168,6 +170,7 @@ const singleFields = [
   'statusLine',
   'theme',
   'toolProfile',
+  'tryReadOnly',
   'until',
   'untilTimeout',
   'untilTries',

@@ -294,6 +294,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   autoMemoryDirectory: passOver(z.string(says(ownPlace)).refine((path) => /^(?:\/|~\/)/.test(path), says(ownPlace))),
   background: stop(z.enum(['wait', 'stop', 'keep'], says('one of wait, stop, keep'))),
   confineJudged: stop(z.enum(['auto', 'off'], says('one of auto, off'))),
+  tryReadOnly: stop(truth),
   until: stop(words('a command')),
   untilTries: stop(z.int(says(tries)).min(1, says(tries)).max(1_000, says(tries))),
   untilTimeout: stop(z.string(says(duration)).refine((text) => (durationMs(text) ?? 0) > 0, says(duration))),

@@ -49,6 +49,7 @@ export const ownOnly = [
   'smallModel',
   'background',
   'confineJudged',
+  'tryReadOnly',
   'limitReminders',
   'verifyChanges',
   'onLimit',

@@ -41,7 +41,9 @@ function confined(
     const decision = permissions.decide(bashCall(command))
     if (changing.test(command) || decision instanceof Promise || decision.behavior !== 'allow') return []
     const confinement = permissions.confinementOf({ callId: 'call_1', command })
-    return confinement === undefined || confinement.kind === 'edit' ? [] : [{ command, ...confinement }]
+    return confinement === undefined || confinement.kind === 'edit' || confinement.kind === 'trial'
+      ? []
+      : [{ command, ...confinement }]
   })
 }
 

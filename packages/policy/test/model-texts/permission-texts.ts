@@ -16,5 +16,6 @@ export const samples: SamplesOf<typeof import('../../src/permissions/permission-
   noRuleForFetch: [['example.com']],
   noRuleForSearch: [[[]], [['example.com', 'example.org']]],
   noRuleForTool: [['mcp__notes__add']],
+  triedInVain: [['no rule allows this command.', 'it writes /work/project/dist/index.js']],
   rulesThatAllow: [[['Bash(npm test)']], [['Bash(npm test)', 'Edit(/log)']]],
 }

@@ -55,8 +55,8 @@ export const commandRows: readonly Row[] = [
   bash(
     'dangerouslyDisableSandbox runs it outside of the sandbox',
     { command: 'echo done', dangerouslyDisableSandbox: true },
-    'there is no field dangerouslyDisableSandbox',
-    { ...refused, how: "Whether a command is held is a person's choice" },
+    'done',
+    { how: 'A person is asked where it would run confined to the workspace; `--sandbox` stays as it is' },
   ),
   bash(
     'run_in_background goes on at once, with an id',

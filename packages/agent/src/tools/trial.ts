@@ -1,0 +1,144 @@
+import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
+import { SandboxError, type TrialCall } from '@halting/policy'
+import type { TrialConfinement } from '@halting/policy/wall'
+import { existsSync } from 'node:fs'
+import { isInsideAny } from '@halting/policy/files'
+import { type CutReason, cutShort } from './cut-short.ts'
+import { type ShellCommand, type ShellEnd, startShellCommand } from './shell-command.ts'
+import { startFolder } from './start-folder.ts'
+import {
+  endedBySignal,
+  interruptedTrial,
+  missedInTrial,
+  refusedInTrial,
+  trialNotStarted,
+  trialTimedOut,
+} from './trial-texts.ts'
+import type { Workspace } from './workspace.ts'
+
+/** A command that was tried and had no effects. */
+export interface TriedCommand {
+  readonly shell: ShellCommand
+  readonly end: ShellEnd
+  readonly timeoutMs: number
+  readonly confinement: TrialConfinement
+}
+
+/** Results are used right after the decision about their call. */
+const mostStored = 16
+
+/** Tries commands, and stores the results of those that had no effects until their calls run. */
+export class Trials {
+  readonly #workspace: Workspace
+  readonly #stored = new Map<string, { readonly command: string; readonly tried: TriedCommand }>()
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace
+  }
+
+  /** Gives why the command has to run again, as the end of a sentence; undefined where its result is stored. Never rejects. */
+  async run(call: TrialCall, signal: AbortSignal): Promise<string | undefined> {
+    const tried = await this.try(call, signal)
+    if (typeof tried === 'string') return tried
+    const key = keyOf(call)
+    this.#drop(key)
+    this.#stored.set(key, { command: call.command, tried })
+    for (const oldest of this.#stored.keys()) {
+      if (this.#stored.size <= mostStored) break
+      this.#drop(oldest)
+    }
+    return undefined
+  }
+
+  /** The stored result of a call, once; undefined where there is none for this command. */
+  take(call: Pick<TrialCall, 'callId' | 'agentId' | 'command'>): TriedCommand | undefined {
+    const key = keyOf(call)
+    const stored = this.#stored.get(key)
+    this.#stored.delete(key)
+    if (stored === undefined || stored.command === call.command) return stored?.tried
+    stored.tried.shell.spool?.drop()
+    return undefined
+  }
+
+  /** Tries a command. Gives why it has to run again, where it does. Never rejects. */
+  async try({ command, input, confinement }: TrialCall, signal: AbortSignal): Promise<TriedCommand | string> {
+    const workspace = this.#workspace
+    const folder = startFolder(command, workspace)
+    if (folder.kind === 'gone') return trialNotStarted(folder.why)
+    if (signal.aborted) return interruptedTrial
+    let shell: ShellCommand
+    try {
+      shell = startShellCommand(command, workspace, { directory: folder.directory, confinement })
+    } catch (thrown) {
+      if (thrown instanceof SandboxError) return trialNotStarted(thrown.message)
+      return trialNotStarted(messageOf(thrown))
+    }
+    const timeoutMs = timeoutOf(input, workspace)
+    const cut = cutShort(shell, signal, timeoutMs)
+    const end = await shell.ended
+    const why = effectsOf({ end, shell, reason: await cut.settled(), timeoutMs }, workspace)
+    if (why === undefined) return { shell, end, timeoutMs, confinement }
+    shell.spool?.drop()
+    return why
+  }
+
+  #drop(key: string): void {
+    this.#stored.get(key)?.tried.shell.spool?.drop()
+    this.#stored.delete(key)
+  }
+}
+
+/** As Bash reads it: 0 means what comes without it. */
+function timeoutOf(input: unknown, { limits }: Workspace): number {
+  const asked = isJsonObject(input) ? input['timeout'] : undefined
+  const ms = typeof asked === 'number' && asked > 0 ? asked : limits.bashTimeoutMs
+  return Math.min(ms, limits.bashMaxTimeoutMs)
+}
+
+// Spec R-TRY-4.
+/** Why a command that was tried has to run again; undefined where its output and exit code are all that it leaves. */
+function effectsOf(
+  {
+    end,
+    shell,
+    reason,
+    timeoutMs,
+  }: {
+    readonly end: ShellEnd
+    readonly shell: ShellCommand
+    readonly reason: CutReason
+    readonly timeoutMs: number
+  },
+  { directories }: Workspace,
+): string | undefined {
+  if (reason === 'aborted') return interruptedTrial
+  if (reason === 'timed out') return trialTimedOut(timeoutMs)
+  if (end.kind === 'not started' || end.unsettled !== undefined || end.trial === undefined)
+    return trialNotStarted(end.unsettled ?? end.detail ?? 'unknown error')
+  if (end.trial.effects !== undefined) return end.trial.effects
+  if (end.kind !== 'exited' || (end.exitCode ?? 0) > 128) return endedBySignal
+  return refusalIn(`${shell.output.toString()}\n${shell.output.tailFirst()}`, directories)
+}
+
+/** What the kernel refuses to commands that are tried, as programs report it. */
+const refusals =
+  /permission denied|operation not permitted|read-only file system|network is unreachable|no such process|bad system call|value too large for defined|temporary failure in name|could not resolve|not in a mount namespace|device or resource busy|cross-device link/i
+/** What programs report of a file that is not there. */
+const absences =
+  /no such file|not found|cannot (?:find|open|access|read|load|stat)|can't (?:find|open|access|read|load)|does not exist|ENOENT|ENOTDIR/i
+
+/** What was refused to it, or was not there for it alone, as far as its output says so. */
+function refusalIn(output: string, directories: readonly string[]): string | undefined {
+  for (const line of output.split('\n')) {
+    if (refusals.test(line)) return refusedInTrial(headOf(line.trim(), 120))
+    if (!absences.test(line)) continue
+    const paths = line.match(/\/[^\s'"`:,;()<>[\]]+/g) ?? []
+    const missed = paths.find((path) => !isInsideAny(path, directories) && existsSync(path))
+    if (missed !== undefined) return missedInTrial(headOf(missed, 120))
+  }
+  return undefined
+}
+
+function keyOf({ callId, agentId = '' }: Pick<TrialCall, 'callId' | 'agentId'>): string {
+  return JSON.stringify([agentId, callId])
+}

@@ -1,0 +1,182 @@
+import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { isInside, isInsideAny } from '../files/paths.ts'
+import type { Overlay } from './overlay-launcher.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+/** What is shown in the place of something that a command could write. */
+export interface TrialMounts {
+  /** Arguments of bubblewrap, up to and without `--`. */
+  readonly args: readonly string[]
+  /** To be mounted before bubblewrap starts. Those of the workspace: what is written there counts. */
+  readonly overlays: readonly Overlay[]
+  /** The overlays of them that show the workspace. */
+  readonly workspace: readonly Overlay[]
+  /** Folders that were empty, each with the path at which the command sees it: they have mount points, and what the command made. */
+  readonly emptied: readonly EmptiedFolder[]
+  /** Where bubblewrap mounts something. */
+  readonly mountPoints: ReadonlySet<string>
+}
+
+export interface EmptiedFolder {
+  readonly folder: string
+  readonly at: string
+}
+
+/** Options of bubblewrap by how many words follow them. */
+const words: readonly (readonly string[])[] = [
+  [
+    '--unshare-all',
+    '--unshare-user',
+    '--unshare-net',
+    '--unshare-ipc',
+    '--unshare-pid',
+    '--unshare-uts',
+    '--unshare-cgroup',
+    '--unshare-cgroup-try',
+    '--die-with-parent',
+    '--new-session',
+    '--disable-userns',
+  ],
+  [
+    '--tmpfs',
+    '--dev',
+    '--proc',
+    '--dir',
+    '--remount-ro',
+    '--chdir',
+    '--seccomp',
+    '--info-fd',
+    '--cap-drop',
+    '--perms',
+    '--size',
+  ],
+  ['--bind', '--bind-try', '--ro-bind', '--ro-bind-try', '--symlink', '--chmod', '--setenv'],
+]
+
+interface Operation {
+  readonly name: string
+  readonly given: readonly string[]
+  /** Options of this operation that stand before it. */
+  readonly before: readonly string[]
+}
+
+/** @throws SandboxError for arguments that are not known here: what they make writable would be written. */
+function operationsOf(args: readonly string[]): readonly Operation[] {
+  const operations: Operation[] = []
+  let before: readonly string[] = []
+  let at = 0
+  while (at < args.length) {
+    const name = args[at] ?? ''
+    const count = words.findIndex((names) => names.includes(name))
+    if (count < 0) throw new SandboxError(`A command cannot be tried with ${name}.`)
+    const given = args.slice(at + 1, at + 1 + count)
+    at += 1 + count
+    if (name === '--perms' || name === '--size') {
+      before = [...before, name, ...given]
+      continue
+    }
+    operations.push({ name, given, before })
+    before = []
+  }
+  return operations
+}
+
+/**
+ * Puts what is thrown away in the place of all that a confined command could write: its root, its home and `/tmp` are empty
+ * folders on disk, and folders of the workspace and of caches become overlays. Nothing in the workspace is protected any more: what a command
+ * would have changed there is to be seen.
+ *
+ * @param args Arguments of bubblewrap for a command that may change the workspace, up to and without `--`.
+ * @param folder An empty folder that is thrown away later.
+ * @throws SandboxError where that cannot be done.
+ */
+export function trialMounts(args: readonly string[], directories: readonly string[], folder: string): TrialMounts {
+  const roots = outermost(directories.map(realFolder))
+  const overlays: Overlay[] = []
+  const emptied: EmptiedFolder[] = []
+  const overlayOf = (path: string): void => {
+    const at = realFolder(path)
+    if (overlays.some((one) => isInside(at, one.at))) return
+    const place = made(folder, `overlay-${overlays.length}`)
+    overlays.push({ lower: [at], upper: join(place, 'upper'), work: join(place, 'work'), at })
+  }
+  const emptyAt = (at: string, mode: number = 0o755): Operation => {
+    const place = made(folder, `empty-${emptied.length}`)
+    chmodSync(place, mode)
+    emptied.push({ folder: place, at })
+    return { name: '--bind', given: [place, at], before: [] }
+  }
+  for (const path of roots) overlayOf(path)
+  const shown = operationsOf(args).flatMap((operation): readonly Operation[] => {
+    const { name, given, before } = operation
+    const [from = '', to = ''] = given
+    const mode = Number.parseInt(before[before.indexOf('--perms') + 1] ?? '0755', 8)
+    // What nobody may enter hides something.
+    if (name === '--tmpfs') return [(mode & 0o222) === 0 ? operation : emptyAt(from, mode)]
+    if (name === '--remount-ro' && emptied.some(({ at }) => at === from)) return []
+    if (name === '--bind' || name === '--bind-try') {
+      if (to === '/tmp') return [emptyAt(to, 0o1777)]
+      if (isFolder(from)) overlayOf(from)
+      else if (!isInsideAny(realOf(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
+    }
+    const isProtection = name.startsWith('--ro-bind') && from === to && isInsideAny(realOf(to), roots)
+    return isProtection ? [] : [operation]
+  })
+  refuseMounts(roots)
+  const mountPoints = new Set(shown.flatMap(({ name, given }) => (mounting.has(name) ? given.slice(-1) : [])))
+  const workspace = overlays.slice(0, roots.length)
+  return {
+    args: shown.flatMap(({ name, given, before }) => [...before, name, ...given]),
+    overlays,
+    workspace,
+    emptied,
+    mountPoints,
+  }
+}
+
+const mounting: ReadonlySet<string> = new Set(
+  '--bind --bind-try --ro-bind --ro-bind-try --dev --proc --dir --symlink --tmpfs'.split(' '),
+)
+
+/** An overlay shows nothing of what is mounted below its folder. @throws SandboxError */
+function refuseMounts(roots: readonly string[]): void {
+  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
+    const at = (line.split(' ')[4] ?? '').replaceAll(/\\([0-7]{3})/g, (_, code: string) =>
+      String.fromCodePoint(Number.parseInt(code, 8)),
+    )
+    if (at.startsWith('/') && roots.some((root) => root !== at && isInside(at, root)))
+      throw new SandboxError(`A command cannot be tried where ${at} is mounted.`)
+  }
+}
+
+function outermost(folders: readonly string[]): readonly string[] {
+  const unique = [...new Set(folders)]
+  return unique.filter((folder) => !unique.some((other) => other !== folder && isInside(folder, other)))
+}
+
+function made(folder: string, name: string): string {
+  const path = join(folder, name)
+  mkdirSync(path, { mode: 0o755 })
+  return path
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function realOf(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+/** @throws SandboxError for a folder that is not there. */
+function realFolder(path: string): string {
+  const real = realOf(path)
+  if (lstatSync(real, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
+  return real
+}

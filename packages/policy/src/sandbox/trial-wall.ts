@@ -1,0 +1,253 @@
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { atExit, notAtExit } from '../at-exit.ts'
+import { type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import type { TrialConfinement } from './confinement.ts'
+import { editEnvironment } from './edit-environment.ts'
+import { editArguments, type EditMounts } from './edit-mounts.ts'
+import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
+import { openUnnamed, repositoryAround } from './edit-wall.ts'
+import { expanded } from './expand.ts'
+import { liveSockets } from './live-sockets.ts'
+import { namespaceGone } from './namespace-end.ts'
+import { isThere } from './on-disk.ts'
+import { overlayCommand } from './overlay-launcher.ts'
+import { removeTree } from './remove-tree.ts'
+import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import { seccompFilter } from './seccomp.ts'
+import { SandboxError } from './sandbox-error.ts'
+import type { TrialMeans } from './trial-means.ts'
+import { trialMounts, type TrialMounts } from './trial-mounts.ts'
+import { readTrialReport, reportingScript } from './trial-report.ts'
+import { endedItsShell, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
+import { writesOfTrial } from './trial-writes.ts'
+
+/** Options of the confinement of commands that are tried. */
+export interface TrialWallOptions {
+  /** What tries the commands. */
+  readonly means: Extract<TrialMeans, { readonly kind: 'overlay' }>
+  /** The person's own folder. */
+  readonly home: string
+}
+
+/** A command that is tried. */
+export interface TrialCommand extends SandboxedCommand {
+  /** Resolves when nothing of it runs any more; to be asked when the command has ended. @throws SandboxError where something is still there after ten seconds. */
+  gone(): Promise<void>
+  /**
+   * To be called when the command, and all that it started, has ended: throws away what it wrote, and says why it has to run
+   * again with its effects, as the end of a sentence; undefined when its output and exit code are all that would be left of it.
+   */
+  settle(): string | undefined
+}
+
+/**
+ * Confines commands that are tried before a person is asked: to the workspace, with everything that they write thrown away.
+ *
+ * T1: a command that cannot be confined does not run.
+ * T2: what is not seen to have had no effects has had some.
+ */
+export class TrialWall {
+  readonly #options: TrialWallOptions
+  readonly #folders = new Set<string>()
+  readonly #removeAtExit = (): void => this.#remove()
+
+  constructor(options: TrialWallOptions) {
+    this.#options = options
+    atExit(this.#removeAtExit)
+    removeAbandoned(options.means.folder)
+  }
+
+  /** @throws SandboxError for a command that cannot be confined. */
+  confine(command: CommandToHold, confinement: TrialConfinement): TrialCommand {
+    const folder = this.#makeFolder(confinement.directories)
+    try {
+      const report = join(folder, 'report')
+      const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
+      const filter = this.#openFilter(folder)
+      const env = { ...editEnvironment(command.env), GIT_OPTIONAL_LOCKS: '0' }
+      const { firstDescriptor: first } = command
+      const args = editArguments({
+        means: this.#options.means.bubblewrap,
+        // Not what the person has bash read at its start: that is for the command itself.
+        command: {
+          file: 'bash',
+          args: ['-pc', reportingScript(first), 'bash', command.file, ...command.args],
+          directory: command.directory,
+          firstDescriptor: first + 1,
+        },
+        ...this.#shown(confinement, env, folder),
+        filterDescriptor: filter === undefined ? undefined : first + 2,
+      })
+      const end = args.indexOf('--')
+      const mounts = trialMounts(args.slice(0, end), confinement.directories, folder)
+      const inner = { file: this.#options.means.bubblewrap.file, args: [...mounts.args, ...args.slice(end)] }
+      const launched = overlayCommand({ ...inner, directory: command.directory, env }, mounts.overlays, {
+        perl: this.#options.means.perl,
+      })
+      if (launched === undefined) throw new SandboxError(`Commands cannot be tried on ${process.arch}.`)
+      return {
+        ...launched,
+        descriptors: [reported, info, ...(filter === undefined ? [] : [filter])],
+        started: (child) => {
+          closeSync(reported)
+          if (filter !== undefined) closeSync(filter)
+          if (child?.pid !== undefined) return
+          closeSync(info)
+          this.#throwAway(folder)
+        },
+        gone: () => namespaceGone(info),
+        settle: () => {
+          try {
+            return this.#effects(mounts, readFileSync(report, 'utf8'))
+          } finally {
+            closeSync(info)
+            this.#throwAway(folder)
+          }
+        },
+      }
+    } catch (thrown) {
+      this.#throwAway(folder)
+      throw thrown
+    }
+  }
+
+  /** Removes what was made for commands. */
+  dispose(): void {
+    notAtExit(this.#removeAtExit)
+    this.#remove()
+  }
+
+  /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
+  #shown(
+    { directories, readable, denied }: TrialConfinement,
+    env: Environment,
+    folder: string,
+  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'caches' | 'readable' | 'directories' | 'shut'> {
+    const { home } = this.#options
+    const visible = visiblePlaces(home, env)
+    const mounted = visible.system.filter((path) => isInside(path, '/etc'))
+    const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
+    const masked = [
+      ...denials.map((path) => ({ path, isFolder: isDirectory(path) })),
+      ...liveSockets().map((path) => ({ path, isFolder: false })),
+    ]
+    return {
+      home,
+      visible,
+      copied: new CopiedSettings(join(folder, 'etc')).folderFor(visible.copied, mounted),
+      temporary: { folder: join(folder, 'etc'), shown: [], stubs: [] },
+      caches: [],
+      readable: [...readable, ...directories.flatMap(repositoryAround)],
+      directories,
+      shut: {
+        readOnly: [],
+        pinned: [],
+        masked,
+        missing: [],
+        placeholders: { folders: [], files: [] },
+        withoutCommon: [],
+      },
+    }
+  }
+
+  #openFilter(folder: string): number | undefined {
+    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
+    if (filter === undefined) return undefined
+    const descriptor = openUnnamed(folder)
+    writeSync(descriptor, filter, 0, filter.length, 0)
+    return descriptor
+  }
+
+  #effects(mounts: TrialMounts, reported: string): string | undefined {
+    const report = readTrialReport(reported)
+    if (report === undefined) return endedItsShell
+    if (report.usedNetwork) return neededNetwork
+    if (report.leftProcesses) return leftProcesses
+    const { changed, replaced } = writesOfTrial(mounts)
+    const path = changed ?? this.#opaque(replaced)
+    return path === undefined ? undefined : wrotePath(path)
+  }
+
+  /** Which folder was removed and made anew. Node cannot read attributes of files. */
+  #opaque(replaced: readonly { readonly folder: string; readonly at: string }[]): string | undefined {
+    const [first] = replaced
+    if (first === undefined) return undefined
+    const number = getxattr[process.arch]
+    if (number === undefined) return first.at
+    const args = ['-e', opaqueFolders, String(number), ...replaced.map(({ folder }) => folder)]
+    const { status, stdout } = spawnSync(this.#options.means.perl, args, {
+      encoding: 'utf8',
+      env: { PERL_BADLANG: '0' },
+    })
+    if (status !== 0) return first.at
+    return stdout === '' ? undefined : (replaced[Number(stdout)]?.at ?? first.at)
+  }
+
+  /** @throws SandboxError where it would lie below an overlay that shows it. */
+  #makeFolder(directories: readonly string[]): string {
+    const place = realpathSync(this.#options.means.folder)
+    if (directories.some((directory) => isInside(place, realPath(directory))))
+      throw new SandboxError(`A command cannot be tried where ${place} is a part of the workspace.`)
+    const folder = mkdtempSync(join(place, ownName()))
+    this.#folders.add(folder)
+    return folder
+  }
+
+  #throwAway(folder: string): void {
+    removeTree(folder)
+    this.#folders.delete(folder)
+  }
+
+  #remove(): void {
+    for (const folder of this.#folders) this.#throwAway(folder)
+  }
+}
+
+const getxattr: Readonly<Record<string, number>> = { x64: 191, arm64: 8 }
+
+/** Prints the place among its arguments of the first folder that shows nothing of the one below it. */
+const opaqueFolders = String.raw`
+$number = shift(@ARGV) + 0;
+for (0 .. $#ARGV) {
+  ($path, $name, $value) = ("$ARGV[$_]\0", "user.overlay.opaque\0", ' ' x 8);
+  if (syscall($number, $path, $name, $value, 8) > 0) { print $_; last }
+}
+`
+
+const prefix = 'halting-trial-'
+
+/** Processes are numbered by namespace, and containers may share a folder for temporary files. */
+function ownName(): string {
+  const [namespace = '0'] = /\d+/.exec(readlinkSync('/proc/self/ns/pid')) ?? []
+  return `${prefix}${namespace}-${process.pid}-`
+}
+
+/** Removes what a process that was killed has left. */
+function removeAbandoned(folder: string): void {
+  const ours = `${ownName().split('-').slice(0, -2).join('-')}-`
+  for (const name of readdirSync(folder)) {
+    const [, pid] = name.startsWith(ours) ? (/^(\d+)-/.exec(name.slice(ours.length)) ?? []) : []
+    if (pid !== undefined && !isAlive(Number(pid))) removeTree(join(folder, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    // Somebody else's process lives.
+    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
+  }
+}

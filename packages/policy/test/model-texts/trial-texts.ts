@@ -1,0 +1,5 @@
+import type { SamplesOf } from '../../../core/test/support/model-texts.ts'
+
+export const samples: SamplesOf<typeof import('../../src/sandbox/trial-texts.ts')> = {
+  wrotePath: [['/work/project/dist/index.js']],
+}
