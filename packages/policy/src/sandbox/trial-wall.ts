@@ -27,6 +27,7 @@ import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { TrialMeans } from './trial-means.ts'
+import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
 import { endedItsShell, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
@@ -38,6 +39,8 @@ export interface TrialWallOptions {
   readonly means: Extract<TrialMeans, { readonly kind: 'overlay' }>
   /** The person's own folder. */
   readonly home: string
+  /** The folder in which caches of confined commands are kept: it is no cache of the person. */
+  readonly cacheFolder: string
 }
 
 /** A command that is tried. */
@@ -77,8 +80,10 @@ export class TrialWall {
       const filter = this.#openFilter(folder)
       const env = { ...editEnvironment(command.env), GIT_OPTIONAL_LOCKS: '0' }
       const { firstDescriptor: first } = command
+      const { home, cacheFolder, means } = this.#options
+      const caches = trialCaches({ home, env, directories: confinement.directories, folder: cacheFolder }, folder)
       const args = editArguments({
-        means: this.#options.means.bubblewrap,
+        means: means.bubblewrap,
         // Not what the person has bash read at its start: that is for the command itself.
         command: {
           file: 'bash',
@@ -87,14 +92,17 @@ export class TrialWall {
           firstDescriptor: first + 1,
         },
         ...this.#shown(confinement, env, folder),
+        caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
       const end = args.indexOf('--')
       const mounts = trialMounts(args.slice(0, end), confinement.directories, folder)
-      const inner = { file: this.#options.means.bubblewrap.file, args: [...mounts.args, ...args.slice(end)] }
-      const launched = overlayCommand({ ...inner, directory: command.directory, env }, mounts.overlays, {
-        perl: this.#options.means.perl,
-      })
+      const inner = { file: means.bubblewrap.file, args: [...mounts.args, ...args.slice(end)] }
+      const launched = overlayCommand(
+        { ...inner, directory: command.directory, env },
+        [...mounts.overlays, ...caches.overlays],
+        { perl: means.perl },
+      )
       if (launched === undefined) throw new SandboxError(`Commands cannot be tried on ${process.arch}.`)
       return {
         ...launched,
@@ -133,7 +141,7 @@ export class TrialWall {
     { directories, readable, denied }: TrialConfinement,
     env: Environment,
     folder: string,
-  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'caches' | 'readable' | 'directories' | 'shut'> {
+  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
     const visible = visiblePlaces(home, env)
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
@@ -147,7 +155,6 @@ export class TrialWall {
       visible,
       copied: new CopiedSettings(join(folder, 'etc')).folderFor(visible.copied, mounted),
       temporary: { folder: join(folder, 'etc'), shown: [], stubs: [] },
-      caches: [],
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
       shut: {
