@@ -183,30 +183,11 @@ async function resultOf(
   const isAgent = typeof agentType === 'string'
   const isFine = answer !== undefined || (reason === undefined && end.exitCode === 0)
   const isOver = reason === 'aborted' || isFine
-  const confined = confinement === undefined ? [] : await notesOf({ input, confinement, end, shell, isOver }, workspace)
-  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
-}
-
-/** What there is to say of the confinement of a command. `isOver`: nobody asks why it ended as it did. */
-async function notesOf(
-  {
-    input: { command },
-    confinement,
-    end,
-    shell,
-    isOver,
-  }: {
-    readonly input: BashInput
-    readonly confinement: Confinement
-    readonly end: ShellEnd
-    readonly shell: ShellCommand
-    readonly isOver: boolean
-  },
-  workspace: Workspace,
-): Promise<readonly string[]> {
+  const ended = confinement && { confinement, end, output: shell.output.toString(), isOver }
   // Loaded when used.
-  const { confinementNotes } = await import('./confinement-notes.ts')
-  return confinementNotes({ command, confinement, end, output: shell.output.toString(), isOver }, workspace)
+  const confined =
+    ended === undefined ? [] : (await import('./confinement-notes.ts')).confinementNotes(ended, workspace)
+  return toldResult({ end, shell, reason, timeoutMs, lowered, answer, confined, isAgent }, workspace)
 }
 
 export type Started =

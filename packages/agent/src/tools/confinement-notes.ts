@@ -1,15 +1,13 @@
 import { headOf } from '@halting/core/adapters'
 import { notConfinedCode, notConfinedMark } from '@halting/policy'
-import { runsInBackground } from '@halting/policy/shell'
 import type { Confinement } from '@halting/policy/wall'
-import { endedWithCommand, notConfined, notTakenBack, ranConfined, ranInWorkspace, takenBack } from './shell-texts.ts'
+import { notConfined, notTakenBack, ranConfined, ranInWorkspace, takenBack } from './shell-texts.ts'
 import type { ShellEnd } from './shell-command.ts'
 import { ranInTrial } from './trial-texts.ts'
 import type { Workspace } from './workspace.ts'
 
 /** A confined command that has ended. */
 export interface EndedConfined {
-  readonly command: string
   readonly confinement: Confinement
   readonly end: ShellEnd
   readonly output: string
@@ -19,16 +17,12 @@ export interface EndedConfined {
 
 /** What the model is told of the confinement of a command, beside its output. */
 export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace, 'wall'>): readonly string[] {
-  const { command, confinement, end, output, isOver } = ended
+  const { confinement, end, output, isOver } = ended
   if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
   if (confinement.kind === 'edit' && didNotRun(end, output)) return [notConfined]
   if (confinement.kind !== 'edit') return !isOver && refusals.test(output) ? [ranConfined] : []
-  return [
-    ...aftermathNotes(end),
-    ...(runsInBackground(command) ? [endedWithCommand] : []),
-    ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : []),
-  ]
+  return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]
 }
 
 /** Bubblewrap, or what prepares the caches before it, has failed: the shell, which tells its directory at its end, did not run. */

@@ -24,11 +24,9 @@ export const ranConfined =
 // Of a command that ran confined to the workspace.
 
 export const ranInWorkspace =
-  'The command ran confined: no network; files can be written only in the workspace and /tmp, not in .git or agent settings; the home folder is empty. If that is why it failed, call again with "unconfined": true, and the person is asked.'
+  'The command ran confined: no network; files can be written only in the workspace and /tmp, not in .git or agent settings; the home folder has only tools and caches. If that is why it failed, call again with "unconfined": true, and the person is asked.'
 export const notConfined =
   'The command could not be confined, so it did not run. Call again with "unconfined": true, and the person is asked.'
-export const endedWithCommand =
-  'What the command left running in the background was stopped at its end, because it ran confined. Use "run_in_background": true for that.'
 /** @param paths one or more, joined */
 export const takenBack = (paths: string): string =>
   `Moved away, because it could change what programs run later: ${paths}. The command ran confined, where such files cannot be created.`

@@ -50,8 +50,8 @@ export class SessionWall {
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
-  #trials: TrialMeans | undefined
   #caches: ToolCaches | undefined
+  #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
     this.home = options.home
@@ -80,20 +80,6 @@ export class SessionWall {
     return this.#edits
   }
 
-  get #editMemory(): string {
-    return join(this.#options.configFolder, 'confinement-edits.json')
-  }
-
-  /** What tries commands before a person is asked about them, found out once. */
-  trials(): TrialMeans {
-    const { setting, isSandboxed, path, writable, tries } = this.#options
-    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
-    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
-    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
-    this.#trials ??= detectTrials({ path, directories: writable, home: this.home, memory: this.#editMemory })
-    return this.#trials
-  }
-
   /** The folder in which caches of confined commands are kept. */
   get cacheFolder(): string {
     return join(this.#options.configFolder, 'caches')
@@ -114,6 +100,20 @@ export class SessionWall {
       bubblewrap: means.file,
     })
     return this.#caches
+  }
+
+  get #editMemory(): string {
+    return join(this.#options.configFolder, 'confinement-edits.json')
+  }
+
+  /** What tries commands before a person is asked about them, found out once. */
+  trials(): TrialMeans {
+    const { setting, isSandboxed, path, writable, tries } = this.#options
+    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home, memory: this.#editMemory })
+    return this.#trials
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */

@@ -155,10 +155,7 @@ class Runs {
       const isOver = line !== undefined || (end.exitCode === 0 && !isLate)
       const notes =
         confinement?.kind === 'edit'
-          ? (await import('../confinement-notes.ts')).confinementNotes(
-              { command: this.#command, confinement, end, output, isOver },
-              workspace,
-            )
+          ? (await import('../confinement-notes.ts')).confinementNotes({ confinement, end, output, isOver }, workspace)
           : []
       return { end, output: output.replace(/\n+$/, ''), isLate, line, notes }
     } catch (error) {
