@@ -63,6 +63,8 @@ export interface TrialCommand extends SandboxedCommand {
 export class TrialWall {
   readonly #options: TrialWallOptions
   readonly #folders = new Set<string>()
+  /** Copies of files of `/etc`, for all trials. */
+  #settings: CopiedSettings | undefined
   readonly #removeAtExit = (): void => this.#remove()
 
   constructor(options: TrialWallOptions) {
@@ -144,6 +146,8 @@ export class TrialWall {
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
     const visible = visiblePlaces(home, env)
+    // Programs that clean up remove what nobody used for days: it is copied again then.
+    this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
     const masked = [
@@ -153,8 +157,9 @@ export class TrialWall {
     return {
       home,
       visible,
-      copied: new CopiedSettings(join(folder, 'etc')).folderFor(visible.copied, mounted),
-      temporary: { folder: join(folder, 'etc'), shown: [], stubs: [] },
+      copied: this.#settings.folderFor(visible.copied, mounted),
+      // An empty folder takes its place.
+      temporary: { folder, shown: [], stubs: [] },
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
       shut: {
@@ -218,6 +223,7 @@ export class TrialWall {
 
   #remove(): void {
     for (const folder of this.#folders) this.#throwAway(folder)
+    this.#settings = undefined
   }
 }
 
