@@ -1,19 +1,37 @@
-// What confinement to reading costs a command, in CPU of the command and its launcher. See README.md.
-// Run: node bench/confinement.mjs [--repeats=200]; needs a build, Landlock with perl or bubblewrap, and none of the peers.
+// What confinement costs a command, in CPU of this process, the command and its launcher: to reading, and to the workspace. See README.md.
+// Run: node bench/confinement.mjs [--repeats=200] [--sizes=100,20000,300000]; needs a build, Landlock with perl or bubblewrap, and none of the peers.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { findLandlock, findNamespaces, Wall } from '../packages/agent/dist/sandbox/index.js'
+import { SessionWall } from '../packages/policy/dist/index.js'
+import { EditWall, Wall } from '../packages/policy/dist/sandbox/wall.js'
+import { findLandlock, findNamespaces } from '../packages/agent/dist/sandbox/index.js'
 import { heading, median, ms, numberOf, table } from './lib/measure.mjs'
 
 const repeats = numberOf('repeats', 200)
 const batch = 20
-const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
-writeFileSync(join(cwd, 'a.ts'), 'one\n')
+const sizes = (process.argv.find((each) => each.startsWith('--sizes='))?.slice(8) ?? '100,20000,300000').split(',').map(Number)
 const home = homedir()
+// Not below `/tmp`, which is writable for commands that are confined to the workspace.
+mkdirSync(join(home, '.cache'), { recursive: true })
+const base = mkdtempSync(join(home, '.cache/halting-bench-'))
 const path = process.env['PATH'] ?? ''
-const lines = ['true', 'ls', 'cat a.ts | head -1']
+
+/** A project with so many files, a hundred in a folder, and what people have in one. @param {number} files */
+function makeProject(files) {
+  const cwd = join(base, `project-${files}`)
+  for (const folder of ['.git/hooks', '.git/objects', '.git/refs', '.github/workflows', '.vscode']) mkdirSync(join(cwd, folder), { recursive: true })
+  writeFileSync(join(cwd, '.git/HEAD'), 'ref: refs/heads/main\n')
+  writeFileSync(join(cwd, '.git/config'), '[core]\n\trepositoryformatversion = 0\n')
+  for (const name of ['a.ts', '.gitattributes', '.npmrc', '.vscode/settings.json']) writeFileSync(join(cwd, name), '\n')
+  for (let at = 0; at < files; at += 1) {
+    const folder = join(cwd, 'src', String(Math.floor(at / 100)))
+    if (at % 100 === 0) mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, `${at}.ts`), '')
+  }
+  return cwd
+}
 
 /** Milliseconds of CPU that children which have ended took, and those that they waited for. */
 function childrenMs() {
@@ -22,33 +40,78 @@ function childrenMs() {
   return (Number(fields[13]) + Number(fields[14])) * 10
 }
 
-/** @param {Wall | undefined} wall @param {string} line */
-function run(wall, line) {
+/** @typedef {(plain: any, cwd: string) => any} Confine */
+
+/** @param {Confine | undefined} confine @param {string} line @param {string} cwd */
+function run(confine, line, cwd) {
   const plain = { file: 'bash', args: ['-c', line], directory: cwd, env: process.env, firstDescriptor: 3 }
-  const held = wall?.confine(plain, [cwd], { kind: 'read', readable: [] }) ?? { ...plain, descriptors: [], started: () => undefined }
-  const { status, stderr } = spawnSync(held.file, held.args, { cwd, env: held.env, stdio: ['ignore', 'ignore', 'pipe', ...held.descriptors] })
-  held.started()
+  const held = confine?.(plain, cwd) ?? { ...plain, descriptors: [], started: () => undefined }
+  const { status, stderr, pid } = spawnSync(held.file, held.args, { cwd, env: held.env, stdio: ['ignore', 'ignore', 'pipe', ...held.descriptors] })
+  held.started({ pid })
+  held.settle?.()
   if (status !== 0) throw new Error(`${line}: ${String(stderr)}`)
 }
 
-const means = [findLandlock(path, []), findNamespaces(path, [])].filter((one) => one !== undefined)
-const ways = new Map([['not confined', undefined], ...means.map((one) => [one.kind, new Wall({ means: one, home })])])
-heading(`Confinement to reading: CPU a command, ${repeats} times each, in batches of ${batch} by turns`)
+/** @param {string} cwd @returns {{ ways: Map<string, Confine | undefined>, dispose: () => void }} */
+function waysFor(cwd) {
+  const walls = [findLandlock(path, []), findNamespaces(path, [])].filter((one) => one !== undefined).map((means) => [`read, ${means.kind}`, new Wall({ means, home })])
+  const session = new SessionWall({ home, configFolder: join(base, 'config'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false, project: cwd })
+  const means = session.edits()
+  const caches = means.kind === 'bubblewrap' ? session.caches?.() : undefined
+  const stateFolder = join(base, 'state')
+  mkdirSync(stateFolder, { recursive: true })
+  const editors = means.kind === 'bubblewrap'
+    ? [
+        ['edit', new EditWall({ means, home, keptFolders: [], stateFolder })],
+        ...(caches === undefined ? [] : [['edit, with caches', new EditWall({ means, home, keptFolders: [], stateFolder, caches })]]),
+      ]
+    : []
+  const editing = { kind: 'edit', directories: [cwd], readable: [], denied: { read: [], edit: [] }, writesGit: false }
+  return {
+    ways: new Map([
+      ['not confined', undefined],
+      ...walls.map(([name, wall]) => [name, (plain, folder) => wall.confine(plain, [folder], { kind: 'read', readable: [] })]),
+      ...editors.map(([name, wall]) => [name, (plain) => wall.confine(plain, editing)]),
+    ]),
+    dispose: () => [...walls, ...editors].forEach(([, wall]) => wall.dispose()),
+  }
+}
+
+/** @param {string} cwd @param {readonly string[]} lines @param {string} title */
+function measure(cwd, lines, title) {
+  const { ways, dispose } = waysFor(cwd)
+  try {
+    // What is looked at once, such as a project of which nothing changes, is not of one command.
+    const first = new Map()
+    for (const [name, confine] of ways) {
+      const own = process.cpuUsage()
+      run(confine, 'true', cwd)
+      const { user, system } = process.cpuUsage(own)
+      first.set(name, (user + system) / 1000)
+    }
+    const rows = lines.map((line) => {
+      const figures = new Map([...ways.keys()].map((name) => [name, { all: [], own: [] }]))
+      for (let round = 0; round < Math.max(1, repeats / batch); round += 1)
+        for (const [name, confine] of ways) {
+          const [before, own] = [childrenMs(), process.cpuUsage()]
+          for (let at = 0; at < batch; at += 1) run(confine, line, cwd)
+          const { user, system } = process.cpuUsage(own)
+          figures.get(name).all.push((childrenMs() - before + (user + system) / 1000) / batch)
+          figures.get(name).own.push((user + system) / 1000 / batch)
+        }
+      const bare = median(figures.get('not confined').all)
+      return [`${title}${line}`, ...[...figures.values()].map(({ all, own }) => `${ms(median(all))} (+${ms(median(all) - bare)}; node ${ms(median(own))})`)]
+    })
+    return { names: [...ways.keys()], rows: [...rows, [`${title}the first, node alone`, ...[...first.values()].map(ms)]] }
+  } finally {
+    dispose()
+  }
+}
+
+heading(`Confinement: CPU a command in milliseconds, ${repeats} times each, in batches of ${batch} by turns`)
 try {
-  const rows = lines.map((line) => {
-    const figures = new Map([...ways.keys()].map((name) => [name, []]))
-    for (let round = 0; round < repeats / batch; round += 1)
-      for (const [name, wall] of ways) {
-        const [before, own] = [childrenMs(), process.cpuUsage()]
-        for (let at = 0; at < batch; at += 1) run(wall, line)
-        const { user, system } = process.cpuUsage(own)
-        figures.get(name).push((childrenMs() - before + (user + system) / 1000) / batch)
-      }
-    const bare = median(figures.get('not confined'))
-    return [line, ...[...figures.values()].map((list) => `${ms(median(list))} (+${ms(median(list) - bare)})`)]
-  })
-  console.log(table(['', ...ways.keys()], rows))
+  const parts = sizes.map((files, at) => measure(makeProject(files), at === 0 ? ['true', 'ls', 'cat a.ts | head -1'] : ['true'], sizes.length > 1 ? `${files.toLocaleString('en')} files: ` : ''))
+  console.log(table(['', ...parts[0].names], parts.flatMap(({ rows }) => rows)))
 } finally {
-  for (const wall of ways.values()) wall?.dispose()
-  rmSync(cwd, { recursive: true, force: true })
+  rmSync(base, { recursive: true, force: true })
 }

@@ -1,5 +1,5 @@
 // Holds R-EFRONT-3 and R-EFRONT-3a of docs/spec.md: what `doctor`, `config` and `permissions` report of the confinement in acceptEdits.
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
@@ -53,13 +53,26 @@ describe.skipIf(process.platform !== 'linux')('On Linux', () => {
       says: 'in acceptEdits, commands without a rule ask: bubblewrap is missing',
       todo: expect.stringContaining('apt install bubblewrap'),
     })
-    symlinkSync(existsSync('/bin/false') ? '/bin/false' : '/usr/bin/false', join(bin, 'bwrap'))
+    const fails = (says: string): void =>
+      writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\necho "bwrap: ${says}" >&2\nexit 1\n`, { mode: 0o755 })
+    fails('No permissions to create new namespace')
     expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
       state: 'note',
-      says: 'in acceptEdits, commands without a rule ask: bubblewrap is not allowed to make namespaces',
+      says: expect.stringContaining('ask: bubblewrap is not allowed to make namespaces'),
       todo: expect.stringContaining('user namespaces'),
     })
     expect((await halting(['config'], { path: bin })).stdout).toContain('bubblewrap is not allowed to make namespaces')
+    fails("Can't mount proc on /newroot/proc: Operation not permitted")
+    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
+      state: 'note',
+      todo: expect.stringContaining('systempaths=unconfined'),
+    })
+    fails('it fell')
+    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
+      state: 'note',
+      says: 'in acceptEdits, commands without a rule ask: commands cannot be confined to this folder (bwrap: it fell)',
+      todo: expect.stringContaining('to see what fails here'),
+    })
   })
 
   test('doctor and permissions say what to do where the workspace is the home folder', async () => {

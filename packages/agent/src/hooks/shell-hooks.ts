@@ -150,10 +150,13 @@ export class ShellHooks {
     const left = (message: string): PermissionDecision =>
       whenAsked === 'deny' ? { behavior: 'deny', message: `Not allowed: ${message}` } : { behavior: 'ask', message }
     const decide: Permissions['decide'] = (request) => {
+      const settle = (decision: PermissionDecision): PermissionDecision | Promise<PermissionDecision> =>
+        // What no hook decided a person was asked, and it is theirs now.
+        decision.behavior !== 'ask' || request.wasAsked === true
+          ? decision
+          : this.#request(request, left(decision.message))
       const decision = rules.decide(request)
-      // What no hook decided a person was asked, and it is theirs now.
-      if (decision instanceof Promise || decision.behavior !== 'ask' || request.wasAsked === true) return decision
-      return this.#request(request, left(decision.message))
+      return decision instanceof Promise ? decision.then(settle) : settle(decision)
     }
     return {
       ...(rules.modes !== undefined && { modes: rules.modes }),

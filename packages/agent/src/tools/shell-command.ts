@@ -280,7 +280,7 @@ function editorOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
-  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder })
+  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder, caches: wall.caches() })
   return wall.editor
 }
 

@@ -4,8 +4,8 @@ import type { TrialConfinement } from '@halting/policy/wall'
 import { existsSync } from 'node:fs'
 import { isInsideAny } from '@halting/policy/files'
 import { type CutReason, cutShort } from './cut-short.ts'
-import { type ShellCommand, type ShellEnd, startShellCommand } from './shell-command.ts'
-import { startFolder } from './start-folder.ts'
+import { type ShellCommand, type ShellEnd, type ShellPlace, startShellCommand } from './shell-command.ts'
+import { type ShellPosition, startFolder } from './start-folder.ts'
 import {
   endedBySignal,
   interruptedTrial,
@@ -14,7 +14,12 @@ import {
   trialNotStarted,
   trialTimedOut,
 } from './trial-texts.ts'
-import type { Workspace } from './workspace.ts'
+
+/** What trials need to know of the session; a `Workspace` is one. */
+export interface TrialPlace extends ShellPlace, ShellPosition {
+  /** The directories of the session. */
+  readonly directories: readonly string[]
+}
 
 /** A command that was tried and had no effects. */
 export interface TriedCommand {
@@ -29,11 +34,11 @@ const mostStored = 16
 
 /** Tries commands, and stores the results of those that had no effects until their calls run. */
 export class Trials {
-  readonly #workspace: Workspace
+  readonly #place: TrialPlace
   readonly #stored = new Map<string, { readonly command: string; readonly tried: TriedCommand }>()
 
-  constructor(workspace: Workspace) {
-    this.#workspace = workspace
+  constructor(place: TrialPlace) {
+    this.#place = place
   }
 
   /** Gives why the command has to run again, as the end of a sentence; undefined where its result is stored. Never rejects. */
@@ -62,21 +67,21 @@ export class Trials {
 
   /** Tries a command. Gives why it has to run again, where it does. Never rejects. */
   async try({ command, input, confinement }: TrialCall, signal: AbortSignal): Promise<TriedCommand | string> {
-    const workspace = this.#workspace
-    const folder = startFolder(command, workspace)
+    const place = this.#place
+    const folder = startFolder(command, place)
     if (folder.kind === 'gone') return trialNotStarted(folder.why)
     if (signal.aborted) return interruptedTrial
     let shell: ShellCommand
     try {
-      shell = startShellCommand(command, workspace, { directory: folder.directory, confinement })
+      shell = startShellCommand(command, place, { directory: folder.directory, confinement })
     } catch (thrown) {
       if (thrown instanceof SandboxError) return trialNotStarted(thrown.message)
       return trialNotStarted(messageOf(thrown))
     }
-    const timeoutMs = timeoutOf(input, workspace)
+    const timeoutMs = timeoutOf(input, place)
     const cut = cutShort(shell, signal, timeoutMs)
     const end = await shell.ended
-    const why = effectsOf({ end, shell, reason: await cut.settled(), timeoutMs }, workspace)
+    const why = effectsOf({ end, shell, reason: await cut.settled(), timeoutMs }, place)
     if (why === undefined) return { shell, end, timeoutMs, confinement }
     shell.spool?.drop()
     return why
@@ -89,7 +94,7 @@ export class Trials {
 }
 
 /** As Bash reads it: 0 means what comes without it. */
-function timeoutOf(input: unknown, { limits }: Workspace): number {
+function timeoutOf(input: unknown, { limits }: TrialPlace): number {
   const asked = isJsonObject(input) ? input['timeout'] : undefined
   const ms = typeof asked === 'number' && asked > 0 ? asked : limits.bashTimeoutMs
   return Math.min(ms, limits.bashMaxTimeoutMs)
@@ -109,7 +114,7 @@ function effectsOf(
     readonly reason: CutReason
     readonly timeoutMs: number
   },
-  { directories }: Workspace,
+  { directories }: TrialPlace,
 ): string | undefined {
   if (reason === 'aborted') return interruptedTrial
   if (reason === 'timed out') return trialTimedOut(timeoutMs)

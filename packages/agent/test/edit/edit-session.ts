@@ -13,7 +13,7 @@ export const canConfineEdits: boolean = ((): boolean => {
 
 /** What came of a command. */
 export interface BashRun {
-  readonly decision: 'allow' | 'ask' | 'deny'
+  readonly decision: 'allow' | 'ask' | 'deny' | 'fail'
   /** Why it asks; empty when it runs. */
   readonly why: string
   /** To what it was confined; undefined when it ran as it is, or not at all. */
@@ -47,7 +47,15 @@ export interface EditSession {
 }
 
 /** A session of the Bash tool, with the real decision and the real walls. */
-export function openEditSession({ cwd, home, env, isConfined, allow, deny, timeoutMs }: EditSessionOptions): EditSession {
+export function openEditSession({
+  cwd,
+  home,
+  env,
+  isConfined,
+  allow,
+  deny,
+  timeoutMs,
+}: EditSessionOptions): EditSession {
   const { workspace, permissions } = openWorkspace({
     places: { cwd, home, env },
     sessionId: 'one',
@@ -73,7 +81,16 @@ export function openEditSession({ cwd, home, env, isConfined, allow, deny, timeo
       const writesGit = confinement?.kind === 'edit' && confinement.writesGit
       if (decision.behavior !== 'allow' && isConfined) {
         const why = 'message' in decision ? (decision.message ?? '') : ''
-        return { decision: decision.behavior, why, kind: undefined, writesGit, output: '', told: '', exitCode: null, ms: 0 }
+        return {
+          decision: decision.behavior,
+          why,
+          kind: undefined,
+          writesGit,
+          output: '',
+          told: '',
+          exitCode: null,
+          ms: 0,
+        }
       }
       const start = performance.now()
       const timeout = timeoutMs === undefined ? {} : { timeout: timeoutMs }

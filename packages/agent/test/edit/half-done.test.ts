@@ -93,8 +93,16 @@ beforeAll(() => {
   if (!canConfineEdits) return
   base = realpathSync(mkdtempSync(join(folderForMachines(), 'half-')))
   execFileSync('mkdir', ['-p', join(base, 'all/project'), join(base, 'all/home/.halting')])
-  const options = { cwd: join(base, 'all/project'), env: environment(), stdio: ['ignore', 'ignore', 'inherit'] } as const
-  execFileSync('bash', ['-ec', `git config --global user.name A; git config --global user.email a@example.org\n${script}`], options)
+  const options = {
+    cwd: join(base, 'all/project'),
+    env: environment(),
+    stdio: 'ignore',
+  } as const
+  execFileSync(
+    'bash',
+    ['-ec', `git config --global user.name A; git config --global user.email a@example.org\n${script}`],
+    options,
+  )
   files = new Restorable(join(base, 'all'))
 }, 60_000)
 afterAll(() => {
@@ -105,16 +113,34 @@ afterAll(() => {
 function environment(): Readonly<Record<string, string>> {
   const date = '2024-01-01T00:00:00Z'
   const path = process.env['PATH'] ?? '/usr/bin:/bin'
-  return { PATH: path, HOME: join(base, 'all/home'), LANG: 'C.UTF-8', GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date, GIT_CONFIG_NOSYSTEM: '1' }
+  return {
+    PATH: path,
+    HOME: join(base, 'all/home'),
+    LANG: 'C.UTF-8',
+    GIT_AUTHOR_DATE: date,
+    GIT_COMMITTER_DATE: date,
+    GIT_CONFIG_NOSYSTEM: '1',
+  }
 }
 
 /** The tree, the index and the branch, with neither times nor objects that nothing leads to. */
 function stateOf(): string {
   const project = join(base, 'all/project')
-  const git = (...args: string[]): string => spawnSync('git', args, { cwd: project, env: environment(), encoding: 'utf8' }).stdout
+  const git = (...args: string[]): string =>
+    spawnSync('git', args, { cwd: project, env: environment(), encoding: 'utf8' }).stdout
   const plain = [...lookAt(project)].filter(([path]) => !/(?:^|\/)\.git(?:$|\/)/.test(path) && path !== 'op.sh')
-  const of = (list: readonly (readonly [string, string])[]): string => list.map(([path, what]) => `${path} ${what.replace(/ \d+(?:\.\d+)? (\w{40})$/, ' $1')}`).toSorted().join('\n')
-  return [of(plain), git('status', '--porcelain', '--ignored', '--branch').replace('!! op.sh\n', ''), git('ls-files', '-s'), git('rev-parse', 'HEAD'), git('-C', 'nested', 'status', '--porcelain', '--branch')].join('\n--\n')
+  const of = (list: readonly (readonly [string, string])[]): string =>
+    list
+      .map(([path, what]) => `${path} ${what.replace(/ \d+(?:\.\d+)? (\w{40})$/, ' $1')}`)
+      .toSorted()
+      .join('\n')
+  return [
+    of(plain),
+    git('status', '--porcelain', '--ignored', '--branch').replace('!! op.sh\n', ''),
+    git('ls-files', '-s'),
+    git('rev-parse', 'HEAD'),
+    git('-C', 'nested', 'status', '--porcelain', '--branch'),
+  ].join('\n--\n')
 }
 
 /** A line prints it once each time it runs. */
@@ -122,7 +148,11 @@ const mark = 'it-runs-now'
 const marked = (line: string): string => `echo it-runs-''now; ${line}`
 
 /** Runs a line in a fresh project. */
-async function runFresh(line: string, operation: string, isConfined: boolean): Promise<{ readonly run: BashRun; readonly state: string; readonly times: number }> {
+async function runFresh(
+  line: string,
+  operation: string,
+  isConfined: boolean,
+): Promise<{ readonly run: BashRun; readonly state: string; readonly times: number }> {
   files?.restore()
   const [cwd, home] = [join(base, 'all/project'), join(base, 'all/home')]
   execFileSync('bash', ['-c', 'printf "%s\\n" "$1" > op.sh', 'bash', operation], { cwd })
@@ -143,10 +173,15 @@ interface Outcome {
   readonly times: number
 }
 
-async function outcomesOf(list: readonly string[], step: { readonly deep: number; readonly quick: number }): Promise<readonly Outcome[]> {
+async function outcomesOf(
+  list: readonly string[],
+  step: { readonly deep: number; readonly quick: number },
+): Promise<readonly Outcome[]> {
   files?.restore()
   const before = stateOf()
-  const pairs = list.flatMap((operation) => Object.entries(disguises).map(([name, disguise]) => ({ operation, name, line: disguise(marked(operation)) })))
+  const pairs = list.flatMap((operation) =>
+    Object.entries(disguises).map(([name, disguise]) => ({ operation, name, line: disguise(marked(operation)) })),
+  )
   const afters = new Map<string, string>()
   const found: Outcome[] = []
   for (const { operation, name, line } of sampled(pairs, step)) {
@@ -162,13 +197,21 @@ async function outcomesOf(list: readonly string[], step: { readonly deep: number
   return found
 }
 
-const count = (all: readonly Outcome[], came: Outcome['came']): number => all.filter((each) => each.came === came).length
+const count = (all: readonly Outcome[], came: Outcome['came']): number =>
+  all.filter((each) => each.came === came).length
 
 describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bubblewrap)', () => {
   test('leaves the tree as it was, or as it is afterwards, however it is hidden', async () => {
     const all = await outcomesOf(operations, { deep: 10, quick: 80 })
-    console.log(`${all.length} hidden operations: ${count(all, 'before')} change nothing, ${count(all, 'after')} are done, ${count(all, 'asked')} ask, ${count(all, 'between')} are half done`)
-    expect(all.filter(({ came }) => came === 'between').map(({ what }) => what).join('\n')).toBe('')
+    console.log(
+      `${all.length} hidden operations: ${count(all, 'before')} change nothing, ${count(all, 'after')} are done, ${count(all, 'asked')} ask, ${count(all, 'between')} are half done`,
+    )
+    expect(
+      all
+        .filter(({ came }) => came === 'between')
+        .map(({ what }) => what)
+        .join('\n'),
+    ).toBe('')
     expect(all.filter(({ times }) => times > 1)).toEqual([])
   }, 3_600_000)
 
@@ -177,9 +220,16 @@ describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bub
       const { run, times } = await runFresh('sh ./op.sh', marked(operation), true)
       expect([operation, run.kind, times]).toEqual([operation, 'edit', 1])
       const changed = changesBetween(files?.before ?? new Map(), lookAt(join(base, 'all')))
-      const obeyed = /^project\/(?:nested\/)?(?:\.git|\.github|\.vscode|\.husky|\.envrc|\.npmrc|\.cargo|\.exrc|\.gitattributes)(?:$|\/)/
-      expect([operation, changed.filter((path) => obeyed.test(path) && !/\.git\/index$/.test(path))]).toEqual([operation, []])
-      expect([operation, changed.filter((path) => !path.startsWith('project/') && !path.startsWith('home/.halting'))]).toEqual([operation, []])
+      const obeyed =
+        /^project\/(?:nested\/)?(?:\.git|\.github|\.vscode|\.husky|\.envrc|\.npmrc|\.cargo|\.exrc|\.gitattributes)(?:$|\/)/
+      expect([operation, changed.filter((path) => obeyed.test(path) && !path.endsWith('.git/index'))]).toEqual([
+        operation,
+        [],
+      ])
+      expect([
+        operation,
+        changed.filter((path) => !path.startsWith('project/') && !path.startsWith('home/.halting')),
+      ]).toEqual([operation, []])
     }
   }, 600_000)
 
@@ -196,7 +246,10 @@ describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bub
     for (const line of lines) {
       const { run } = await runFresh(line, 'true', true)
       expect([line, run.kind, run.output.includes('done')]).toEqual([line, 'edit', true])
-      expect([line, spawnSync('pgrep', ['-fx', `sleep ${nap.replace('.', '[.]')}`], { encoding: 'utf8' }).stdout]).toEqual([line, ''])
+      expect([
+        line,
+        spawnSync('pgrep', ['-fx', `sleep ${nap.replace('.', '[.]')}`], { encoding: 'utf8' }).stdout,
+      ]).toEqual([line, ''])
     }
   }, 120_000)
 })

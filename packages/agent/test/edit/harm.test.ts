@@ -51,13 +51,15 @@ const open: readonly (readonly [group: RegExp, where: string])[] = [
 ]
 
 /** What a line that names commands of git for it may change of a repository. */
-const writtenByGit = /^project\/(?:[\w-]+\/)?\.git(?:$|\/(?:(?:index|HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|objects|refs|logs)(?:$|[./])))/
+const writtenByGit =
+  /^project\/(?:[\w-]+\/)?\.git(?:$|\/(?:(?:index|HEAD|ORIG_HEAD|COMMIT_EDITMSG|packed-refs|objects|refs|logs)(?:$|[./])))/
 
 function harmOf(row: Pick<HostileRow, 'deny' | 'harm'>, run: BashRun, changed: readonly string[]): string {
   const wrong = changed.filter(
     (path) =>
       // The program itself keeps long outputs there.
-      !/^(?:project|home\/\.halting(?:$|\/projects))/.test(path) || (isObeyed(path) && !(run.writesGit && writtenByGit.test(path))),
+      !/^(?:project|home\/\.halting(?:$|\/projects))/.test(path) ||
+      (isObeyed(path) && !(run.writesGit && writtenByGit.test(path))),
   )
   if (wrong.length > 0) return `changed ${wrong.slice(0, 5).join(' ')}`
   const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.told)?.[0]
@@ -107,13 +109,17 @@ describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
   })
 
   test('no hostile command of the corpus that runs does harm', async () => {
-    const rows = sampled(readCorpus('commands'), { deep: 12, quick: 60 }).filter(({ command }) => !command.includes('\0'))
+    const rows = sampled(readCorpus('commands'), { deep: 12, quick: 60 }).filter(
+      ({ command }) => !command.includes('\0'),
+    )
     const all: Tried[] = []
     for (const row of rows) all.push(await attempt(row))
     const ran = all.filter(({ run }) => run.kind === 'edit').length
     const doing = all.filter(({ harm }) => harm !== '')
     const harmed = doing.filter(({ row }) => open.every(([group]) => !group.test(row.group)))
-    console.log(`${rows.length} hostile commands: ${ran} run confined to the workspace, ${harmed.length} do harm, ${doing.length - harmed.length} are open`)
+    console.log(
+      `${rows.length} hostile commands: ${ran} run confined to the workspace, ${harmed.length} do harm, ${doing.length - harmed.length} are open`,
+    )
     for (const { row, harm } of doing) console.log(`${row.group}: ${row.command}   [${harm}]`)
     expect(harmed.map(({ row, harm }) => `${row.group}: ${row.command}   [${harm}]`).join('\n')).toBe('')
   }, 3_600_000)

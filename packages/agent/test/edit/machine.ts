@@ -26,7 +26,10 @@ export function lookAt(root: string): ReadonlyMap<string, string> {
         look(`${folder}/${name}`, `${shown}/`)
       } else if (stats.isSymbolicLink()) found.set(shown, `link ${readlinkSync(place)}`)
       else if (stats.isFile())
-        found.set(shown, `file ${mode} ${stats.mtimeMs} ${createHash('sha1').update(readFileSync(place)).digest('hex')}`)
+        found.set(
+          shown,
+          `file ${mode} ${stats.mtimeMs} ${createHash('sha1').update(readFileSync(place)).digest('hex')}`,
+        )
       else found.set(shown, 'special')
     }
   }
@@ -35,7 +38,10 @@ export function lookAt(root: string): ReadonlyMap<string, string> {
 }
 
 /** Paths that are there in one alone, or differ. */
-export function changesBetween(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): readonly string[] {
+export function changesBetween(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly string[] {
   return [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path))
 }
 

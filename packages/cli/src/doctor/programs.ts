@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { platform } from 'node:os'
 import { ripgrepPath, type SessionWall, wallSummary } from '@halting/agent'
 import { wallOf } from '@halting/agent/open-session'
-import { sandboxSettingsOf } from '@halting/policy'
+import { explicitAutoAllow, sandboxSettingsOf } from '@halting/policy'
 import type { RunSettings } from '../flags/session-ports.ts'
 import { confinementLines } from '../frontends/confinement-words.ts'
 import type { Finding, Patient } from './finding.ts'
@@ -81,10 +81,11 @@ function confinement(wall: SessionWall): Finding {
 function editConfinement(wall: SessionWall, settings: RunSettings['settings']): Finding {
   const means = wall.edits()
   const { edit: says } = confinementLines(wall, settings, false)
-  const todo = means.kind === 'off' ? means.todo : undefined
-  return todo === undefined
-    ? { what: 'acceptEdits', state: 'good', says }
-    : { what: 'acceptEdits', state: 'note', says, todo }
+  const isChosen =
+    platform() !== 'linux' || settings.confineJudged === 'off' || explicitAutoAllow(settings.sandbox ?? []) === false
+  if (means.kind !== 'off' || isChosen) return { what: 'acceptEdits', state: 'good', says }
+  const { todo = 'Run `bwrap --unshare-all --ro-bind / / --proc /proc true` to see what fails here.' } = means
+  return { what: 'acceptEdits', state: 'note', says, todo }
 }
 
 /** What tries commands before they ask, where a person wants that. */

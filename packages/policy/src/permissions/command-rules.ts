@@ -198,6 +198,26 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
   return fileDoubt(analysis, files, whereabouts, isStillLine(analysis, book.env))
 }
 
+// Spec R-EASK-4a.
+/** Why a line shows what files held that rules about reading cover, however these files are shut: git stores every version of them. */
+export function storedVersionsDoubt(command: string, book: RuleBook): string | undefined {
+  const rules = rulesForReading(book.deny.filter(({ spec }) => spec.kind === 'path'))
+  if (rules.length === 0) return undefined
+  const analysis = analyseShell(command)
+  const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
+  const isStored = (folder: ShellWord): boolean => {
+    const places = placesOf(folder, whereabouts)
+    return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
+  }
+  for (const simple of analysis.commands) {
+    for (const effect of effectsOfCommand(simple))
+      if (effect.kind === 'git' && effect.history && isStored(effect.folder)) return showsRuledFiles
+    const words = innermost(simple)
+    if (words[0]?.value === 'git' && reachOf(words, rules, whereabouts) === exportsRuledFiles) return exportsRuledFiles
+  }
+  return undefined
+}
+
 /** `xargs cat`: the words come from what it reads. */
 function handsOver({ words }: SimpleCommand): boolean {
   return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')

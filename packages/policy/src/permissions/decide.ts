@@ -6,7 +6,7 @@ import { asksOutside } from './command-texts.ts'
 import { confinementOf } from './confine.ts'
 import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confined.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
-import { doubtAbout } from './command-rules.ts'
+import { doubtAbout, storedVersionsDoubt } from './command-rules.ts'
 import { suggestionOf } from './learned.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
 import {
@@ -223,7 +223,9 @@ function commandCoverage(request: PermissionRequest, command: string, book: Rule
 /** Why a command that no rule covers does not run confined to the workspace. What deny rules for files name is shut there. */
 function editDoubt(request: PermissionRequest, command: string, book: RuleBook): string | undefined {
   const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
-  return doubtAbout(command, { ...book, deny }) ?? editProblem(request, command, book)
+  return (
+    doubtAbout(command, { ...book, deny }) ?? storedVersionsDoubt(command, book) ?? editProblem(request, command, book)
+  )
 }
 
 /**
@@ -239,10 +241,13 @@ function confinementIn(request: PermissionRequest, command: string, book: RuleBo
   if (bareRule(book) !== undefined) return undefined
   const parts = partsOf(command, book)
   const reading = confinementOf(request, command, parts, book)
-  if (reading !== undefined || request.hookDecision === 'allow') return reading
-  // A line that rules cover runs as it is, and so does one that is plain enough to run beside rules.
-  if (!canConfineEdits(book) || (isCovered(command, book) && parts.some(({ isRule }) => isRule === true)))
-    return undefined
+  if (request.hookDecision === 'allow' || !canConfineEdits(book)) return reading
+  if (isCovered(command, book)) {
+    if (reading !== undefined) return reading
+    // A line that rules cover runs as it is, and so does one that is plain enough to run beside rules.
+    if (parts.some(({ isRule }) => isRule === true)) return undefined
+  }
+  // Also what only reads, where deny rules for files are in doubt: what they name is shut for it there alone.
   return lineProblem(command, book) === undefined ? editConfinement(command, book) : undefined
 }
 

@@ -28,8 +28,12 @@ export interface EditCommand extends SandboxedCommand {
 
 /** The caches of tools that confined commands of one project have. */
 export interface ProjectCaches {
-  /** Makes the caches ready for one command. @throws SandboxError where that is not possible. */
-  enter(): EnteredCaches
+  /**
+   * Makes the caches ready for one command. Where that is not possible it has none.
+   *
+   * @param env The environment of the command: variables name places of caches.
+   */
+  enter(env: Environment): EnteredCaches
 }
 
 /** The caches of one confined command. */
@@ -43,7 +47,7 @@ export interface EnteredCaches {
   }
   /** Arguments of bubblewrap, behind the empty home of the command. */
   readonly mounts: readonly string[]
-  /** Variables by which tools find the caches. */
+  /** Variables of the environment that are others for the launcher; undefined for those that it must not see. */
   readonly env: Environment
   /** To be called when the command has ended, or could not be started. */
   leave(): void

@@ -21,8 +21,6 @@ const acrossMounts = { GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' }
 function withoutNetwork(env: Environment): Environment {
   return {
     npm_config_fetch_retries: '0',
-    npm_config_audit: 'false',
-    npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
     NO_UPDATE_NOTIFIER: '1',
     COREPACK_ENABLE_DOWNLOAD_PROMPT: '0',
@@ -36,7 +34,7 @@ function withoutNetwork(env: Environment): Environment {
     CARGO_NET_RETRY: '0',
     CARGO_HTTP_TIMEOUT: '2',
     BUNDLE_RETRY: '0',
-    COMPOSER_DISABLE_NETWORK: '0',
+    COMPOSER_DISABLE_NETWORK: '1',
     HOMEBREW_NO_AUTO_UPDATE: '1',
     DOTNET_CLI_TELEMETRY_OPTOUT: '1',
     // What the person set comes first: these are options of whole programs.

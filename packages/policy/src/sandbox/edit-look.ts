@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, renameSync, statSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isInside, realPath } from '../files/paths.ts'
 import type { TakenBack } from './edit-command.ts'
@@ -19,6 +19,10 @@ export interface Baseline {
   readonly missing: readonly string[]
   /** Folders whose names are not UTF-8. */
   readonly odd: readonly string[]
+  /** Whether every folder was read. */
+  readonly isComplete: boolean
+  /** When this was, in milliseconds since 1970. */
+  readonly atMs: number
 }
 
 /** Writes down what is there before a command starts. `missing`: paths that are obeyed later because of what settings say. */
@@ -30,6 +34,8 @@ export function baselineOf(directories: readonly string[], scan: FolderScan, mis
     bare: [...scan.bare.values()],
     missing: missing.filter((path) => identityOf(path) === undefined),
     odd: scan.odd.map(({ path }) => path),
+    isComplete: scan.isComplete,
+    atMs: Date.now(),
   }
 }
 
@@ -96,14 +102,29 @@ export function takeBack(
     /** Whether it may be moved; everything when absent. */
     readonly isBlamed?: (intruder: Intruder) => boolean
   },
-): readonly TakenBack[] {
+): {
+  readonly takenBack: readonly TakenBack[]
+  /** What was found. */
+  readonly scan: FolderScan
+} {
   const { first, folder, isBlamed = () => true } = options
   const scan = scanner.scan(baseline.directories, first)
+  const read = new Set(first)
   const moved = intrudersIn(baseline, scan)
+    .filter((intruder) => baseline.isComplete || read.has(dirname(intruder.path)) || isMadeSince(baseline, intruder))
     .filter(isBlamed)
     .flatMap((intruder) => moveAside(intruder, baseline.directories, folder))
   restoreLinks(baseline, moved.length === 0 ? scan : scanner.scan(baseline.directories, first))
-  return moved
+  return { takenBack: moved, scan }
+}
+
+/** The clock of files is a little behind. */
+const clockMs = 20
+
+/** For folders that were not read before the command: what is older than the command was there. */
+function isMadeSince({ atMs }: Baseline, { path, bytes }: Intruder): boolean {
+  const { birthtimeMs } = lstatSync(bytes ?? path)
+  return birthtimeMs >= atMs - clockMs
 }
 
 function moveAside(

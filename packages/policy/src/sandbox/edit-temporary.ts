@@ -37,8 +37,8 @@ export interface EnteredTemporary {
 
 /** How many entries of the real `/tmp` a command sees that it does not name. */
 const mostShown = 20
-/** In a fuller folder only what the command names is looked at. */
-const mostListed = 400
+/** In a larger folder, of about a thousand entries, only what the command names is looked at. */
+const mostBytes = 40_000
 /** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
 const [searchedOfNamed, searchedOfOthers] = [2_000, 60]
 
@@ -167,8 +167,9 @@ function isMoved(path: string, to: string, stats: Stats): boolean {
 function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()
-  const names = namesIn(realTemporary)
-  const look = names.length <= mostListed ? names : names.filter((name) => named.has(name))
+  // How large a folder is says how many entries it has or had, without reading it.
+  const isSmall = lstatSync(realTemporary).size <= mostBytes
+  const look = isSmall ? namesIn(realTemporary) : [...named]
   const entries = look.flatMap((name) => {
     const stats = /^(?:halting-|\.)/.test(name)
       ? undefined

@@ -8,6 +8,8 @@ import { isObeyedName } from './obeyed-names.ts'
 export interface FolderScan {
   /** The folders that were read, from the outside in. */
   readonly folders: readonly string[]
+  /** Whether these are all. */
+  readonly isComplete: boolean
   /** Files, folders and links with a name that is obeyed later, and what was found out about each. */
   readonly obeyed: ReadonlyMap<string, Identity>
   /** Folders that git takes for repositories themselves, by what identifies them. */
@@ -28,7 +30,8 @@ export interface Identity {
 }
 
 interface Listing {
-  readonly depth: number
+  /** How many directories the session had: what counts in a folder depends on whether it is one of them. */
+  readonly roots: number
   readonly node: string
   readonly changedMs: number
   readonly readAtMs: number
@@ -69,34 +72,35 @@ export class FolderScanner {
     const seen = new Set<string>()
     const queue = [...roots, ...first]
     const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
-    for (let at = 0; at < queue.length && found.folders.length < most; at += 1) {
+    let at = 0
+    for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
       if (seen.has(folder)) continue
       seen.add(folder)
-      const listing = this.#listingOf(folder, depthIn(roots, folder))
+      const listing = this.#listingOf(folder, roots)
       if (listing === undefined) continue
       found.folders.push(folder)
-      for (const name of listing.folders) queue.push(join(folder, name))
-      for (const name of listing.sockets) sockets.push(join(folder, name))
+      queue.push(...listing.folders)
+      sockets.push(...listing.sockets)
       if (listing.isBare) found.bare.set(folder, listing.node)
       if (listing.hasOdd) odd.push(...oddFolders(folder))
-      for (const name of listing.obeyed) {
-        const identity = identityOf(join(folder, name))
-        if (identity !== undefined) found.obeyed.set(join(folder, name), identity)
+      for (const path of listing.obeyed) {
+        const identity = identityOf(path)
+        if (identity !== undefined) found.obeyed.set(path, identity)
       }
     }
-    return { ...found, sockets, odd }
+    return { ...found, isComplete: at >= queue.length, sockets, odd }
   }
 
-  #listingOf(folder: string, depth: number): Listing | undefined {
+  #listingOf(folder: string, roots: readonly string[]): Listing | undefined {
     try {
       const stats = lstatSync(folder)
       if (!stats.isDirectory()) return undefined
       const node = nodeOf(stats)
       const known = this.#known.get(folder)
       const isFresh = known?.changedMs === stats.ctimeMs && known.changedMs < known.readAtMs - tickMs
-      if (isFresh && known.node === node && known.depth === depth) return known
-      const listing = { ...read(folder, depth), node, depth, changedMs: stats.ctimeMs }
+      if (isFresh && known.node === node && known.roots === roots.length) return known
+      const listing = { ...read(folder, depthIn(roots, folder)), node, roots: roots.length, changedMs: stats.ctimeMs }
       this.#known.set(folder, listing)
       return listing
     } catch {
@@ -112,7 +116,7 @@ function depthIn(roots: readonly string[], folder: string): number {
   return roots.includes(dirname(folder)) ? 1 : 2
 }
 
-function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs' | 'depth'> {
+function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs' | 'roots'> {
   const readAtMs = Date.now()
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))
@@ -121,15 +125,16 @@ function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs'
   const obeyed: string[] = []
   const folders: string[] = []
   for (const entry of entries) {
-    if (isObeyedName(entry.name, base, depth)) obeyed.push(entry.name)
-    else if (entry.isDirectory() && isExactPath(entry.name) && !isSkipped(entry.name)) folders.push(entry.name)
+    if (isObeyedName(entry.name, base, depth)) obeyed.push(join(folder, entry.name))
+    else if (entry.isDirectory() && isExactPath(entry.name) && !isSkipped(entry.name))
+      folders.push(join(folder, entry.name))
   }
   return {
     readAtMs,
     obeyed,
     // A virtual environment of Python, whatever it is called.
     folders: names.has('pyvenv.cfg') ? [] : folders,
-    sockets: entries.flatMap((entry) => (entry.isSocket() ? [entry.name] : [])),
+    sockets: entries.flatMap((entry) => (entry.isSocket() ? [join(folder, entry.name)] : [])),
     isBare: names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir')),
     hasOdd: entries.some((entry) => entry.isDirectory() && !isExactPath(entry.name)),
   }

@@ -103,7 +103,7 @@ export class EditWall {
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
     const base = editEnvironment(command.env)
-    const entered = caches?.enter()
+    const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base)
     const temporary = this.#enterTemporary(command, [
@@ -155,10 +155,9 @@ export class EditWall {
     entered?.leave()
     this.#release()
     const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
-    const takenBack = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
+    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
-    for (const path of this.#scanner.scan(baseline.directories).sockets)
-      if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
+    for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
     this.#temporary?.leave(temporary)
     const all = [...this.#unreported, ...takenBack]
     this.#unreported = []
@@ -183,7 +182,7 @@ export class EditWall {
       const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
-    const takenBack = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
+    const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
     // Of a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')

@@ -17,10 +17,12 @@ export interface Overlay {
   readonly work: string
   /** Where it is mounted, for the command alone; it is there already. */
   readonly at: string
-  /** Names or paths below the first lower folder that are not shown, whether they are there or not. */
+  /** Paths below the first lower folder that are not shown, whether they are there or not. */
   readonly hidden?: readonly string[]
-  /** The only names of the first lower folder that are shown; all when absent. */
+  /** Paths below the first lower folder: of the folders in which they lie nothing else is shown. */
   readonly shown?: readonly string[]
+  /** Paths in the overlay at which folders are made where they are missing. The command does not start where a link leads there. */
+  readonly folders?: readonly string[]
 }
 
 export interface OverlayOptions {
@@ -28,26 +30,30 @@ export interface OverlayOptions {
   readonly perl: string
   /**
    * A folder, there already. `upper` and `work` of the overlays are names, not paths then: they lie in a folder in it that no other
-   * command uses as long as this one runs. The command must be bubblewrap.
+   * command uses as long as this one runs, and stay there. The command must be bubblewrap. A file named `failed` is made there when
+   * the command could not start.
    */
   readonly slots?: string
+  /** When the machine started, in seconds of the epoch: what was written shortly before may be damaged, and is put away. */
+  readonly bootSeconds?: number
 }
 
 /** How to start a command that sees overlays. Undefined on a machine whose numbers are not known. */
 export function overlayCommand(
   command: CommandWithEnvironment,
   overlays: readonly Overlay[],
-  { perl, slots }: OverlayOptions,
+  { perl, slots, bootSeconds }: OverlayOptions,
 ): LaunchedCommand | undefined {
   const known = overlayNumbers()
   if (known === undefined) return undefined
   const words = [
     ...known.map(String),
-    ...(slots === undefined ? [] : [`k${slots}`]),
-    ...overlays.flatMap(({ lower, upper, work, at, hidden = [], shown = [] }) => [
+    ...(slots === undefined ? [] : [`b${bootSeconds ?? 0}`, `k${slots}`]),
+    ...overlays.flatMap(({ lower, upper, work, at, hidden = [], shown = [], folders = [] }) => [
       ...lower.map((path) => `l${path}`),
       ...hidden.map((path) => `h${path}`),
-      ...shown.map((name) => `s${name}`),
+      ...shown.map((path) => `s${path}`),
+      ...folders.map((path) => `m${path}`),
       `u${upper}`,
       `w${work}`,
       `a${at}`,
@@ -162,50 +168,81 @@ function remember(memory: string, where: string): void {
 
 /** Commands that run at once, at most. */
 const mostSlots = 64
+/** What was written so long before the machine went down may not have reached the disk: nothing waits for it. In seconds. */
+const doubtfulSeconds = 600
 
 // Decision 0096.
 /**
  * A program in perl that mounts overlays in user and mount namespaces of its own and then becomes the command, which is
  * bubblewrap. Bubblewrap 0.8 cannot mount them itself.
  *
- * Its arguments: the numbers of unshare, mount and mknodat on this machine; then one word for each thing: `k`, the folder of
- * slots; for each overlay `l`, a lower folder, `h`, a path that is hidden, `s`, a name that is shown, `u` and `w`, the upper and
+ * Its arguments: the numbers of unshare, mount and mknodat on this machine; then one word for each thing: `b`,
+ * when the machine started; `k`, the folder of slots; for each overlay `l`, a lower folder, `h`, a path that is hidden, `s`, a path that is shown, `m`, a folder that is made, `u` and `w`, the upper and
  * work folders, and `a`, where it is mounted, last; `e`, a variable of the environment that perl itself must not see; `--`; the command.
  *
  * Folders are named to the kernel by descriptors: names with commas, colons and backslashes need no escaping, options do
  * not become too long, and what the command reads of its mounts names no place outside.
  *
- * What is hidden is hidden by a further layer of whiteouts. The lock of a slot is held by the first process of the sandbox, and
+ * What is hidden is hidden by a further layer of whiteouts. `volatile`: else the kernel writes all of the file system to the
+ * disk when a command ends, and the command waits for it; it leaves a mark that has to go before the next one. The lock of a slot is held by the first process of the sandbox, and
  * goes with it. L1: when a step fails, the command does not start. The exit code is 126.
  */
 const launcher = String.raw`
-sub fail { print STDERR "halting: ${notConfinedMark} ($_[0]), so it did not run\n"; exit ${notConfinedCode} }
+sub fail {
+  print STDERR "halting: ${notConfinedMark} ($_[0]), so it did not run\n";
+  open my $mark, '>', "$slots/failed" if $slots;
+  exit ${notConfinedCode};
+}
 ($unshare, $mount, $mknodat) = map $_ + 0, splice @ARGV, 0, 3;
 delete $ENV{PERL_BADLANG};
 sub put { open my $file, '>', "/proc/self/$_[0]" or fail("$_[0]: $!"); print $file $_[1]; close $file or fail("$_[0]: $!") }
 sub mounted { my ($type, $at, $flags, $data) = map "$_\0", @_; syscall($mount, $type, $at, $type, $_[2] + 0, $data) == 0 or fail("$_[0] at $_[1]: $!") }
 sub opened { sysopen my $folder, $_[0], 0x200000 or fail("$_[0]: $!"); push @held, $folder; '/proc/self/fd/' . fileno $folder }
 sub white { my $name = "$_[0]\0"; syscall($mknodat, -100, $name, 0020000, 0) == 0 or $! == 17 or fail("$_[0]: $!") }
+sub clean {
+  my @marks = map "$_[0]/work$_", '', '/incompat', '/incompat/volatile';
+  -d $_ and chmod 0700, $_ for @marks;
+  unlink "$marks[2]/dirty";
+  rmdir $marks[2] and rmdir $marks[1];
+}
 sub slot {
   local $^F = 255;
   for (0 .. ${mostSlots - 1}) {
-    my $slot = "$_[0]/$_";
+    my $slot = "$slots/$_";
     mkdir $slot, 0700;
     sysopen $lock, "$slot/lock", 0100, 0600 or fail("$slot/lock: $!");
-    if (flock $lock, 6) { utime undef, undef, "$slot/lock"; return "$slot/" }
+    next if !flock $lock, 6;
+    my $used = (stat $lock)[9];
+    rename "$slot/data", "$slots/trash-$$-$used" if $used < $boot && $used > $boot - ${doubtfulSeconds};
+    utime undef, undef, "$slot/lock";
+    mkdir "$slot/data", 0700;
+    return "$slot/data/";
   }
   fail('too many commands run at once');
+}
+sub way {
+  my ($lower, $at, $folder) = @_;
+  my $above = '';
+  for (split m{/}, $folder) {
+    $above .= "/$_";
+    my $mode = (lstat "$lower$above")[2];
+    return 0 if !-d _;
+    if (lstat "$at$above") { return 0 if !-d _ }
+    else { mkdir "$at$above", 0700; chmod $mode & 07777 | 0700, "$at$above" }
+  }
+  1;
 }
 while (($_ = shift @ARGV) ne '--') {
   ($kind, $value) = (substr($_, 0, 1), substr($_, 1));
   if ($kind eq 'e') { my ($name, $text) = split /=/, $value, 2; $ENV{$name} = $text }
-  elsif ($kind eq 'k') { $slot = slot($value) }
+  elsif ($kind eq 'b') { $boot = $value }
+  elsif ($kind eq 'k') { $slots = $value; $slot = slot() }
   else { push @{$next{$kind}}, $value }
   next if $kind ne 'a';
   push @overlays, {%next};
   my ($upper, $mode) = ("$slot$next{u}[0]", (stat $next{l}[0])[2]);
   chmod $mode & 0777 | 0700, $upper if mkdir $upper, 0700;
-  mkdir "$slot$next{w}[0]", 0700;
+  mkdir "$slot$next{w}[0]", 0700 or clean("$slot$next{w}[0]");
   %next = ();
 }
 ($user, $group) = ($>, $) + 0);
@@ -222,22 +259,27 @@ for (@overlays) {
   my @layers;
   if ($of{h} || $of{s}) {
     mounted('tmpfs', $at, 14, 'mode=0755');
-    my %shown = map +($_, 1), '.', '..', @{$of{s} || []};
-    if ($of{s} && opendir my $names, $lower) { $shown{$_} or white("$at/$_") for readdir $names }
-    HIDDEN: for my $path (@{$of{h} || []}) {
-      my ($above, @names) = ('', split m{/}, $path);
-      for (@names[0 .. $#names - 1]) {
-        $above .= "/$_";
-        next HIDDEN if -l "$lower$above" || !-d _ || -e "$at$above" && !-d _;
-        mkdir "$at$above", 0755;
-      }
-      white("$at/$path");
+    my %shown;
+    for (@{$of{s} || []}) { m{^(?:(.*)/)?([^/]+)$} and $shown{defined $1 ? $1 : ''}{$2} = 1 }
+    for my $folder (sort keys %shown) {
+      way($lower, $at, $folder) && opendir my $names, "$lower/$folder" or next;
+      for (readdir $names) { white("$at/$folder/$_") unless $_ eq '.' || $_ eq '..' || $shown{$folder}{$_} }
     }
+    for (@{$of{h} || []}) { m{^(?:(.*)/)?[^/]+$} and way($lower, $at, defined $1 ? $1 : '') and white("$at/$_") }
     push @layers, opened($at);
   }
   push @layers, map opened($_), @{$of{l}};
   my ($upper, $work) = map opened("$slot$_"), $of{u}[0], $of{w}[0];
-  mounted('overlay', $at, 6, 'lowerdir=' . join(':', @layers) . ",upperdir=$upper,workdir=$work,userxattr");
+  mounted('overlay', $at, 6, 'lowerdir=' . join(':', @layers) . ",upperdir=$upper,workdir=$work,userxattr,volatile");
+  for my $folder (@{$of{m} || []}) {
+    my $above = $at;
+    for (split m{/}, $folder) {
+      $above .= "/$_";
+      mkdir $above, 0700;
+      lstat $above;
+      fail("$above is no folder") if !-d _;
+    }
+  }
 }
 splice @ARGV, 1, 0, '--sync-fd', fileno $lock if $lock;
 exec { $ARGV[0] } @ARGV;

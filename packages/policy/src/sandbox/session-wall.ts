@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
+import { ToolCaches } from './edit-caches.ts'
+import type { ProjectCaches } from './edit-command.ts'
 import { detectEdits } from './edit-detect.ts'
 import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
@@ -48,6 +50,7 @@ export class SessionWall {
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
+  #caches: ToolCaches | undefined
   #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
@@ -75,6 +78,17 @@ export class SessionWall {
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
     this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#edits
+  }
+
+  /** The caches of tools for commands that may change the workspace, made once; undefined where nothing confines them. */
+  caches(): ProjectCaches | undefined {
+    const means = this.edits()
+    if (means.kind !== 'bubblewrap') return undefined
+    const { home, configFolder, path, writable } = this.#options
+    const [project = home] = writable
+    const folder = join(configFolder, 'caches')
+    this.#caches ??= new ToolCaches({ folder, project, home, directories: writable, path, bubblewrap: means.file })
+    return this.#caches
   }
 
   get #editMemory(): string {

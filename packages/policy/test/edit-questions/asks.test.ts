@@ -17,6 +17,7 @@ import {
 } from '../../src/permissions/command-texts.ts'
 import { bashCall } from '../judge/support.ts'
 import { open, outcome, project, wallWith } from './support.ts'
+import { writing } from './writing.ts'
 
 const outcomes = (commands: readonly string[]): Readonly<Record<string, string>> => {
   const permissions = open(project())
@@ -160,34 +161,6 @@ const asking = [
   'rm -rf .github',
   'rm -rf .',
   'rm -rf * .*',
-]
-
-const writing = [
-  'git add a.ts',
-  'git add -A && git commit -m "x"',
-  'git commit -am x',
-  'git commit --amend --no-edit',
-  `git commit -m "$(cat <<'EOF'\nrun npm install and git push\nEOF\n)"`,
-  'git commit -F - < a.ts',
-  'git commit --allow-empty --fixup HEAD',
-  'git rm --cached a.ts',
-  'git rm -r -q --cached src',
-  'git restore --staged a.ts',
-  'git reset',
-  'git reset HEAD a.ts',
-  'git reset -q -- a.ts',
-  'git tag v1',
-  'git tag -a v1 -m one',
-  'git branch topic',
-  'git checkout -b topic',
-  'git switch -c topic',
-  'cd src && git add . && git status',
-  'mkdir -p d && touch d/a && git add d && git diff --cached --stat',
-  'git add -p a.ts',
-  'GIT_AUTHOR_DATE=2020-01-01 git commit -m x',
-  'timeout 5 git commit -qm x',
-  'git -c user.name=B commit -m x',
-  'git log -1; git tag v2 HEAD~0',
 ]
 
 const besideUnknown = [

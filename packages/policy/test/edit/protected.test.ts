@@ -1,6 +1,6 @@
 // Holds R-EWALL-2 to R-EWALL-5 of docs/spec.md, with real processes.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { versionControlFolders } from '../../src/sandbox/obeyed-names.ts'
@@ -191,6 +191,18 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     write({ '.idea/x': 'made between', 'sub/.envrc': 'made between' })
     expect((await run('echo > fine')).aftermath.takenBack).toEqual([])
     expect(readFileSync(join(project, 'sub/.envrc'), 'utf8')).toBe('made between')
+  })
+
+  test('nor is what lies deeper than the scan goes, and what a command makes there is moved', async () => {
+    const { run, project, write } = place()
+    write(Object.fromEntries(Array.from({ length: 1_300 }, (_, at) => [`d${at}/x`, ''])))
+    write({ 'd999/.git/HEAD': 'mine', 'd998/.envrc': 'mine', 'd1298/.envrc': 'mine' })
+    const names = readdirSync(project).filter((name) => !existsSync(join(project, name, '.git')))
+    const { aftermath } = await run('touch d*/y d999/.git/index.lock; mkdir d{0..1299}/.vscode 2>/dev/null; true')
+    expect(aftermath.takenBack.map(({ path }) => path).filter((path) => !path.endsWith('/.vscode'))).toEqual([])
+    expect(names.filter((name) => existsSync(join(project, name, '.vscode')))).toEqual([])
+    expect(readFileSync(join(project, 'd1298/.envrc'), 'utf8')).toBe('mine')
+    expect(existsSync(join(project, 'd999/.git/HEAD'))).toBe(true)
   })
 
   test('of two commands at once neither loses what the other one made', async () => {

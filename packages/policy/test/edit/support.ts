@@ -69,7 +69,7 @@ export function place(options: Partial<EditWallOptions> = {}): Place {
   }
 }
 
-function runLine(
+export function runLine(
   line: string,
   wall: EditWall,
   options: {

@@ -1,6 +1,17 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,10 +62,16 @@ export class Place {
     this.home = join(this.base, 'home')
     this.#kept = kept
     this.#env = environmentIn(this.home)
-    for (const folder of [this.project, join(this.home, '.halting'), join(this.base, 'beside')]) mkdirSync(folder, { recursive: true })
-    const options = { cwd: this.project, env: { ...this.#env, REPOSITORY: repository }, stdio: ['ignore', 'ignore', 'inherit'] } as const
+    for (const folder of [this.project, join(this.home, '.halting'), join(this.base, 'beside')])
+      mkdirSync(folder, { recursive: true })
+    const options = {
+      cwd: this.project,
+      env: { ...this.#env, REPOSITORY: repository },
+      stdio: 'ignore',
+    } as const
     execFileSync('bash', ['-ec', `${personal}\n${script}`], options)
-    for (const name of ['project', 'home', 'beside']) execFileSync('bash', ['-ec', this.#copyOut(name)], { cwd: this.base })
+    for (const name of ['project', 'home', 'beside'])
+      execFileSync('bash', ['-ec', this.#copyOut(name)], { cwd: this.base })
   }
 
   remove(): void {
@@ -89,7 +106,11 @@ export class Place {
   }
 
   #status(): string {
-    const { stdout } = spawnSync('git', ['status', '--ignored', '--porcelain'], { cwd: this.project, env: this.#env, encoding: 'utf8' })
+    const { stdout } = spawnSync('git', ['status', '--ignored', '--porcelain'], {
+      cwd: this.project,
+      env: this.#env,
+      encoding: 'utf8',
+    })
     return stdout
   }
 
@@ -107,8 +128,13 @@ export class Place {
       for (const each of readdirSync(join(this.base, name)))
         if (!kept.includes(each)) rmSync(join(this.base, name, each), { recursive: true, force: true, maxRetries: 3 })
     }
-    for (const name of this.#kept) for (const cache of ['.vite', '.cache']) rmSync(join(this.project, name, cache), { recursive: true, force: true })
-    execFileSync('cp', ['-a', ...['project', 'home', 'beside'].map((name) => join(this.base, 'template', name)), this.base])
+    for (const name of this.#kept)
+      for (const cache of ['.vite', '.cache']) rmSync(join(this.project, name, cache), { recursive: true, force: true })
+    execFileSync('cp', [
+      '-a',
+      ...['project', 'home', 'beside'].map((name) => join(this.base, 'template', name)),
+      this.base,
+    ])
   }
 }
 
@@ -142,7 +168,9 @@ function masked(text: string, mask: RegExp | undefined): string {
   return own
     .replaceAll(/\b\d+(?:\.\d+)?(?:e[-+]\d+)?\s?(?:ms|µs|ns|s)\b/g, 'TIME')
     .replaceAll(/\b\d+m\d+(?:\.\d+)?s\b/g, 'TIME')
-    .replaceAll(/(?:duration_ms:? |\b)\d+(?:\.\d+)?(?= [nu]sec per loop|$)/gm, (found) => (/duration|\./.test(found) ? 'TIME' : found))
+    .replaceAll(/(?:duration_ms:? |\b)\d+(?:\.\d+)?(?= [nu]sec per loop|$)/gm, (found) =>
+      /duration|\./.test(found) ? 'TIME' : found,
+    )
     .replaceAll('(cached)', 'TIME')
     .replaceAll(/(?:\/tmp|\$TMPDIR)\/[\w./-]+/g, '/tmp/NAME')
     .replaceAll(/0x[0-9a-f]{4,}/g, '0xADDRESS')
@@ -178,12 +206,16 @@ function hashOf(place: string): string {
 }
 
 function differencesOf(free: Outcome, held: Outcome): readonly string[] {
-  const names = [...new Set([...free.files.keys(), ...held.files.keys()])].filter((name) => free.files.get(name) !== held.files.get(name))
+  const names = [...new Set([...free.files.keys(), ...held.files.keys()])].filter(
+    (name) => free.files.get(name) !== held.files.get(name),
+  )
   return [
     ...(free.exitCode === held.exitCode ? [] : [`exit code ${free.exitCode} → ${held.exitCode}`]),
     ...(free.shown === held.shown ? [] : [`output:\n    ${firstDifference(free.shown, held.shown)}`]),
     ...(free.status === held.status ? [] : [`git status:\n    ${firstDifference(free.status, held.status)}`]),
-    ...(names.length === 0 ? [] : [`files: ${names.slice(0, 8).join(' ')}${names.length > 8 ? ` and ${names.length - 8} more` : ''}`]),
+    ...(names.length === 0
+      ? []
+      : [`files: ${names.slice(0, 8).join(' ')}${names.length > 8 ? ` and ${names.length - 8} more` : ''}`]),
   ]
 }
 
@@ -198,7 +230,10 @@ function firstDifference(one: string, other: string): string {
 export function complaintAbout({ row, held, free, differences }: Compared): string | undefined {
   const { command, asks, differs, reaches } = row
   const say = (what: string): string => `${command}\n  ${what}`
-  if (asks === true) return held.decision === 'ask' ? undefined : say(`runs (${held.kind ?? 'unconfined'}), and its row says that it asks`)
+  if (asks === true)
+    return held.decision === 'ask'
+      ? undefined
+      : say(`runs (${held.kind ?? 'unconfined'}), and its row says that it asks`)
   if (held.decision !== 'allow') return say(`asks: ${held.why}`)
   if (held.kind === undefined) return say('runs unconfined')
   if (reaches === true && held.ms > longestMs) return say(`takes ${Math.round(held.ms)} ms for want of a network`)

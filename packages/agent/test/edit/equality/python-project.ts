@@ -135,7 +135,10 @@ const rows = [
     { mask: /in \d+\.\d+s/g },
   ),
   { command: 'python3 -m pip --version && python3 -m pip list | head -3' },
-  { command: 'python3 -m venv --without-pip venv && venv/bin/python -c "import sys; print(sys.prefix != sys.base_prefix)"' },
+  {
+    command:
+      'python3 -m venv --without-pip venv && venv/bin/python -c "import sys; print(sys.prefix != sys.base_prefix)"',
+  },
   { command: 'python3 scripts/reach.py', differs: 'no network', reaches: true },
   { command: 'python3 scripts/connect.py', differs: 'no network', reaches: true },
   { command: 'python3 -m pip download --no-deps six', differs: 'no network', reaches: true },

@@ -1,0 +1,224 @@
+import { dirname, isAbsolute, join, sep } from 'node:path'
+import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+
+/** A folder in which tools keep what they can make or load again. */
+export interface CachePlace {
+  /** Where tools look for it. */
+  readonly path: string
+  /** Where it really is, or would be. */
+  readonly real: string
+  readonly isThere: boolean
+  /** The only names in it that commands see; all when absent. */
+  readonly shown?: readonly string[]
+  /** Paths below it that no command sees: what signs in somewhere. */
+  readonly hidden?: readonly string[]
+  /** Where it cannot be shown and taken elsewhere at once: paths below it that are read, while all else is empty. The whole of it is read when absent. */
+  readonly parts?: readonly string[]
+}
+
+interface CacheRow {
+  /** Below the home; undefined for one that only variables name. */
+  readonly place?: string
+  /** Variables that name it, or the folder above `below`. */
+  readonly variables?: readonly string[]
+  /** Its path below what the variables name. */
+  readonly below?: string
+  readonly shown?: readonly string[]
+  readonly hidden?: readonly string[]
+  readonly parts?: readonly string[]
+  /** It is there for commands although the person has none. */
+  readonly isAlwaysThere?: boolean
+}
+
+const words = (text: string): readonly string[] => text.split(' ')
+
+/**
+ * What tools of builds have in the folder of caches. Browsers, mail, editors and tools of clouds have theirs there too, with
+ * what is private or signs in (`gcloud`, `gh`, `aws`, `azure`, `mozilla`): a list of what is shown leaves out what nobody thought of.
+ */
+const toolsInCaches = words(
+  'act-cache ansible-compat autotools bazel bazelisk black bloop bootsnap buf bun bundler buildkit c2nim cabal cargo cargo-xwin cargo-zigbuild ccache ' +
+    'Cypress clangd clippy cmake coc composer conan conda coursier cpm cppcheck crystal ctags dart deno deptry detekt dub dune electron electron-builder ' +
+    'elixir_make elm emscripten esbuild eslint fontconfig flit flutter foojay foundry ghcide ghcup gitlint gleam go-build go-mod gofumpt goimports ' +
+    'golangci-lint gopls gradle hatch helm hex hie-bios huggingface importlib-resources ipython jdtls jedi jest ' +
+    'joblib julia just k6 kotlin ktlint lima lint-staged llvm luarocks markdownlint matplotlib maturin mesa_shader_cache meson metals mix mise mockery ' +
+    'ms-playwright ms-playwright-go mypy mypy_cache ninja nim nix node node-gyp nox numba nx org.swift.swiftpm parcel parso pdm phan phpactor php-cs-fixer phpstan pip ' +
+    'pip-tools pipenv pipx pkg pkg-cache pnpm poetry pre-commit prettier prisma prisma-nodejs proto psalm pub puppeteer pycharm-stubs pylint pyright ' +
+    'pyright-python pypoetry pytest pytype rattler rbenv rebar3 remark renovate roswell rollup ruby-build rubocop_cache ruff rust-analyzer ' +
+    'sccache scala-cli selenium semgrep shellcheck solargraph solidity sorbet staticcheck stylelint svm swc swiftlint taplo tectonic terraform-ls terragrunt tflint thumbor ' +
+    'tinygo torch torch_extensions torchinductor tox tree-sitter trivy triton ts-node turbo turborepo typescript uv vcpkg virtualenv vite vitest watchman ' +
+    'wasm-pack webdriver-manager webpack xmake yarn yarn-berry zig zls',
+)
+
+/** What is loaded once and only read by builds, in the folder of caches. */
+const loadedCaches = words(
+  'bazelisk coursier Cypress deno electron electron-builder foundry go-mod huggingface/hub helm ms-playwright ms-playwright-go node node-gyp nix pip ' +
+    'pre-commit prisma prisma-nodejs puppeteer selenium svm torch/hub trivy uv',
+)
+
+/** All that signs in, or holds a password, is left out by naming what is a cache, or hidden by its name. */
+const rows: readonly CacheRow[] = [
+  {
+    place: '.cache',
+    variables: ['XDG_CACHE_HOME'],
+    shown: toolsInCaches,
+    // The token of Hugging Face's tools lies beside the models.
+    hidden: words('huggingface/token huggingface/stored_tokens'),
+    parts: loadedCaches,
+    isAlwaysThere: true,
+  },
+  // `.npmrc` lies beside. Logs tell arguments of commands.
+  {
+    place: '.npm',
+    variables: words('npm_config_cache NPM_CONFIG_CACHE'),
+    hidden: ['_logs'],
+    parts: words('_cacache _npx _prebuilds'),
+  },
+  { place: '.yarn/berry', variables: ['YARN_GLOBAL_FOLDER'], parts: words('cache index') },
+  { place: '.yarn-cache', variables: ['YARN_CACHE_FOLDER'], parts: [] },
+  { place: '.local/share/pnpm/store', variables: ['PNPM_HOME'], below: 'store' },
+  { place: '.pnpm-store' },
+  // Not `credentials.toml`.
+  { place: '.cargo/registry', variables: ['CARGO_HOME'], below: 'registry' },
+  { place: '.cargo/git', variables: ['CARGO_HOME'], below: 'git' },
+  { place: 'go/pkg', variables: ['GOPATH'], below: 'pkg' },
+  // Not `settings.xml` and `settings-security.xml`.
+  { place: '.m2/repository' },
+  // Not `gradle.properties`, `init.gradle` and `init.d`, which may name passwords of repositories.
+  {
+    place: '.gradle',
+    variables: ['GRADLE_USER_HOME'],
+    shown: words('caches wrapper native jdks notifications workers kotlin-profile'),
+    parts: words('wrapper jdks'),
+  },
+  // Not `.credentials`. `.sbt` has them among its settings.
+  { place: '.ivy2', shown: words('cache local jars'), parts: words('cache local jars') },
+  { place: '.sbt/boot' },
+  { place: '.sbt/launchers' },
+  // Not `NuGet.Config`.
+  { place: '.nuget/packages', variables: ['NUGET_PACKAGES'] },
+  { place: '.local/share/NuGet', shown: words('http-cache plugins-cache v3-cache'), parts: [] },
+  // Not `.gem/credentials`, `.bundle/config` and `.composer/auth.json`.
+  { place: '.gem/specs', variables: ['GEM_SPEC_CACHE'] },
+  { place: '.bundle/cache', variables: ['BUNDLE_USER_CACHE'] },
+  { place: '.composer/cache', variables: ['COMPOSER_CACHE_DIR'], parts: words('files repo vcs') },
+  { place: '.bun/install/cache', variables: ['BUN_INSTALL_CACHE_DIR'] },
+  { place: '.stack', variables: ['STACK_ROOT'], hidden: ['config.yaml'], parts: words('pantry programs snapshots') },
+  // Not `.cabal/config`, which may hold a password.
+  { place: '.cabal/packages', variables: ['CABAL_DIR'], below: 'packages' },
+  { place: '.cabal/store', variables: ['CABAL_DIR'], below: 'store' },
+  // Not `hex.config`, which holds keys.
+  { place: '.hex', variables: ['HEX_HOME'], shown: words('packages cache.ets docs'), parts: ['packages'] },
+  { place: '.mix', variables: ['MIX_HOME'] },
+  { place: '.conan', hidden: words('.conan.db credentials.json artifacts.properties'), parts: ['data'] },
+  {
+    place: '.conan2',
+    variables: ['CONAN_HOME'],
+    hidden: words('.conan.db credentials.json source_credentials.json remotes.json'),
+    parts: words('p profiles'),
+  },
+  { place: '.terraform.d/plugin-cache', variables: ['TF_PLUGIN_CACHE_DIR'] },
+  // Its settings may name a remote storage with a password.
+  { place: '.ccache', variables: ['CCACHE_DIR'], hidden: ['ccache.conf'], parts: [] },
+  // Not `credentials.json` and `servers`, where its tools are signed in.
+  { place: '.pub-cache/hosted', variables: ['PUB_CACHE'], below: 'hosted' },
+  { place: '.pub-cache/git', variables: ['PUB_CACHE'], below: 'git' },
+  {
+    place: '.julia',
+    shown: words('artifacts clones compiled environments packages registries scratchspaces'),
+    parts: words('artifacts clones environments packages registries'),
+  },
+  { place: '.konan' },
+  { place: '.swiftpm/cache' },
+  { place: '.nv/ComputeCache', variables: ['CUDA_CACHE_PATH'], parts: [] },
+  { place: '.triton/cache', variables: ['TRITON_CACHE_DIR'], parts: [] },
+  { variables: ['HF_HOME'], hidden: words('token stored_tokens'), parts: words('hub datasets') },
+  {
+    variables: words(
+      'GOMODCACHE HF_HUB_CACHE TORCH_HOME DENO_DIR COREPACK_HOME PLAYWRIGHT_BROWSERS_PATH PUPPETEER_CACHE_DIR CYPRESS_CACHE_FOLDER ELECTRON_CACHE ' +
+        'COURSIER_CACHE BAZELISK_HOME PIP_CACHE_DIR UV_CACHE_DIR POETRY_CACHE_DIR PIPENV_CACHE_DIR PRE_COMMIT_HOME',
+    ),
+  },
+  {
+    variables: words(
+      'GOCACHE GOLANGCI_LINT_CACHE STATICCHECK_CACHE SCCACHE_DIR ZIG_GLOBAL_CACHE_DIR RUFF_CACHE_DIR MYPY_CACHE_DIR PYTHONPYCACHEPREFIX NUMBA_CACHE_DIR ' +
+        'MPLCONFIGDIR NODE_COMPILE_CACHE TURBO_CACHE_DIR NX_CACHE_DIRECTORY BABEL_CACHE_PATH',
+    ),
+    parts: [],
+    isAlwaysThere: true,
+  },
+]
+
+export interface CacheOptions {
+  readonly home: string
+  readonly env: Environment
+  /** Directories of the session: what lies in them is no cache of the person. */
+  readonly directories: readonly string[]
+  /** The folder in which what commands write to caches is kept. */
+  readonly folder: string
+}
+
+/** Outside of the home nothing is a cache here, whatever a variable says. */
+const neverCaches = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
+
+/** The variables that say where caches are. */
+export const cacheVariables: readonly string[] = rows.flatMap(({ variables = [] }) => variables)
+
+/** The caches of tools of the person, of which none lies in another one. */
+export function cachePlaces(options: CacheOptions): readonly CachePlace[] {
+  const found = rows.flatMap((row) => placesOf(row, options))
+  const unique = [...new Map(found.map((place) => [place.path, place])).values()].filter(isFitFor(options))
+  const outer = unique.filter(({ path }) => !unique.some((other) => isBelow(path, other.path)))
+  return outer.map((place) => withInner(place, unique))
+}
+
+function placesOf(row: CacheRow, { home, env }: CacheOptions): readonly CachePlace[] {
+  const { place, variables = [], below = '.', shown, hidden, parts, isAlwaysThere = false } = row
+  const named = variables.flatMap((name) => (env[name] ?? '').split(':')).filter((path) => isAbsolute(path))
+  const paths = [...(place === undefined ? [] : [join(home, place)]), ...named.map((path) => join(path, below))]
+  return paths.flatMap((path): readonly CachePlace[] => {
+    const isThere = isDirectory(path)
+    if (!isThere && !isAlwaysThere) return []
+    return [
+      {
+        path: withoutSlash(path),
+        real: realPath(path),
+        isThere,
+        ...(shown !== undefined && { shown }),
+        ...(hidden !== undefined && { hidden }),
+        ...(parts !== undefined && { parts }),
+      },
+    ]
+  })
+}
+
+/** Not what holds the home or a directory of the session, or lies in one; not what the system has; not what is ours. */
+function isFitFor({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
+  const homes = bothEnds(home)
+  const kept = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
+  const own = [...directories, folder].flatMap(bothEnds)
+  return ({ path, real }) =>
+    [path, real].every(
+      (end) =>
+        !kept.some((inner) => isInside(inner, end)) &&
+        !own.some((other) => isInside(end, other) || isInside(other, end)) &&
+        (homes.some((inner) => isInside(end, inner)) || !neverCaches.some((place) => isInside(end, place))),
+    )
+}
+
+/** What a variable names inside another cache is shown there. */
+function withInner(place: CachePlace, all: readonly CachePlace[]): CachePlace {
+  if (place.shown === undefined) return place
+  const inner = all.flatMap(({ path }) =>
+    isBelow(path, place.path) ? (path.slice(place.path.length + 1).split(sep)[0] ?? []) : [],
+  )
+  return { ...place, shown: [...new Set([...place.shown, ...inner])] }
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path !== folder && isInside(path, folder)
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 && path.endsWith(sep) ? path.slice(0, -1) : path
+}

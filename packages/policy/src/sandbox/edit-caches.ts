@@ -1,0 +1,255 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { bothEnds, type Environment, isDirectory, isInside, realPath, statOf } from '../files/paths.ts'
+import { type CachePlace, cachePlaces, cacheVariables } from './cache-places.ts'
+import { markUsed, sweepCaches } from './cache-sweep.ts'
+import type { EnteredCaches, ProjectCaches } from './edit-command.ts'
+import { detectOverlays, type Overlay, overlayCommand, type OverlayMeans } from './overlay-launcher.ts'
+import { removeTree } from './remove-tree.ts'
+
+/** Options of the caches of confined commands. */
+export interface ToolCachesOptions {
+  /** The folder in which there is one for each project; made when it is needed. */
+  readonly folder: string
+  /** The folder of the project. */
+  readonly project: string
+  /** The person's own folder. */
+  readonly home: string
+  /** The directories of the session. */
+  readonly directories: readonly string[]
+  /** The search path, for perl. */
+  readonly path: string
+  /** Path of bubblewrap. */
+  readonly bubblewrap: string
+}
+
+/** How long caches that were found are taken to be where they were, in milliseconds. */
+const freshMs = 10_000
+const hourMs = 3_600_000
+const tryMs = 5_000
+const nothing: EnteredCaches = { mounts: [], env: {}, leave: () => undefined }
+
+// Spec R-CACHE-2.
+/**
+ * The caches of tools for the confined commands of one project: they read those of the person, and what they write is kept in
+ * a folder of the project, which nothing reads but other confined commands of that project.
+ *
+ * C1: nothing of the person's caches is ever written.
+ * C2: no two commands that run at once write to one upper folder: each takes a slot of its own.
+ * C3: without overlays the same holds; less of the person's caches is seen.
+ */
+export class ToolCaches implements ProjectCaches {
+  readonly #options: ToolCachesOptions
+  readonly #bootSeconds = Math.floor(Date.now() / 1_000 - uptime())
+  readonly #made = new Set<string>()
+  /** Folders over which no overlay can be mounted, such as those on odd file systems. */
+  readonly #broken = new Set<string>()
+  /** The folder of the project; undefined until it is made. */
+  #folder: string | undefined
+  #means: OverlayMeans | undefined
+  #places: { readonly key: string; readonly places: readonly CachePlace[]; readonly atMs: number } | undefined
+  #usedAtMs = Number.NEGATIVE_INFINITY
+  #failures = 0
+
+  constructor(options: ToolCachesOptions) {
+    this.#options = options
+  }
+
+  /** Never throws: a command that cannot have caches has none. */
+  enter(env: Environment): EnteredCaches {
+    try {
+      const folder = this.#prepared()
+      if (folder === undefined) return nothing
+      const places = this.#placesFor(env)
+      if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
+      const means = this.#overlays(folder)
+      if (means.kind !== 'overlay') return this.#plain(folder, places)
+      return this.#overlaid({ folder, perl: means.perl, env, places })
+    } catch {
+      return nothing
+    }
+  }
+
+  /** What mounts the caches here, found out once. */
+  #overlays(folder: string): OverlayMeans {
+    const { path, directories, bubblewrap } = this.#options
+    const memory = join(dirname(folder), 'overlays.json')
+    this.#means ??= detectOverlays({ path, writable: directories, bubblewrap, folder, memory })
+    return this.#means
+  }
+
+  /** Undefined where a command could reach it. */
+  #prepared(): string | undefined {
+    const { folder: parent, project, directories } = this.#options
+    if (this.#folder === undefined) {
+      const key = createHash('sha256').update(realPath(project)).digest('hex').slice(0, 16)
+      const folder = join(parent, `${basename(project).replaceAll(/[^\w.-]/g, '_')}-${key}`.replace(/^[._]+/, ''))
+      const ends = bothEnds(folder)
+      const isReached = directories.flatMap(bothEnds).some((root) => ends.some((end) => isInside(end, root)))
+      if (isReached) return undefined
+      for (const name of ['slots', 'at', 'plain', 'empty'])
+        mkdirSync(join(folder, name), { recursive: true, mode: 0o700 })
+      this.#folder = realpathSync(folder)
+    }
+    if (performance.now() - this.#usedAtMs > hourMs || !existsSync(join(this.#folder, 'used'))) {
+      this.#made.clear()
+      for (const name of ['slots', 'at', 'plain', 'empty'])
+        mkdirSync(join(this.#folder, name), { recursive: true, mode: 0o700 })
+      markUsed(this.#folder)
+      this.#usedAtMs = performance.now()
+      const means = this.#overlays(this.#folder)
+      if (means.kind === 'overlay') sweepCaches(dirname(this.#folder), means.perl)
+    }
+    return this.#folder
+  }
+
+  #placesFor(env: Environment): readonly CachePlace[] {
+    const key = JSON.stringify(cacheVariables.map((name) => env[name]))
+    if (this.#places?.key !== key || performance.now() - this.#places.atMs > freshMs) {
+      const { home, directories, folder } = this.#options
+      const places = cachePlaces({ home, env, directories, folder })
+      this.#places = { key, places, atMs: performance.now() }
+    }
+    return this.#places.places
+  }
+
+  #overlaid({ folder, perl, env, places }: ToOverlay): EnteredCaches {
+    const groups = this.#groupsOf(places)
+    const overlays = groups.map((group) => this.#overlayOf(group, folder))
+    const inner = { file: '', args: [], directory: '/', env }
+    const slots = join(folder, 'slots')
+    const command = overlayCommand(inner, overlays, { perl, slots, bootSeconds: this.#bootSeconds })
+    if (command === undefined) return this.#plain(folder, places)
+    const covered = groups.flatMap((group, index) =>
+      group.places.map(({ path, real }) => ({
+        path,
+        source: join(overlays[index]?.at ?? '', below(group.lower, real)),
+      })),
+    )
+    const others = places.filter(({ path }) => !covered.some((place) => place.path === path))
+    return {
+      // Without the program, which follows.
+      launcher: { file: command.file, args: command.args.slice(0, -1) },
+      mounts: [
+        ...covered.flatMap(({ path, source }) => ['--bind', source, path]),
+        ...this.#plain(folder, others).mounts,
+      ],
+      env: Object.fromEntries(Object.entries(command.env).filter(([name, value]) => env[name] !== value)),
+      leave: () => undefined,
+    }
+  }
+
+  /** One overlay of the home serves all caches in it: each takes time. Of it the command sees the caches alone. */
+  #groupsOf(places: readonly CachePlace[]): readonly Group[] {
+    const home = realPath(this.#options.home)
+    const device = statOf(home)?.dev
+    const isOfHome = ({ real, isThere }: CachePlace): boolean =>
+      !this.#broken.has(home) && isInside(real, home) && (!isThere || statOf(real)?.dev === device)
+    const inHome = places.filter(isOfHome)
+    const others = places.filter((place) => !isOfHome(place) && !this.#broken.has(place.real))
+    return [
+      ...(inHome.length === 0 ? [] : [{ lower: home, isThere: true, places: inHome }]),
+      ...others.map((place) => ({ lower: place.real, isThere: place.isThere, places: [place] })),
+    ]
+  }
+
+  #overlayOf({ lower, isThere, places }: Group, folder: string): Overlay {
+    const name = nameOf(lower)
+    const each = (names: (place: CachePlace) => readonly string[] | undefined): readonly string[] =>
+      places.flatMap((place) => names(place)?.map((path) => join(below(lower, place.real), path)) ?? [])
+    return {
+      lower: [isThere ? lower : join(folder, 'empty')],
+      upper: `${name}.written`,
+      work: `${name}.work`,
+      at: this.#make(join(folder, 'at', name)),
+      shown: each(({ shown }) => shown),
+      hidden: each(({ hidden }) => hidden),
+      folders: places.map(({ real }) => below(lower, real)).filter((path) => path !== ''),
+    }
+  }
+
+  /** Where a folder cannot be read and written elsewhere at once: some can be written and are empty at first, others are read. */
+  #plain(folder: string, places: readonly CachePlace[]): EnteredCaches {
+    const mounts = places.flatMap(({ path, real, isThere, parts }) => {
+      if (parts === undefined) return isThere ? ['--ro-bind', real, path] : []
+      const own = this.#make(join(folder, 'plain', nameOf(path)))
+      const seen = parts.filter((part) => real !== undefined && isDirectory(join(real, part)) && isPlainPath(own, part))
+      return ['--bind', own, path, ...seen.flatMap((part) => ['--ro-bind', join(real, part), join(path, part)])]
+    })
+    return { mounts, env: {}, leave: () => undefined }
+  }
+
+  /** Over which caches no overlay can be mounted; over none when that is not the reason and it fails again. */
+  #findFailure(folder: string, places: readonly CachePlace[]): void {
+    rmSync(join(folder, 'slots/failed'), { force: true })
+    rmSync(join(dirname(folder), 'overlays.json'), { force: true })
+    this.#failures += 1
+    this.#made.clear()
+    this.#means = undefined
+    const means = this.#overlays(folder)
+    if (means.kind !== 'overlay') return
+    const broken = this.#groupsOf(places).filter(
+      ({ lower, isThere }) => isThere && !canMount(lower, folder, means.perl),
+    )
+    for (const { lower } of broken) this.#broken.add(lower)
+    if (broken.length === 0 && this.#failures > 1)
+      this.#means = { kind: 'none', why: 'overlays could not be mounted twice' }
+  }
+
+  #make(folder: string): string {
+    if (!this.#made.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    this.#made.add(folder)
+    return folder
+  }
+}
+
+interface ToOverlay {
+  readonly folder: string
+  readonly perl: string
+  readonly env: Environment
+  readonly places: readonly CachePlace[]
+}
+
+/** Caches that one overlay serves. */
+interface Group {
+  readonly lower: string
+  readonly isThere: boolean
+  readonly places: readonly CachePlace[]
+}
+
+/** A path from a folder on; empty for the folder itself. */
+function below(folder: string, path: string): string {
+  return path.slice(folder.length).replace(/^\//, '')
+}
+
+/** The name of a cache among ours: that of its path, and no other path's. */
+function nameOf(path: string): string {
+  return `${basename(path)}-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`
+}
+
+/** Whether nothing on the way to a part is a link: commands write here. */
+function isPlainPath(folder: string, part: string): boolean {
+  const names = part.split('/')
+  return names.every((_, index) => {
+    const stats = lstatSync(join(folder, ...names.slice(0, index + 1)), { throwIfNoEntry: false })
+    return stats === undefined || stats.isDirectory()
+  })
+}
+
+function canMount(lower: string, folder: string, perl: string): boolean {
+  const own = mkdtempSync(join(folder, 'try-'))
+  try {
+    const at = join(own, 'at')
+    mkdirSync(at)
+    const inner = { file: 'true', args: [], directory: '/', env: { PATH: '/usr/bin:/bin' } }
+    const overlay = { lower: [lower], upper: join(own, 'upper'), work: join(own, 'work'), at }
+    const command = overlayCommand(inner, [overlay], { perl })
+    if (command === undefined) return false
+    return spawnSync(command.file, command.args, { env: command.env, timeout: tryMs, stdio: 'ignore' }).status === 0
+  } finally {
+    removeTree(own)
+  }
+}

@@ -1,0 +1,129 @@
+// Holds R-TRY-4 and R-TRY-6 of docs/spec.md in the parts that trials are made of.
+import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createServer } from 'node:net'
+import { isThrowaway, isThrowawayTemporary } from '../../src/sandbox/throwaway-names.ts'
+import { trialMounts } from '../../src/sandbox/trial-mounts.ts'
+import { readTrialReport } from '../../src/sandbox/trial-report.ts'
+import { means, openProject, tryLine } from './support.ts'
+
+test.each([
+  ['a/__pycache__', true],
+  ['.pytest_cache', true],
+  ['node_modules/.cache', true],
+  ['packages/a/node_modules/.vite', true],
+  ['node_modules/lodash', false],
+  ['.cache', false],
+  ['tsconfig.tsbuildinfo', true],
+  ['src/tsbuildinfo.ts', false],
+  ['.eslintcache', true],
+  ['a/eslintcache', false],
+  ['dist', false],
+  ['target', false],
+])('the name %s is made again: %s', (path, isAgain) => {
+  expect(isThrowaway(path)).toBe(isAgain)
+})
+
+test('of /tmp what tools find again', () => {
+  expect(['pytest-of-me', 'v8-compile-cache-0', 'notes', 'pytest'].map(isThrowawayTemporary)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ])
+})
+
+describe('what the kernel counted', () => {
+  const quiet =
+    'Ip: OutRequests OutNoRoutes\nIp: 9 0\nTcp: ActiveOpens AttemptFails\nTcp: 3 0\nIp6OutNoRoutes 0\nleft 0\n'
+  test.each([
+    [quiet, { leftProcesses: false, usedNetwork: false }],
+    [quiet.replace('Ip: 9 0', 'Ip: 9 1'), { leftProcesses: false, usedNetwork: true }],
+    [quiet.replace('Tcp: 3 0', 'Tcp: 3 2'), { leftProcesses: false, usedNetwork: true }],
+    [
+      quiet.replace('Ip6OutNoRoutes 0', 'Ip6OutNoRoutes                   	1'),
+      { leftProcesses: false, usedNetwork: true },
+    ],
+    [quiet.replace('left 0', 'left 2'), { leftProcesses: true, usedNetwork: false }],
+    // Nobody reported, or not to the end.
+    ['', undefined],
+    [quiet.replace('left 0\n', ''), undefined],
+    ['left 0\n', undefined],
+  ])('%j', (text, report) => {
+    expect(readTrialReport(text)).toEqual(report)
+  })
+})
+
+test('an argument that is not known ends the trial: what it makes writable would be written', () => {
+  const { cwd, home } = openProject()
+  expect(() => trialMounts(['--bind-fd', '5', cwd], [cwd], home)).toThrow('A command cannot be tried with --bind-fd')
+})
+
+describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', () => {
+  test('sees a change of content, of rights, of times, of kind and of names, also where folders were replaced', async () => {
+    const project = openProject()
+    const { cwd } = project
+    mkdirSync(join(cwd, 'd/e'), { recursive: true })
+    writeFileSync(join(cwd, 'd/e/f'), 'text')
+    writeFileSync(join(cwd, 'g'), 'text')
+    symlinkSync('g', join(cwd, 'l'))
+    mkdirSync(join(cwd, 'p/__pycache__'), { recursive: true })
+    chmodSync(join(cwd, 'g'), 0o644)
+    utimesSync(join(cwd, 'g'), 1_000, 1_000)
+    const lines: readonly (readonly [line: string, path: string | undefined])[] = [
+      ['printf texT > g; touch -d @1000 g', 'g'],
+      ['chmod u+x g', 'g'],
+      ['touch g', 'g'],
+      ['rm g; mkdir g', 'g'],
+      ['ln -sfn d l', 'l'],
+      ['mv d/e/f d/f', 'd/e/f'],
+      ['rm -r d; mkdir -p d/e; touch d/e/f', 'd/e/f'],
+      ['rm -r d/e; mkdir d/e', 'd/e'],
+      ['chmod 700 d/e', 'd/e'],
+      ['mkdir __pycache__ && echo x > __pycache__/a.pyc', undefined],
+      // Somebody wants it gone.
+      ['rm -r p/__pycache__', 'p/__pycache__'],
+      ['echo x > p/__pycache__/a.pyc', undefined],
+      ['echo x > d/e/temporary; rm d/e/temporary', undefined],
+      ['exec 5<>g; cat <&5', undefined],
+    ]
+    for (const [line, path] of lines) {
+      const { why } = await tryLine(project, line)
+      expect([line, why]).toEqual([line, path === undefined ? undefined : `it writes ${join(cwd, path)}`])
+    }
+  })
+
+  test('sees what is written to the home, to /tmp and beside what is mounted', async () => {
+    const project = openProject()
+    expect(await tryLine(project, 'echo x > ~/file')).toMatchObject({ why: `it writes ${project.home}/file` })
+    expect(await tryLine(project, 'echo x > /tmp/file')).toMatchObject({ why: 'it writes /tmp/file' })
+    expect(await tryLine(project, 'echo x > /file')).toMatchObject({ why: 'it writes /file' })
+    expect(await tryLine(project, 'f=$(mktemp); rm "$f"; ls ~ /tmp >/dev/null')).toMatchObject({ why: undefined })
+  })
+
+  test('reaches its own servers, and none outside, whatever listens there', async () => {
+    const project = openProject()
+    const server = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : undefined
+    const outside = `exec 7<>/dev/tcp/127.0.0.1/${port}`
+    expect(await tryLine(project, `(${outside}) 2>/dev/null; true`)).toMatchObject({ why: 'it needs the network' })
+    const own = `import socket; s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname()); print('met')`
+    expect(await tryLine(project, `python3 -c "${own}"`)).toEqual({ output: 'met\n', exitCode: 0, why: undefined })
+  })
+
+  test('connects to no socket of a program that listens in the project', async () => {
+    const project = openProject()
+    const path = join(project.cwd, 'socket')
+    let reached = 0
+    const server = createServer(() => (reached += 1)).listen(path)
+    onTestFinished(() => void server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const client = `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${path}')`
+    await tryLine(project, `python3 -c "${client}"`)
+    expect(reached).toBe(0)
+  })
+})
