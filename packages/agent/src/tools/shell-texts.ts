@@ -30,6 +30,8 @@ export const notConfined =
 /** @param paths one or more, joined */
 export const takenBack = (paths: string): string =>
   `Moved away, because it could change what programs run later: ${paths}. The command ran confined, where such files cannot be created.`
+export const notConfinedNow =
+  'The command did not run: it was allowed to run confined only, and nothing confines it now. Call it again, so that it is decided anew.'
 export const notTakenBack = (why: string): string =>
   `The command ran confined, but what it created where settings are read could not be checked: ${why}.`
 

@@ -13,6 +13,8 @@ export type PermissionDecision =
       readonly updatedInput?: unknown
       /** A rule, a mode or a person allows this very call, so that it runs although its tool has a person asked (`Tool.needsApproval`). Only of rules. */
       readonly explicit?: true
+      /** It runs only confined, as whoever decided knows to do: a tool that cannot confine it does not run it (`ToolContext.confined`). Only of rules. */
+      readonly confined?: true
       /** What a person wants to be allowed from now on. Only of an answer: rules and hooks change no rules. */
       readonly updatedPermissions?: readonly PermissionUpdate[]
     }
@@ -41,9 +43,13 @@ export function decisionOf(given: unknown): PermissionDecision {
   if (typeof given !== 'object' || given === null) return undecided
   try {
     // Plain JavaScript may give any fields, or none.
-    const { behavior, message, updatedInput } = given as { readonly [field: string]: unknown }
+    const { behavior, message, updatedInput, confined } = given as { readonly [field: string]: unknown }
     if (behavior === 'allow')
-      return updatedInput === undefined ? { behavior } : { behavior, updatedInput: jsonOf(updatedInput) }
+      return {
+        behavior,
+        ...(updatedInput !== undefined && { updatedInput: jsonOf(updatedInput) }),
+        ...(confined === true && { confined }),
+      }
     return behavior === 'deny' || behavior === 'ask' || behavior === 'fail'
       ? { behavior, message: plainTextOf(message) }
       : undecided

@@ -62,6 +62,11 @@ export interface ToolContext {
   readonly ask?: AskModel
   /** For a tool that says `waits`, and absent for any other. */
   readonly wait?: CallWait
+  /**
+   * The rules let the call run confined alone (`PermissionDecision.confined`), also where another process decided that: a tool that cannot confine it
+   * does not run it. Absent where a rule or a person lets it run as it is.
+   */
+  readonly confined?: true
 }
 
 // Spec R-WAIT-1.

@@ -225,7 +225,10 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, subjects)
     const current = inMode(bookFor(request), request, modes)
     const decision = decideAlsoOfServer(request, current, { subjects, served: asCallOfServer(request, searchTool) })
-    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
+    const confinement = decision.behavior === 'allow' ? confinementFor(request, current) : undefined
+    noteConfinement(confinements, request, confinement)
+    // Whoever runs it may be another process, in another mode.
+    if (decision.behavior === 'allow' && confinement !== undefined) return { ...decision, confined: true }
     if (decision.behavior !== 'ask') return decision
     return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
   }
@@ -332,7 +335,7 @@ function triedOrAsked(
   return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
     if (why !== undefined) return settle(triedInVain(message, why))
     noteConfinement(confinements, request, confinement)
-    return { behavior: 'allow' }
+    return { behavior: 'allow', confined: true }
   })
 }
 

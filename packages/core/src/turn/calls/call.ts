@@ -25,6 +25,8 @@ export interface ValidCall {
   readonly readOnly: boolean
   /** May run beside its neighbours. */
   readonly parallelSafe: boolean
+  /** It was allowed to run confined alone; set where that was decided. */
+  readonly confined?: true
   /** The decision of the permission rules, or a promise of it, where they were asked while the message streamed. */
   readonly said: unknown
   /** Set when it started while its message still streamed. */

@@ -117,10 +117,11 @@ class CallContext implements ToolContext {
   readonly ask?: AskModel
   readonly memos?: readonly Json[]
   readonly wait?: CallWait
+  readonly confined?: true
   readonly #state: RunState
   readonly #emit: Emit
 
-  constructor(run: Run, { call, tool }: ValidCall, { idempotencyKey, emit, intent, ask, memos }: CallScope) {
+  constructor(run: Run, { call, tool, confined }: ValidCall, { idempotencyKey, emit, intent, ask, memos }: CallScope) {
     this.callId = call.id
     this.toolName = call.name
     this.agentType = run.agentType
@@ -130,6 +131,7 @@ class CallContext implements ToolContext {
     this.agents = run.agents ?? null
     this.#state = run.state
     this.#emit = emit
+    if (confined !== undefined) this.confined = confined
     if (ask !== undefined) this.ask = ask
     if (memos !== undefined) this.memos = memos
     if (!isAgentTool(tool) && tool.waits === true) this.wait = waitOfCall(run, intent)

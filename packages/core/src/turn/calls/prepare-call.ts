@@ -128,8 +128,10 @@ function enterDecision(
       return deny(run, inspected, decision.message)
     case 'allow': {
       if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
-      if (decision.updatedInput === undefined) return ready(run, phase, inspected)
-      const changed = withInput(inspected, decision.updatedInput)
+      const { updatedInput, confined } = decision
+      const allowed: ValidCall = confined === true ? { ...inspected, confined } : inspected
+      if (updatedInput === undefined) return ready(run, phase, allowed)
+      const changed = withInput(allowed, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.
