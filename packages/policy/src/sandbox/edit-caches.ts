@@ -9,6 +9,7 @@ import { markUsed, sweepCaches } from './cache-sweep.ts'
 import type { EnteredCaches, ProjectCaches } from './edit-command.ts'
 import { detectOverlays, type Overlay, overlayCommand, type OverlayMeans } from './overlay-launcher.ts'
 import { removeTree } from './remove-tree.ts'
+import { findPerl } from './wall-means.ts'
 
 /** Options of the caches of confined commands. */
 export interface ToolCachesOptions {
@@ -108,7 +109,8 @@ export class ToolCaches implements ProjectCaches {
       markUsed(this.#folder)
       this.#usedAtMs = performance.now()
       const means = this.#overlays(this.#folder)
-      if (means.kind === 'overlay') sweepCaches(dirname(this.#folder), means.perl)
+      const perl = means.kind === 'overlay' ? means.perl : findPerl(this.#options.path, directories)
+      if (perl !== undefined) sweepCaches(dirname(this.#folder), perl)
     }
     return this.#folder
   }

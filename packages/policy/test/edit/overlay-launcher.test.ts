@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { findProgram } from '../../src/sandbox/find-bubblewrap.ts'
 import { detectOverlays, type Overlay, overlayCommand } from '../../src/sandbox/overlay-launcher.ts'
