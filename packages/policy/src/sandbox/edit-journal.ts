@@ -44,7 +44,6 @@ export class EditJournal {
 
   /** Stores a command before it starts. Gives what removes it again when all is done. */
   open(baseline: Baseline, temporary: OpenCommand['temporary']): () => void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 })
     this.#count += 1
     const file = join(this.folder, `open-${process.pid}-${this.#count}.json`)
     const open: OpenCommand = {
@@ -53,7 +52,7 @@ export class EditJournal {
       baseline,
       temporary,
     }
-    writeFileSync(file, JSON.stringify(open), { mode: 0o600 })
+    this.#write(file, JSON.stringify(open))
     const timer = setInterval(() => quietly(() => utimesSync(file, new Date(), new Date())), noteMs)
     timer.unref()
     return () => {
@@ -61,6 +60,19 @@ export class EditJournal {
       quietly(() => unlinkSync(file))
       // Where nothing was taken back, nothing is left.
       for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
+    }
+  }
+
+  /** Another process may remove the empty folder in between. Where nothing can be written, no later process knows of the command. */
+  #write(file: string, text: string): void {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      try {
+        mkdirSync(this.folder, { recursive: true, mode: 0o700 })
+        writeFileSync(file, text, { mode: 0o600 })
+        return
+      } catch {
+        // Again.
+      }
     }
   }
 
