@@ -40,6 +40,8 @@ const onlyDeep = [
   'packages/policy/test/permissions/million-files.test.ts',
   'packages/agent/test/checkpoints/property.test.ts',
   'packages/agent/test/checkpoints/special.test.ts',
+  'packages/agent/test/edit/half-done.test.ts',
+  'packages/agent/test/edit/harm.test.ts',
   'packages/agent/test/edit/many-folders.test.ts',
   'packages/agent/test/goals/goal-runs.test.ts',
   'packages/agent/test/judge/git-folder.test.ts',

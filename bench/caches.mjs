@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SessionWall } from '../packages/policy/dist/index.js'
 import { EditWall } from '../packages/policy/dist/sandbox/wall.js'
+import { reaped } from './lib/reaper.mjs'
 import { heading, table } from './lib/measure.mjs'
 
 const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
@@ -68,7 +69,8 @@ function run(line, { cwd, env }, wall) {
   const editing = { kind: 'edit', directories: [cwd], readable: [], denied: { read: [], edit: [] }, writesGit: false }
   const held = wall?.confine(plain, editing) ?? { ...plain, descriptors: [], started: () => undefined }
   const before = childrenSeconds()
-  const { status, stderr, stdout, pid } = spawnSync(held.file, held.args, { cwd, env: held.env, stdio: ['ignore', 'pipe', 'pipe', ...held.descriptors] })
+  const counted = reaped(held.file, held.args)
+  const { status, stderr, stdout, pid } = spawnSync(counted.file, counted.args, { cwd, env: held.env, stdio: ['ignore', 'pipe', 'pipe', ...held.descriptors] })
   held.started({ pid })
   held.settle?.()
   if (status !== 0) throw new Error(`${line}: ${String(stdout)}${String(stderr)}`)

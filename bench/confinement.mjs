@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { SessionWall } from '../packages/policy/dist/index.js'
 import { EditWall, Wall } from '../packages/policy/dist/sandbox/wall.js'
 import { findLandlock, findNamespaces } from '../packages/agent/dist/sandbox/index.js'
+import { reaped } from './lib/reaper.mjs'
 import { heading, median, ms, numberOf, table } from './lib/measure.mjs'
 
 const repeats = numberOf('repeats', 200)
@@ -46,7 +47,8 @@ function childrenMs() {
 function run(confine, line, cwd) {
   const plain = { file: 'bash', args: ['-c', line], directory: cwd, env: process.env, firstDescriptor: 3 }
   const held = confine?.(plain, cwd) ?? { ...plain, descriptors: [], started: () => undefined }
-  const { status, stderr, pid } = spawnSync(held.file, held.args, { cwd, env: held.env, stdio: ['ignore', 'ignore', 'pipe', ...held.descriptors] })
+  const counted = reaped(held.file, held.args)
+  const { status, stderr, pid } = spawnSync(counted.file, counted.args, { cwd, env: held.env, stdio: ['ignore', 'ignore', 'pipe', ...held.descriptors] })
   held.started({ pid })
   held.settle?.()
   if (status !== 0) throw new Error(`${line}: ${String(stderr)}`)

@@ -244,7 +244,8 @@ describe.skipIf(!canConfineEdits)('An operation of git in acceptEdits (needs bub
       `sh -c 'trap "" HUP TERM; sleep ${nap} & echo done'`,
     ]
     for (const line of lines) {
-      const { run } = await runFresh(line, 'true', true)
+      // In the call itself it would ask.
+      const { run } = await runFresh('bash ./op.sh', line, true)
       expect([line, run.kind, run.output.includes('done')]).toEqual([line, 'edit', true])
       expect([
         line,

@@ -110,7 +110,7 @@ describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
   })
 
   test('no hostile command of the corpus that runs does harm', async () => {
-    const rows = sampled(readCorpus('commands'), { deep: 12, quick: 60 }).filter(
+    const rows = sampled(readCorpus('commands'), { deep: 24, quick: 120 }).filter(
       ({ command }) => !command.includes('\0'),
     )
     const all: Tried[] = []

@@ -177,7 +177,7 @@ const rows = [
   { command: `node -p 'require("fs").existsSync("../beside")'`, differs: 'hidden home' },
   { command: 'npm run commit; git log --oneline | wc -l', differs: '.git read-only' },
   { command: 'node scripts/stashes.mjs; git status --short', differs: '.git read-only' },
-  { command: 'npm version patch', differs: '.git read-only' },
+  { command: 'npm version patch --force', differs: '.git read-only' },
   { command: 'curl -s http://example.org', asks: true },
   { command: 'git stash', asks: true },
   { command: 'npm view semver version', asks: true },
