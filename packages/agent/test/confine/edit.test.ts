@@ -43,7 +43,9 @@ interface RunOptions {
   readonly isAsked?: boolean
 }
 
-type Options = Partial<Pick<Parameters<typeof openWorkspace>[0], 'settings' | 'checkpoints' | 'additionalDirectories'>>
+type Options = Partial<
+  Pick<Parameters<typeof openWorkspace>[0], 'settings' | 'checkpoints' | 'additionalDirectories' | 'mode'>
+>
 
 function openSession({ settings = {}, ...options }: Options = {}, cwd = temporaryFolder()): Session {
   const home = temporaryFolder()
@@ -52,10 +54,10 @@ function openSession({ settings = {}, ...options }: Options = {}, cwd = temporar
   const session = openWorkspace({
     places: { cwd, home, env },
     sessionId: 'one',
-    ...options,
     settings,
     env,
     mode: 'acceptEdits',
+    ...options,
     whenAsked: 'ask',
     confinesEdits: true,
   })
@@ -165,6 +167,36 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     const kindOf = (input: object): string | undefined =>
       session.workspace.confinementOf({ command: line, ...input }, call)?.kind
     expect([kindOf({}), kindOf(fields), kindOf({ run_in_background: true })]).toEqual(['edit', undefined, undefined])
+  })
+
+  test('is confined in the mode of its agent, and after a resume in any mode', async () => {
+    const session = openSession({ mode: 'default' })
+    const input = { command: 'npm test' }
+    const call = { callId: 'begun elsewhere', state: AgentState.empty(), agentType: 'helper' } as const
+    const rights = (mode: string): { readonly mode: string; readonly tools: readonly string[] } => ({
+      mode,
+      tools: ['Bash'],
+    })
+    const kindOf = (mode: string, fields = {}): string | undefined =>
+      session.workspace.confinementOf({ ...input, ...fields }, { ...call, rights: rights(mode) })?.kind
+    expect(['acceptEdits', 'default', 'plan'].map((mode) => kindOf(mode))).toEqual(['edit', 'edit', 'edit'])
+    expect(kindOf('default', { unconfined: true })).toBeUndefined()
+    const request = bashCall('npm test')
+    const modes = ['acceptEdits', 'default', 'plan']
+    const decided = await Promise.all(
+      modes.map(async (mode, at) => {
+        const of = { ...request, mode, agentId: `agent-${at}` }
+        return (await session.permissions.decide({ ...of, call: { ...of.call, id: `agent-call-${at}` } })).behavior
+      }),
+    )
+    expect(decided.map((behavior) => behavior === 'allow')).toEqual([true, false, false])
+    expect(
+      modes.map(
+        (mode, at) =>
+          session.permissions.confinementOf({ command: 'npm test', callId: `agent-call-${at}`, agentId: `agent-${at}` })
+            ?.kind,
+      ),
+    ).toEqual(['edit', undefined, undefined])
   })
 
   test('has its exit code, signals and output, and moves the shell', async () => {

@@ -133,7 +133,7 @@ export interface RuleInForce {
 export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** A call of Bash, or of Wait with a command, that is about to run. */
-export interface CommandCall extends Rights {
+export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'> {
   /** Id of the call. */
   readonly callId: string
   /** The command line. */
@@ -287,7 +287,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
       if (decided?.command === command) return decided.confinement
       const request = { ...bashRequest(command, fields), ...rights }
-      return undecidedConfinement(request, bookOf(rights), options.trial)
+      return undecidedConfinement(request, inMode(bookOf(rights), request, modes), options.trial)
     },
     judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
     deniedPlaces: (rights) => deniedPatterns((rights === undefined ? lastBook() : bookOf(rights)).deny),
@@ -343,7 +343,11 @@ function undecidedConfinement(
   trial: TrialPort | undefined,
 ): Confinement | undefined {
   if (decide(request, book).behavior === 'allow') return confinementFor(request, book)
-  return trial === undefined ? undefined : trialConfinement(request, book)
+  const trying = trial === undefined ? undefined : trialConfinement(request, book)
+  if (trying !== undefined) return trying
+  // Spec R-EBASH-2. A person has allowed it, or a mode that was another one then, for what is confined.
+  const editing: RuleBook = { ...book, mode: 'acceptEdits' }
+  return decide(request, editing).behavior === 'allow' ? confinementFor(request, editing) : undefined
 }
 
 function isHidden(path: string, { deny }: RuleBook): boolean {
