@@ -79,7 +79,7 @@ test('a command that asks does so in every wrapper and at every place of a line'
         expect([line, outcome(permissions, line)]).toEqual([line, 'ask'])
       },
     ),
-    { numRuns: drawn(20_000) },
+    { numRuns: drawn(6_000) },
   )
 })
 

@@ -7,7 +7,7 @@ import type { EditMeans } from '../../src/sandbox/edit-means.ts'
 import { bashCall } from '../judge/support.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-export const bubblewrap: EditMeans = { kind: 'bubblewrap', file: '/usr/bin/bwrap', canDisableUserNamespaces: true }
+const bubblewrap: EditMeans = { kind: 'bubblewrap', file: '/usr/bin/bwrap', canDisableUserNamespaces: true }
 
 /** A machine on which both walls work. */
 export function wallWith(edits: EditMeans = bubblewrap): WallPort {
