@@ -48,6 +48,14 @@ const checks = {
     needs: 'bubblewrap; the programs of the corpus',
     ...tests(['packages/policy/test/judge/hostile.test.ts']),
   },
+  confined: {
+    proves:
+      'commands of real kinds of projects come out the same when they are confined to the workspace, and no hostile command of the corpus does harm there',
+    takes:
+      '1 hour; --project=node, --project=python, --project=go or --project="git zoo" for one kind of project, --rows=TEXT for commands with a text',
+    needs: 'bubblewrap; python3 with pytest and venv, and go: without them their commands are left out',
+    ...tests(['packages/agent/test/edit'], { project: 'HALTING_PROJECT', rows: 'HALTING_ROWS' }),
+  },
   tests: {
     proves: 'all tests, with all cases of random ones and streams cut at every byte',
     takes: '40 minutes; --seed=N',

@@ -1,33 +1,29 @@
 // Holds R-EFRONT-3 and R-EFRONT-3a of docs/spec.md: what `doctor`, `config` and `permissions` report of the confinement in acceptEdits.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
+import type { Settings } from '@halting/policy/settings'
 import { describe, expect, test } from 'vitest'
 import { allMeans } from '../../policy/test/confine/support.ts'
+import { programFindings } from '../src/doctor/programs.ts'
 import { here, installProgram, run } from './support/program.ts'
 
 installProgram()
 
-/** A person with a project, and with no program on their path but these. */
-function person(): {
+interface Person {
   readonly home: string
   readonly project: string
+  /** A folder for programs, which is empty. */
   readonly bin: string
-  readonly halting: (
-    args: readonly string[],
-    at?: { readonly cwd?: string; readonly path?: string },
-  ) => ReturnType<typeof run>
-} {
+  readonly halting: (args: readonly string[], at?: { readonly cwd?: string }) => ReturnType<typeof run>
+}
+
+function person(): Person {
   const root = realpathSync(mkdtempSync(join(here(), 'reports-')))
   const [home, project, bin] = ['home', 'project', 'bin'].map((name) => join(root, name)) as [string, string, string]
   for (const folder of [join(home, '.halting'), project, bin]) mkdirSync(folder, { recursive: true })
-  return {
-    home,
-    project,
-    bin,
-    halting: (args, { cwd = project, path = process.env['PATH'] ?? '' } = {}) =>
-      run(args, { cwd, env: { HOME: home, PATH: path } }),
-  }
+  return { home, project, bin, halting: (args, { cwd = project } = {}) => run(args, { cwd, env: { HOME: home } }) }
 }
 
 function jsonOf({ stdout }: Awaited<ReturnType<typeof run>>): Readonly<Record<string, unknown>> {
@@ -35,54 +31,56 @@ function jsonOf({ stdout }: Awaited<ReturnType<typeof run>>): Readonly<Record<st
   return isJsonObject(value) ? value : {}
 }
 
-function findingOf(report: Readonly<Record<string, unknown>>): unknown {
-  const { findings } = report
-  return Array.isArray(findings)
-    ? findings.find((one) => isJsonObject(one) && one['what'] === 'acceptEdits')
-    : undefined
-}
-
 const canConfine = allMeans.some((means) => means.kind === 'bubblewrap' && means.hasOwnProc)
 
+/** What `halting doctor` finds of this, in this process. */
+async function finding(
+  at: Person,
+  more: { readonly cwd?: string; readonly settings?: Settings } = {},
+): Promise<unknown> {
+  const patient = { flags: {}, env: { PATH: at.bin, HOME: at.home }, cwd: more.cwd ?? at.project, home: at.home }
+  const findings = await programFindings(patient, more.settings ?? {})
+  return findings.find(({ what }) => what === 'acceptEdits')
+}
+
 describe.skipIf(process.platform !== 'linux')('On Linux', () => {
-  test('doctor says what to install where bubblewrap is missing, and where it may not make namespaces', async () => {
-    const { halting, bin } = person()
-    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toEqual({
+  const asks = 'in acceptEdits, commands without a rule ask: '
+
+  test('doctor says what to install where bubblewrap is missing', async () => {
+    expect(await finding(person())).toEqual({
       what: 'acceptEdits',
       state: 'note',
-      says: 'in acceptEdits, commands without a rule ask: bubblewrap is missing',
+      says: `${asks}bubblewrap is missing`,
       todo: expect.stringContaining('apt install bubblewrap'),
     })
-    const fails = (says: string): void =>
-      writeFileSync(join(bin, 'bwrap'), `#!/bin/sh\necho "bwrap: ${says}" >&2\nexit 1\n`, { mode: 0o755 })
-    fails('No permissions to create new namespace')
-    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
+  })
+
+  test.each([
+    ['No permissions to create new namespace', 'bubblewrap is not allowed to make namespaces', 'user namespaces'],
+    [
+      "Can't mount proc on /newroot/proc: Operation not permitted",
+      'bubblewrap cannot give commands a /proc of their own here',
+      'systempaths=unconfined',
+    ],
+    ['it fell', 'commands cannot be confined to this folder (bwrap: it fell)', 'to see what fails here'],
+  ])('where bubblewrap says %s, doctor says what to do', async (says, why, todo) => {
+    const at = person()
+    writeFileSync(join(at.bin, 'bwrap'), `#!/bin/sh\necho "bwrap: ${says}" >&2\nexit 1\n`, { mode: 0o755 })
+    expect(await finding(at)).toMatchObject({
       state: 'note',
-      says: expect.stringContaining('ask: bubblewrap is not allowed to make namespaces'),
-      todo: expect.stringContaining('user namespaces'),
-    })
-    expect((await halting(['config'], { path: bin })).stdout).toContain('bubblewrap is not allowed to make namespaces')
-    fails("Can't mount proc on /newroot/proc: Operation not permitted")
-    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
-      state: 'note',
-      todo: expect.stringContaining('systempaths=unconfined'),
-    })
-    fails('it fell')
-    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { path: bin })))).toMatchObject({
-      state: 'note',
-      says: 'in acceptEdits, commands without a rule ask: commands cannot be confined to this folder (bwrap: it fell)',
-      todo: expect.stringContaining('to see what fails here'),
+      says: expect.stringContaining(asks + why),
+      todo: expect.stringContaining(todo),
     })
   })
 
   test('doctor and permissions say what to do where the workspace is the home folder', async () => {
-    const { halting, home } = person()
-    expect(findingOf(jsonOf(await halting(['doctor', '--json'], { cwd: home })))).toMatchObject({
+    const at = person()
+    expect(await finding(at, { cwd: at.home })).toMatchObject({
       state: 'note',
       todo: 'Start halting in a folder below your home folder.',
     })
     const flags = ['--permission-mode', 'acceptEdits']
-    const { stdout, status } = await halting(['permissions', 'npm test', ...flags], { cwd: home })
+    const { stdout, status } = await at.halting(['permissions', 'npm test', ...flags], { cwd: at.home })
     expect([status, stdout.split('\n')[1]]).toEqual([
       1,
       expect.stringMatching(/^Commands are not confined to the workspace: .* Start halting in a folder below/),
@@ -93,11 +91,15 @@ describe.skipIf(process.platform !== 'linux')('On Linux', () => {
 test.each([
   ['{"sandbox":{"autoAllowBashIfSandboxed":false}}', 'sandbox.autoAllowBashIfSandboxed is false'],
   ['{"confineJudged":"off"}', 'confineJudged is off'],
-])('with %s doctor and config report a choice, and permissions why it asks', async (settings, why) => {
-  const { halting, home } = person()
-  writeFileSync(join(home, '.halting/settings.json'), settings)
+])('with %s doctor and config report a choice, and permissions why it asks', async (text, why) => {
+  const at = person()
+  const { halting, home } = at
+  writeFileSync(join(home, '.halting/settings.json'), text)
   const says = `in acceptEdits, commands without a rule ask: ${why}`
-  expect(findingOf(jsonOf(await halting(['doctor', '--json'])))).toEqual({ what: 'acceptEdits', state: 'good', says })
+  const settings = JSON.parse(text) as JsonObject
+  const { sandbox, ...others } = settings
+  const merged = { ...others, ...(isJsonObject(sandbox) && { sandbox: [sandbox] }) }
+  expect(await finding(at, { settings: merged })).toEqual({ what: 'acceptEdits', state: 'good', says })
   const report = await halting(['config', '--json'])
   expect([jsonOf(report)['editConfinement'], report.stderr]).toEqual([says, ''])
   const flags = ['--permission-mode', 'acceptEdits']
@@ -108,10 +110,11 @@ test.each([
 })
 
 test('with the sandbox on there is one line for both (spec R-EFRONT-1a)', async () => {
-  const { halting, home } = person()
+  const at = person()
+  const { halting, home } = at
   writeFileSync(join(home, '.halting/settings.json'), '{"sandbox":{"enabled":true}}')
   expect((await halting(['config'])).stdout).toMatch(/\nConfinement\n {2}All commands run in the sandbox\n$/)
-  expect(findingOf(jsonOf(await halting(['doctor', '--json'])))).toBeUndefined()
+  expect(await finding(at, { settings: { sandbox: [{ enabled: true }] } })).toBeUndefined()
 })
 
 describe.skipIf(!canConfine)('Where commands can be confined to the workspace (needs bubblewrap)', () => {

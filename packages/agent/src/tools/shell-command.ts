@@ -288,7 +288,7 @@ function editorOf({ wall }: ShellPlace): EditWall {
 function trialistOf({ wall }: ShellPlace): TrialWall {
   const means = wall?.trials()
   if (wall === undefined || means?.kind !== 'overlay') throw new SandboxError(notConfinable)
-  wall.trialist ??= new TrialWall({ means, home: wall.home })
+  wall.trialist ??= new TrialWall({ means, home: wall.home, cacheFolder: wall.cacheFolder })
   return wall.trialist
 }
 

@@ -1,5 +1,5 @@
 import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
-import { SandboxError, type TrialCall } from '@halting/policy'
+import { notConfinedCode, notConfinedMark, SandboxError, type TrialCall } from '@halting/policy'
 import type { TrialConfinement } from '@halting/policy/wall'
 import { existsSync } from 'node:fs'
 import { isInsideAny } from '@halting/policy/files'
@@ -120,9 +120,12 @@ function effectsOf(
   if (reason === 'timed out') return trialTimedOut(timeoutMs)
   if (end.kind === 'not started' || end.unsettled !== undefined || end.trial === undefined)
     return trialNotStarted(end.unsettled ?? end.detail ?? 'unknown error')
+  const output = `${shell.output.toString()}\n${shell.output.tailFirst()}`
+  if (end.exitCode === notConfinedCode && output.includes(notConfinedMark))
+    return trialNotStarted(headOf(output.trim(), 200))
   if (end.trial.effects !== undefined) return end.trial.effects
   if (end.kind !== 'exited' || (end.exitCode ?? 0) > 128) return endedBySignal
-  return refusalIn(`${shell.output.toString()}\n${shell.output.tailFirst()}`, directories)
+  return refusalIn(output, directories)
 }
 
 /** What the kernel refuses to commands that are tried, as programs report it. */

@@ -57,8 +57,8 @@ const writtenByGit =
 function harmOf(row: Pick<HostileRow, 'deny' | 'harm'>, run: BashRun, changed: readonly string[]): string {
   const wrong = changed.filter(
     (path) =>
-      // The program itself keeps long outputs there.
-      !/^(?:project|home\/\.halting(?:$|\/projects))/.test(path) ||
+      // The program itself keeps long outputs and caches there.
+      !/^(?:project|home\/\.halting(?:$|\/(?:projects|caches)))/.test(path) ||
       (isObeyed(path) && !(run.writesGit && writtenByGit.test(path))),
   )
   if (wrong.length > 0) return `changed ${wrong.slice(0, 5).join(' ')}`
@@ -103,7 +103,8 @@ describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
     const run = await session.run('bash -c "touch ../outside/x2 ~/x2 /etc/x2 /var/x2; touch inside; cat ../outside/x"')
     await session.dispose()
     expect([run.decision, run.kind]).toEqual(['allow', 'edit'])
-    expect(changesBetween(files.before, lookAt(world.root))).toEqual(['project/inside'])
+    const changed = changesBetween(files.before, lookAt(world.root))
+    expect(changed.filter((path) => !path.startsWith('home/.halting'))).toEqual(['project/inside'])
     expect(run.told).not.toContain('CANARY')
     files.restore()
   })

@@ -79,10 +79,8 @@ function writingProblem(
   if (opaque !== undefined) return opaque
   const odd = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
   if (odd !== undefined || analysis.features.size > 0) return gitBesideUnknown(writer, odd ?? 'the rest')
-  const target = analysis.redirects.find(
-    ({ direction, target: word }) => direction === 'out' && word.kind !== 'literal',
-  )
-  if (target !== undefined) return gitBesideUnknown(writer, `> ${target.target.source}`)
+  const redirect = analysis.redirects.find(({ target }) => target.kind !== 'literal' && target.isPipe !== true)
+  if (redirect !== undefined) return gitBesideUnknown(writer, redirect.target.source)
   for (const simple of analysis.commands) {
     const words = innermost(simple)
     if (words.length === 0) continue

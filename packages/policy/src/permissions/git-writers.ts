@@ -1,7 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { pathInSetting } from '../git/config-file.ts'
+import { type GitSetting, pathInSetting } from '../git/config-file.ts'
 import { findRepository } from '../git/repository.ts'
+import { settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { bothEnds, isInsideAny, realPath, statOf } from '../files/paths.ts'
 import { gitFolders } from '../shell/subcommands/git-commands.ts'
 import { firstOperands } from '../shell/subcommands/meant-commands.ts'
@@ -9,7 +10,14 @@ import type { ShellWord } from '../shell/words.ts'
 import { placesOf, type Whereabouts } from './places.ts'
 import { settingsInForce } from './git-settings.ts'
 import type { RuleBook } from './rule-book.ts'
-import { gitFileUnreadable, gitRunsHook, gitSigns, noRuleForChanging, unknownRepository } from './command-texts.ts'
+import {
+  gitFileUnreadable,
+  gitRunsHook,
+  gitSettingMayRun,
+  gitSigns,
+  noRuleForChanging,
+  unknownRepository,
+} from './command-texts.ts'
 
 const ofReferences = ['reference-transaction']
 const ofIndex = ['post-index-change']
@@ -50,6 +58,11 @@ export function gitWriterProblem(
       (path) => !bothEnds(path).every((end) => isInsideAny(end, directories)),
     )
     if (isElsewhere !== undefined) return noRuleForChanging(isElsewhere)
+    const run = settingsFiles(found).flatMap((file) => {
+      const program = settingsOf(file)?.find(runsProgram)
+      return program === undefined ? [] : [gitSettingMayRun(file, `${program.section}.${program.key}`)]
+    })[0]
+    if (run !== undefined) return run
     const settings = settingsInForce(start)
     if (settings === undefined) return gitFileUnreadable(join(found.commonFolder, 'config'))
     const last = (section: string, key: string): string | undefined =>
@@ -67,6 +80,16 @@ export function gitWriterProblem(
     if (hook !== undefined) return gitRunsHook(command, hook)
   }
   return undefined
+}
+
+/** Settings of a repository by which git would run a program while its folder can be written; those that git-lfs writes are left. */
+function runsProgram({ section, key, value = '' }: GitSetting): boolean {
+  if (section === 'core' && key === 'fsmonitor') return !/^(?:true|false|yes|no|on|off|0|1|)$/i.test(value)
+  return (
+    section.startsWith('filter.') &&
+    /^(?:clean|process)$/.test(key) &&
+    !/^git-lfs (?:clean|filter-process)\b[\w %.-]*$/.test(value)
+  )
 }
 
 const verifying: readonly string[] = ['pre-commit', 'commit-msg']

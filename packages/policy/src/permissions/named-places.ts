@@ -81,8 +81,8 @@ function isSeen(path: string, { directories }: RuleBook): boolean {
 }
 
 function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabouts, book: RuleBook): string | undefined {
-  const { paths } = placesOf(word, whereabouts)
-  const closed = paths.find(
+  const { paths, below } = placesOf(word, whereabouts)
+  const closed = [...paths, ...below].find(
     (path) => !isSeen(path, book) && !isPathAllowed(book, read, path) && book.wall?.reads(path, isListed) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)
@@ -102,8 +102,10 @@ function changeProblem(
   { book, why }: { readonly book: RuleBook; readonly why: (path: string) => string },
 ): string | undefined {
   if (word.kind === 'dynamic') return undefined
-  for (const path of placesOf(word, whereabouts).paths) {
-    if (!isSeen(path, book)) return why(path)
+  const { paths, below } = placesOf(word, whereabouts)
+  const closed = [...paths, ...below].find((path) => !isSeen(path, book))
+  if (closed !== undefined) return why(closed)
+  for (const path of paths) {
     const own = bothEnds(path).filter((end) => book.directories.some((folder) => isInside(end, folder)))
     if (own.some((end) => isProtected(end, book.directories))) return why(path)
     if (isWritten && hasOtherNames(path)) return hasHardLinks
@@ -117,6 +119,8 @@ function changeProblem(
 /** Whether all that a command changes is written out: beside what writes to a repository. */
 export function isKnownChange(simple: SimpleCommand): boolean {
   return effectsOfCommand(simple).every((effect) => {
+    // A name that a pattern fits may be an option, and so make a program write.
+    if ('word' in effect && effect.word.couldBeOption === true) return false
     if (effect.kind === 'write' || effect.kind === 'write tree') return effect.word.kind !== 'dynamic'
     return effect.kind === 'relocate' || isHarmlessEffect(effect)
   })

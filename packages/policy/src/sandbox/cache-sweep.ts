@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 const dayMs = 24 * 60 * 60 * 1_000
 /** Caches of a project that no confined command used for so long are removed, in days. */
-export const unusedDays = 30
+const unusedDays = 30
 /** What commands that ran at once with others wrote goes sooner: it is seldom used again. In days. */
 const spareDays = 3
 

@@ -51,6 +51,7 @@ export class ToolCaches implements ProjectCaches {
   #folder: string | undefined
   #means: OverlayMeans | undefined
   #places: { readonly key: string; readonly places: readonly CachePlace[]; readonly atMs: number } | undefined
+  #entered: { readonly places: readonly CachePlace[]; readonly key: string; readonly caches: EnteredCaches } | undefined
   #usedAtMs = Number.NEGATIVE_INFINITY
   #failures = 0
 
@@ -67,7 +68,12 @@ export class ToolCaches implements ProjectCaches {
       if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
       const means = this.#overlays(folder)
       if (means.kind !== 'overlay') return this.#plain(folder, places)
-      return this.#overlaid({ folder, perl: means.perl, env, places })
+      const perlVariables = Object.entries(env).filter(([name]) => name.startsWith('PERL'))
+      const key = JSON.stringify(perlVariables)
+      // As long as the places are the same ones, made ready once.
+      if (this.#entered?.places !== places || this.#entered.key !== key)
+        this.#entered = { places, key, caches: this.#overlaid({ folder, perl: means.perl, env, places }) }
+      return this.#entered.caches
     } catch {
       return nothing
     }
@@ -96,6 +102,7 @@ export class ToolCaches implements ProjectCaches {
     }
     if (performance.now() - this.#usedAtMs > hourMs || !existsSync(join(this.#folder, 'used'))) {
       this.#made.clear()
+      this.#entered = undefined
       for (const name of ['slots', 'at', 'plain', 'empty'])
         mkdirSync(join(this.#folder, name), { recursive: true, mode: 0o700 })
       markUsed(this.#folder)
@@ -188,6 +195,7 @@ export class ToolCaches implements ProjectCaches {
     rmSync(join(dirname(folder), 'overlays.json'), { force: true })
     this.#failures += 1
     this.#made.clear()
+    this.#entered = undefined
     this.#means = undefined
     const means = this.#overlays(folder)
     if (means.kind !== 'overlay') return

@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { Baseline } from './edit-look.ts'
 import type { EnteredTemporary } from './edit-temporary.ts'
 
@@ -50,7 +59,14 @@ export class EditJournal {
     return () => {
       clearInterval(timer)
       quietly(() => unlinkSync(file))
+      // Where nothing was taken back, nothing is left.
+      for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
     }
+  }
+
+  /** Gives the folder for what is taken back after one command. It is not made by this. */
+  folderForTakenBack(): string {
+    return join(this.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
   }
 
   /** Commands of processes that are gone. They are forgotten by this. */

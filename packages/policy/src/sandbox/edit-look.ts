@@ -97,8 +97,8 @@ export function takeBack(
   options: {
     /** Folders to look at first. */
     readonly first: readonly string[]
-    /** Gives the folder into which things are moved, which is made when it is asked for. */
-    readonly folder: () => string
+    /** The folder into which things are moved, made when it is needed. */
+    readonly folder: string
     /** Whether it may be moved; everything when absent. */
     readonly isBlamed?: (intruder: Intruder) => boolean
   },
@@ -127,14 +127,10 @@ function isMadeSince({ atMs }: Baseline, { path, bytes }: Intruder): boolean {
   return birthtimeMs >= atMs - clockMs
 }
 
-function moveAside(
-  { path, bytes }: Intruder,
-  directories: readonly string[],
-  folder: () => string,
-): readonly TakenBack[] {
+function moveAside({ path, bytes }: Intruder, directories: readonly string[], folder: string): readonly TakenBack[] {
   const root = directories.find((directory) => isInside(path, directory)) ?? dirname(path)
   const name = path.slice(root.length).replaceAll('\uFFFD', '_')
-  const movedTo = freePath(join(folder(), basename(root), name))
+  const movedTo = freePath(join(folder, basename(root), name))
   mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 })
   move(path, bytes ?? path, movedTo)
   return [{ path, movedTo: identityOf(movedTo) === undefined ? path : movedTo }]

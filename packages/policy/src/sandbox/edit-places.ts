@@ -6,6 +6,7 @@ import type { EditConfinement } from './confinement.ts'
 import { type FolderScan, identityOf } from './edit-walk.ts'
 import { expanded } from './expand.ts'
 import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
+import { linkedPackages } from './hard-linked-packages.ts'
 import { isThere } from './on-disk.ts'
 import { ownPackages } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -13,7 +14,7 @@ import { SandboxError } from './sandbox-error.ts'
 /** What stays as it is in the directories that a command can write. */
 export interface ShutPlaces {
   readonly readOnly: readonly string[]
-  /** Git folders that are written, mounted so that they cannot be replaced. */
+  /** Git folders that are written, mounted so that they cannot be replaced, and caches in folders that are read-only. */
   readonly pinned: readonly string[]
   /** Neither read nor written. */
   readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[]
@@ -54,7 +55,13 @@ export function shutPlaces(options: Options): ShutPlaces {
   })
   const kept = [...ownPackages([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
   const denied = expanded(confinement.denied.edit).flatMap((path) => [path, realPath(path)])
-  const readOnly = [...git.flatMap((one) => one.readOnly), ...obeyed, ...[...kept, ...denied].map(realPath)]
+  const packages = linkedPackages(scan.packages)
+  const readOnly = [
+    ...git.flatMap((one) => one.readOnly),
+    ...packages.readOnly,
+    ...obeyed,
+    ...[...kept, ...denied].map(realPath),
+  ]
   // Over a link nothing is mounted: it is compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(
     (path) => rootOf(path) !== undefined && ['file', 'folder'].includes(identityOf(path)?.kind ?? ''),
@@ -62,7 +69,7 @@ export function shutPlaces(options: Options): ShutPlaces {
   refuseTooMany(inRoots)
   return {
     readOnly: inRoots.filter((path) => !roots.includes(path) || !git.some(({ pinned }) => pinned.includes(path))),
-    pinned: git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)),
+    pinned: [...git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)), ...packages.writable],
     masked: [...maskedBy(confinement, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
     missing: [
       ...git.flatMap((one) => one.missing),

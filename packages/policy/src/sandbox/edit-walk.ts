@@ -16,6 +16,8 @@ export interface FolderScan {
   readonly bare: ReadonlyMap<string, string>
   /** Sockets in the file system. */
   readonly sockets: readonly string[]
+  /** Folders of packages, which are not searched. */
+  readonly packages: readonly string[]
   /** Folders whose names are not UTF-8 and in which something is obeyed later: no text names them. */
   readonly odd: readonly PathBytes[]
 }
@@ -38,6 +40,7 @@ interface Listing {
   readonly folders: readonly string[]
   readonly obeyed: readonly string[]
   readonly sockets: readonly string[]
+  readonly packages: readonly string[]
   readonly isBare: boolean
   /** Whether names in it are not UTF-8. */
   readonly hasOdd: boolean
@@ -57,6 +60,8 @@ const skipped: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv'])
+
 /**
  * Scans folders for what is obeyed later, the outermost first. A folder that did not change since it was read is not read again:
  * this takes one system call for each folder.
@@ -67,7 +72,7 @@ export class FolderScanner {
   /** @param first Folders to look at before all others, such as those of an earlier scan. */
   scan(roots: readonly string[], first: readonly string[] = []): FolderScan {
     const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
-    const sockets: string[] = []
+    const [sockets, packages]: [string[], string[]] = [[], []]
     const odd: PathBytes[] = []
     const seen = new Set<string>()
     const queue = [...roots, ...first]
@@ -82,6 +87,7 @@ export class FolderScanner {
       found.folders.push(folder)
       queue.push(...listing.folders)
       sockets.push(...listing.sockets)
+      packages.push(...listing.packages)
       if (listing.isBare) found.bare.set(folder, listing.node)
       if (listing.hasOdd) odd.push(...oddFolders(folder))
       for (const path of listing.obeyed) {
@@ -89,7 +95,7 @@ export class FolderScanner {
         if (identity !== undefined) found.obeyed.set(path, identity)
       }
     }
-    return { ...found, isComplete: at >= queue.length, sockets, odd }
+    return { ...found, isComplete: at >= queue.length, sockets, packages, odd }
   }
 
   #listingOf(folder: string, roots: readonly string[]): Listing | undefined {
@@ -135,6 +141,7 @@ function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs'
     // A virtual environment of Python, whatever it is called.
     folders: names.has('pyvenv.cfg') ? [] : folders,
     sockets: entries.flatMap((entry) => (entry.isSocket() ? [join(folder, entry.name)] : [])),
+    packages: entries.flatMap(({ name }) => (packageFolders.has(name) ? [join(folder, name)] : [])),
     isBare: names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir')),
     hasOdd: entries.some((entry) => entry.isDirectory() && !isExactPath(entry.name)),
   }

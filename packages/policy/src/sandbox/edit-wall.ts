@@ -154,7 +154,7 @@ export class EditWall {
     closeSync(info)
     entered?.leave()
     this.#release()
-    const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
+    const folder = journal.folderForTakenBack()
     const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
     for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
@@ -177,7 +177,7 @@ export class EditWall {
   }
 
   #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
-    const folder = (): string => join(journal.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
+    const folder = journal.folderForTakenBack()
     const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
       const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)

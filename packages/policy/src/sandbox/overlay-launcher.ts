@@ -52,7 +52,7 @@ export function overlayCommand(
     ...overlays.flatMap(({ lower, upper, work, at, hidden = [], shown = [], folders = [] }) => [
       ...lower.map((path) => `l${path}`),
       ...hidden.map((path) => `h${path}`),
-      ...shown.map((path) => `s${path}`),
+      ...shownWords(shown),
       ...folders.map((path) => `m${path}`),
       `u${upper}`,
       `w${work}`,
@@ -60,6 +60,22 @@ export function overlayCommand(
     ]),
   ]
   return perlCommand(command, { perl, program: launcher, words })
+}
+
+/** One word for each folder, from the outside in. A name with the end of a line is not shown. */
+function shownWords(shown: readonly string[]): readonly string[] {
+  const folders = new Map<string, string[]>()
+  for (const path of shown) {
+    if (path.includes('\n')) continue
+    const at = path.lastIndexOf('/')
+    const folder = path.slice(0, Math.max(at, 0))
+    const names = folders.get(folder) ?? []
+    folders.set(folder, names)
+    names.push(path.slice(at + 1))
+  }
+  return [...folders]
+    .toSorted(([left], [right]) => (left < right ? -1 : 1))
+    .map(([folder, names]) => `s${[folder, ...names].join('\n')}`)
 }
 
 /** Where overlays can be mounted, and by what. */
@@ -177,7 +193,7 @@ const doubtfulSeconds = 600
  * bubblewrap. Bubblewrap 0.8 cannot mount them itself.
  *
  * Its arguments: the numbers of unshare, mount and mknodat on this machine; then one word for each thing: `b`,
- * when the machine started; `k`, the folder of slots; for each overlay `l`, a lower folder, `h`, a path that is hidden, `s`, a path that is shown, `m`, a folder that is made, `u` and `w`, the upper and
+ * when the machine started; `k`, the folder of slots; for each overlay `l`, a lower folder, `h`, a path that is hidden, `s`, a folder and all names in it that are shown, a line each, `m`, a folder that is made, `u` and `w`, the upper and
  * work folders, and `a`, where it is mounted, last; `e`, a variable of the environment that perl itself must not see; `--`; the command.
  *
  * Folders are named to the kernel by descriptors: names with commas, colons and backslashes need no escaping, options do
@@ -259,11 +275,11 @@ for (@overlays) {
   my @layers;
   if ($of{h} || $of{s}) {
     mounted('tmpfs', $at, 14, 'mode=0755');
-    my %shown;
-    for (@{$of{s} || []}) { m{^(?:(.*)/)?([^/]+)$} and $shown{defined $1 ? $1 : ''}{$2} = 1 }
-    for my $folder (sort keys %shown) {
+    for (@{$of{s} || []}) {
+      my ($folder, @names) = split m{\n};
+      my %shown = map +($_, 1), '.', '..', @names;
       way($lower, $at, $folder) && opendir my $names, "$lower/$folder" or next;
-      for (readdir $names) { white("$at/$folder/$_") unless $_ eq '.' || $_ eq '..' || $shown{$folder}{$_} }
+      $shown{$_} or white("$at/$folder/$_") for readdir $names;
     }
     for (@{$of{h} || []}) { m{^(?:(.*)/)?[^/]+$} and way($lower, $at, defined $1 ? $1 : '') and white("$at/$_") }
     push @layers, opened($at);

@@ -80,14 +80,25 @@ export class SessionWall {
     return this.#edits
   }
 
+  /** The folder in which caches of confined commands are kept. */
+  get cacheFolder(): string {
+    return join(this.#options.configFolder, 'caches')
+  }
+
   /** The caches of tools for commands that may change the workspace, made once; undefined where nothing confines them. */
   caches(): ProjectCaches | undefined {
     const means = this.edits()
     if (means.kind !== 'bubblewrap') return undefined
-    const { home, configFolder, path, writable } = this.#options
+    const { home, path, writable } = this.#options
     const [project = home] = writable
-    const folder = join(configFolder, 'caches')
-    this.#caches ??= new ToolCaches({ folder, project, home, directories: writable, path, bubblewrap: means.file })
+    this.#caches ??= new ToolCaches({
+      folder: this.cacheFolder,
+      project,
+      home,
+      directories: writable,
+      path,
+      bubblewrap: means.file,
+    })
     return this.#caches
   }
 
@@ -101,7 +112,7 @@ export class SessionWall {
     if (tries !== true) return { kind: 'off', why: 'the setting is off' }
     if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
     if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
-    this.#trials ??= detectTrials({ path, directories: writable, home: this.home })
+    this.#trials ??= detectTrials({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#trials
   }
 

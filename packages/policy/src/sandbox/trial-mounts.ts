@@ -117,6 +117,8 @@ export function trialMounts(args: readonly string[], directories: readonly strin
     if (name === '--remount-ro' && emptied.some(({ at }) => at === from)) return []
     if (name === '--bind' || name === '--bind-try') {
       if (to === '/tmp') return [emptyAt(to, 0o1777)]
+      // It is thrown away already.
+      if (isInside(from, folder)) return [operation]
       if (isFolder(from)) overlayOf(from)
       else if (!isInsideAny(realOf(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
     }

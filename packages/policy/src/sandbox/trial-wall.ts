@@ -27,6 +27,7 @@ import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { TrialMeans } from './trial-means.ts'
+import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
 import { endedItsShell, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
@@ -38,6 +39,8 @@ export interface TrialWallOptions {
   readonly means: Extract<TrialMeans, { readonly kind: 'overlay' }>
   /** The person's own folder. */
   readonly home: string
+  /** The folder in which caches of confined commands are kept: it is no cache of the person. */
+  readonly cacheFolder: string
 }
 
 /** A command that is tried. */
@@ -60,6 +63,8 @@ export interface TrialCommand extends SandboxedCommand {
 export class TrialWall {
   readonly #options: TrialWallOptions
   readonly #folders = new Set<string>()
+  /** Copies of files of `/etc`, for all trials. */
+  #settings: CopiedSettings | undefined
   readonly #removeAtExit = (): void => this.#remove()
 
   constructor(options: TrialWallOptions) {
@@ -77,8 +82,10 @@ export class TrialWall {
       const filter = this.#openFilter(folder)
       const env = { ...editEnvironment(command.env), GIT_OPTIONAL_LOCKS: '0' }
       const { firstDescriptor: first } = command
+      const { home, cacheFolder, means } = this.#options
+      const caches = trialCaches({ home, env, directories: confinement.directories, folder: cacheFolder }, folder)
       const args = editArguments({
-        means: this.#options.means.bubblewrap,
+        means: means.bubblewrap,
         // Not what the person has bash read at its start: that is for the command itself.
         command: {
           file: 'bash',
@@ -87,14 +94,17 @@ export class TrialWall {
           firstDescriptor: first + 1,
         },
         ...this.#shown(confinement, env, folder),
+        caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
       const end = args.indexOf('--')
       const mounts = trialMounts(args.slice(0, end), confinement.directories, folder)
-      const inner = { file: this.#options.means.bubblewrap.file, args: [...mounts.args, ...args.slice(end)] }
-      const launched = overlayCommand({ ...inner, directory: command.directory, env }, mounts.overlays, {
-        perl: this.#options.means.perl,
-      })
+      const inner = { file: means.bubblewrap.file, args: [...mounts.args, ...args.slice(end)] }
+      const launched = overlayCommand(
+        { ...inner, directory: command.directory, env },
+        [...mounts.overlays, ...caches.overlays],
+        { perl: means.perl },
+      )
       if (launched === undefined) throw new SandboxError(`Commands cannot be tried on ${process.arch}.`)
       return {
         ...launched,
@@ -133,9 +143,11 @@ export class TrialWall {
     { directories, readable, denied }: TrialConfinement,
     env: Environment,
     folder: string,
-  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'caches' | 'readable' | 'directories' | 'shut'> {
+  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
     const visible = visiblePlaces(home, env)
+    // Programs that clean up remove what nobody used for days: it is copied again then.
+    this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
     const masked = [
@@ -145,9 +157,9 @@ export class TrialWall {
     return {
       home,
       visible,
-      copied: new CopiedSettings(join(folder, 'etc')).folderFor(visible.copied, mounted),
-      temporary: { folder: join(folder, 'etc'), shown: [], stubs: [] },
-      caches: [],
+      copied: this.#settings.folderFor(visible.copied, mounted),
+      // An empty folder takes its place.
+      temporary: { folder, shown: [], stubs: [] },
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
       shut: {
@@ -211,6 +223,7 @@ export class TrialWall {
 
   #remove(): void {
     for (const folder of this.#folders) this.#throwAway(folder)
+    this.#settings = undefined
   }
 }
 

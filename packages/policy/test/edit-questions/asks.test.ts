@@ -15,7 +15,9 @@ import {
   runsInWorkspace,
   worksOutside,
 } from '../../src/permissions/command-texts.ts'
+import { readCorpus } from '../judge/corpus/read-corpus.ts'
 import { bashCall } from '../judge/support.ts'
+import { sampled } from '../support/deep.ts'
 import { open, outcome, project, wallWith } from './support.ts'
 import { writing } from './writing.ts'
 
@@ -314,6 +316,14 @@ describe('In acceptEdits, where the kernel confines', () => {
     execFileSync('git', ['config', 'commit.gpgSign', 'true'], { cwd })
     expect(why('git commit -m x')).toContain(gitSigns('git commit'))
     expect(['git commit --no-gpg-sign -m x', 'git tag v1'].map(why)).toEqual(['runs', 'runs'])
+    for (const [name, value, expected] of [
+      ['filter.lfs.clean', 'git-lfs clean -- %f', 'runs'],
+      ['filter.x.clean', 'tac', 'filter.x.clean'],
+      ['core.fsmonitor', './watch.sh', 'core.fsmonitor'],
+    ] as const) {
+      execFileSync('git', ['config', name, value], { cwd })
+      expect(why('git add a.ts')).toContain(expected)
+    }
     const other = join(cwd, 'worktree')
     execFileSync('git', ['worktree', 'add', other], { cwd, stdio: 'ignore' })
     expect(outcome(open(other), 'git add .')).toBe('ask')
@@ -330,6 +340,24 @@ describe('In acceptEdits, where the kernel confines', () => {
     const asked = ['echo x > out/x', 'rm -rf repository/hooks', 'echo x > two', 'cp a.ts two', 'cat out/x | make']
     for (const line of asked) expect([line, outcome(permissions, line)]).toEqual([line, 'ask'])
     expect(outcome(permissions, 'rm two')).toBe('edit')
+  })
+
+  test('beside a hostile command git may write its folder only if the mode allowed that command before', () => {
+    const cwd = project()
+    const permissions = open(cwd)
+    // To confined commands `/tmp` is inside.
+    const without = open(cwd, { wall: wallWith({ kind: 'off', why: 'x' }), additionalDirectories: ['/tmp'] })
+    // What is obeyed later is so in the directories of the session, of which `/tmp` is none.
+    const corpus = readCorpus('commands').filter(({ command }) => !command.includes('../home/'))
+    const rows = sampled(corpus, { deep: 4, quick: 20 })
+    expect(rows.length).toBeGreaterThan(10)
+    for (const { command } of rows) {
+      for (const line of [`git add a.ts; ${command}`, `${command}\ngit commit -m x`]) {
+        if (outcome(permissions, line) !== 'edit, git') continue
+        const isKnown = outcome(without, command) !== 'ask' || outcome(permissions, command) === 'edit, git'
+        expect([line, isKnown]).toEqual([line, true])
+      }
+    }
   })
 
   test('an alias asks for what it stands for', () => {

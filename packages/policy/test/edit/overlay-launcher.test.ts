@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -119,17 +120,30 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     }
   })
 
-  it.skipIf(!isRoot)('works for a user who is not root', () => {
+  it.skipIf(!isRoot)('works for a user who is not root, again and again in one slot', () => {
     const { root, overlay, at } = world()
-    const own = dirname(at)
-    for (const name of ['', ...readdirSync(own, { recursive: true, encoding: 'utf8' })])
-      chownSync(join(own, name), nobody, nobody)
+    const slots = join(root, 'slots')
+    mkdirSync(slots)
+    for (const name of ['', ...readdirSync(root, { recursive: true, encoding: 'utf8' })])
+      chownSync(join(root, name), nobody, nobody)
     chmodSync(root, 0o755)
-    const { stdout, status } = run(`cd ${at} && id -u && rm -r deep && echo x >made && cat known/file`, overlay, {
-      user: nobody,
-    })
-    expect({ stdout, status }).toEqual({ stdout: '65534\nknown/file', status: 0 })
+    const named = { ...overlay, upper: 'written', work: 'work', folders: ['made/deep'], hidden: ['.secret'] }
+    const line = `cd ${at} && id -u && rm -r deep; mkdir deep; echo x >>made/deep/count; wc -l <made/deep/count; ls -A`
+    for (const count of [1, 2, 3]) {
+      const { stdout, status } = run(line, named, { slots, user: nobody })
+      expect({ stdout, status }).toEqual({ stdout: `65534\n${count}\ndeep\nknown\nmade\n`, status: 0 })
+    }
     expect(existsSync(join(overlay.lower[0] ?? '', 'deep/token'))).toBe(true)
+    expect(readdirSync(slots)).toEqual(['0'])
+  })
+
+  it('starts nothing where a link leads to a folder that the command would be given', () => {
+    const { overlay, at } = world()
+    symlinkSync('known', join(overlay.lower[0] ?? '', 'link'))
+    expect(run(`ls ${at}/link`, { ...overlay, folders: ['link/below'] })).toMatchObject({
+      status: notConfinedCode,
+      stdout: '',
+    })
   })
 })
 

@@ -1,6 +1,6 @@
 // Holds R-EWALL-2 to R-EWALL-5 of docs/spec.md, with real processes.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { versionControlFolders } from '../../src/sandbox/obeyed-names.ts'
@@ -203,6 +203,22 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(names.filter((name) => existsSync(join(project, name, '.vscode')))).toEqual([])
     expect(readFileSync(join(project, 'd1298/.envrc'), 'utf8')).toBe('mine')
     expect(existsSync(join(project, 'd999/.git/HEAD'))).toBe(true)
+  })
+
+  test('packages that are hard links into a store outside are read-only, and their caches are not', async () => {
+    const { run, project, home, write } = place()
+    const ownCopy = 'npm/node_modules/d/package.json'
+    const linked = [
+      'pnpm/node_modules/.pnpm/a@1/node_modules/a/package.json',
+      'bun/node_modules/@x/b/package.json',
+      'uv/.venv/lib/python3.11/site-packages/c.dist-info/METADATA',
+    ]
+    write(Object.fromEntries([...linked, ownCopy, 'bun/node_modules/.cache/x'].map((name) => [name, 'mine'])))
+    linked.forEach((name, at) => linkSync(join(project, name), join(home, String(at))))
+    await run([...linked, ownCopy, 'bun/node_modules/.cache/x'].map((name) => `echo written > '${name}'`).join('; '))
+    expect(linked.map((_, at) => readFileSync(join(home, String(at)), 'utf8'))).toEqual(['mine', 'mine', 'mine'])
+    expect(readFileSync(join(project, ownCopy), 'utf8')).toBe('written\n')
+    expect(readFileSync(join(project, 'bun/node_modules/.cache/x'), 'utf8')).toBe('written\n')
   })
 
   test('of two commands at once neither loses what the other one made', async () => {

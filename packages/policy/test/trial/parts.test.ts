@@ -1,5 +1,5 @@
 // Holds R-TRY-4 and R-TRY-6 of docs/spec.md in the parts that trials are made of.
-import { chmodSync, mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'node:net'
@@ -92,6 +92,20 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
       const { why } = await tryLine(project, line)
       expect([line, why]).toEqual([line, path === undefined ? undefined : `it writes ${join(cwd, path)}`])
     }
+  })
+
+  test('reads the caches of tools, and throws away what is written to them', async () => {
+    const project = openProject()
+    const pip = join(project.home, '.cache/pip')
+    mkdirSync(pip, { recursive: true })
+    writeFileSync(join(pip, 'known'), 'wheel\n')
+    mkdirSync(join(project.home, '.cache/private'))
+    const line = 'cat ~/.cache/pip/known; echo new > ~/.cache/pip/new; rm ~/.cache/pip/known; ls ~/.cache'
+    expect(await tryLine(project, line)).toEqual({ output: 'wheel\npip\n', exitCode: 0, why: undefined })
+    expect(readdirSync(pip)).toEqual(['known'])
+    // Programs that cache find a folder for it where the person has none.
+    expect(await tryLine(project, 'touch ~/.cache/made')).toMatchObject({ exitCode: 0, why: undefined })
+    expect(readdirSync(join(project.home, '.cache'))).toEqual(['pip', 'private'])
   })
 
   test('sees what is written to the home, to /tmp and beside what is mounted', async () => {

@@ -30,7 +30,7 @@ export function openProject(): Project {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-test-')))
   const [cwd, home] = [join(root, 'project'), join(root, 'home')]
   for (const folder of [cwd, home]) mkdirSync(folder)
-  const wall = new TrialWall({ means, home })
+  const wall = new TrialWall({ means, home, cacheFolder: join(root, 'caches') })
   onTestFinished(() => {
     wall.dispose()
     rmSync(root, { recursive: true, force: true })

@@ -53,7 +53,7 @@ export class Place {
   readonly #kept: readonly string[]
   readonly #env: Readonly<Record<string, string>>
 
-  constructor({ script, kept = [] }: Project) {
+  constructor({ script, install = '', kept = [] }: Project, isWhole: boolean) {
     const parent = join(homedir(), '.cache/halting-tests')
     mkdirSync(parent, { recursive: true })
     this.base = realpathSync(mkdtempSync(join(parent, 'equal-')))
@@ -69,7 +69,7 @@ export class Place {
       env: { ...this.#env, REPOSITORY: repository },
       stdio: 'ignore',
     } as const
-    execFileSync('bash', ['-ec', `${personal}\n${script}`], options)
+    execFileSync('bash', ['-ec', `${personal}\n${isWhole ? install : ''}\n${script}`], options)
     for (const name of ['project', 'home', 'beside'])
       execFileSync('bash', ['-ec', this.#copyOut(name)], { cwd: this.base })
   }

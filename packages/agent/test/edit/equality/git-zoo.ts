@@ -20,7 +20,7 @@ const script = `
   git clone -q --shared nested alternate 2>/dev/null
   mk hooked; mkdir hooked/.git/hooks; printf '#!/bin/sh\\necho hook ran\\n' > hooked/.git/hooks/pre-commit; chmod +x hooked/.git/hooks/pre-commit
   printf '#!/bin/sh\\ngit add -A && git commit -qm by-script && git log --oneline | wc -l\\n' > commit.sh
-  printf '#!/bin/sh\\ngit checkout -q topic; git status --short --branch\\n' > switch.sh
+  printf '#!/bin/sh\\ngit checkout -q -b made; git status --short --branch\\n' > switch.sh
   printf '#!/bin/sh\\ngit -c protocol.allow=always fetch -q https://example.org/x.git\\n' > fetch.sh; chmod +x *.sh
   git add *.sh; git commit -qm scripts
   echo dirty >> src/b.txt; echo new > new.txt; echo log > some.log; mkdir ignored; echo i > ignored/i`
@@ -60,7 +60,6 @@ const rows = [
     git check-ignore -v some.log
     git check-attr -a x.up
     git submodule status
-    git worktree list | sed 's|/.*/||'
     git reflog | head -3
     git stash list
     git remote -v
@@ -75,7 +74,6 @@ const rows = [
     git -C merging diff
     git -C alternate log --oneline
     git -C sparse status
-    git -C bare.git log --oneline | wc -l
     cd nested && echo x > y && git status --short
     cd library && echo x > y && git status --short
     cd src && git add ../new.txt && git status --short
@@ -92,6 +90,8 @@ const rows = [
     git diff > change.patch && rm src/b.txt && cat change.patch | head -3
     echo "$(git rev-parse --show-toplevel)" | sed 's|.*/||'
     find . -name .git -maxdepth 2 | sort`),
+  { command: "git worktree list | sed 's|/.*/||'", differs: 'hidden home' },
+  { command: 'git -C bare.git log --oneline | wc -l', differs: 'git turned down' },
   { command: './commit.sh', differs: '.git read-only' },
   { command: './switch.sh', differs: '.git read-only' },
   { command: './fetch.sh', differs: 'no network', reaches: true },

@@ -84,6 +84,8 @@ E
   echo 'import { Worker, isMainThread, parentPort } from "node:worker_threads"; if (isMainThread) new Worker(new URL(import.meta.url)).on("message", console.log); else parentPort.postMessage("worker")' > scripts/threads.mjs
   printf 'try { await fetch("http://example.org") } catch (error) { console.log(String(error.cause?.code ?? error)); process.exit(4) }' > scripts/fetches.mjs
   printf 'import { writeFileSync } from "node:fs"\\nwriteFileSync(".envrc", "export A=1")\\nconsole.log("written")' > scripts/obeyed.mjs
+  printf 'npm view semver version\\n' > scripts/view.sh; printf 'npm install --no-audit left-pad\\n' > scripts/install.sh
+  printf 'npx --yes cowsay hello\\n' > scripts/npx.sh; printf 'curl -sS http://example.org\\n' > scripts/curl.sh
   printf 'import { writeFileSync } from "node:fs"\\nimport { homedir } from "node:os"\\nwriteFileSync(homedir() + "/notes", "x")\\nconsole.log("written")' > scripts/home.mjs
   printf 'import { execSync } from "node:child_process"\\nexecSync("git stash -q", { stdio: "inherit" })' > scripts/stashes.mjs
   echo '# Sample' > README.md; printf 'node_modules\\ndist\\ngenerated\\n*.tsbuildinfo\\n' > .gitignore
@@ -159,7 +161,6 @@ const rows = [
     grep -rl add src | xargs perl -pi -e 's/add/sum/g' && git diff src | grep '^[+-]' | head
     echo "$HOME" | wc -c; test -d "$HOME" && echo there
     mktemp -d | grep -c /; mktemp | grep -c /
-    (sleep 0.2; echo later > late.txt) & sleep 0.5; cat late.txt
     timeout 0.3 node -e 'setInterval(() => 0, 99)'; echo $?
     ulimit -n > /dev/null && echo x > /dev/shm/test-equal-$$ && cat /dev/shm/test-equal-$$ && rm /dev/shm/test-equal-$$
     cat > new.mjs <<'X'⏎export const a = 1⏎X⏎node new.mjs && cat new.mjs
@@ -167,23 +168,31 @@ const rows = [
     git add README.md && git commit -qm second && git log --oneline | wc -l
     git diff > change.patch; git status --short`),
   { command: 'node scripts/fetches.mjs', differs: 'no network', reaches: true },
-  { command: 'npm view semver version', differs: 'no network', reaches: true },
-  { command: 'npm install --no-audit left-pad', differs: 'no network', reaches: true },
-  { command: 'npx --yes cowsay hello', differs: 'no network', reaches: true },
+  { command: 'sh scripts/view.sh', differs: 'no network', reaches: true },
+  { command: 'sh scripts/install.sh', differs: 'no network', reaches: true },
+  { command: 'sh scripts/npx.sh', differs: 'no network', reaches: true },
+  { command: 'sh scripts/curl.sh', differs: 'no network', reaches: true },
   { command: 'node scripts/obeyed.mjs && ls -A', differs: 'protected place' },
-  { command: 'node scripts/home.mjs; cat ~/notes', differs: 'hidden home' },
-  { command: 'npm config set fund false --location=user && cat ~/.npmrc', differs: 'hidden home' },
+  { command: `node -p 'require("fs").readdirSync(require("os").homedir()).join()'`, differs: 'hidden home' },
+  { command: `node -p 'require("fs").existsSync("../beside")'`, differs: 'hidden home' },
   { command: 'npm run commit; git log --oneline | wc -l', differs: '.git read-only' },
   { command: 'node scripts/stashes.mjs; git status --short', differs: '.git read-only' },
   { command: 'npm version patch', differs: '.git read-only' },
   { command: 'curl -s http://example.org', asks: true },
   { command: 'git stash', asks: true },
+  { command: 'npm view semver version', asks: true },
+  { command: 'npm install left-pad', asks: true },
+  { command: 'npx --yes cowsay hello', asks: true },
+  { command: 'npm config set fund false --location=user', asks: true },
+  { command: '(sleep 0.2; echo later > late.txt) & sleep 0.5; cat late.txt', asks: true },
+  { command: 'node -e 0 > .envrc', asks: true },
 ] as const
 
 export const nodeProject: Project = {
   name: 'node',
   needs: ['node', 'npm', 'git', 'perl', 'make'],
   kept: ['node_modules'],
-  script: `${install}\n${files}`,
+  install,
+  script: files,
   rows: rows.map((row) => ({ ...row, command: row.command.replaceAll('⏎', '\n') })),
 }

@@ -8,10 +8,10 @@ export type Reason =
   | '.git read-only'
   /** It reads or changes what lies in the person's own folder, or beside the workspace. */
   | 'hidden home'
+  /** Unconfined, git runs with settings turned off that could run a program, where a line only reads. */
+  | 'git turned down'
   /** It sees the processes, devices or namespaces of the machine. */
   | 'own processes'
-  /** It looks at places of the machine that are others here. */
-  | 'own places'
 
 /** A command, and how it is expected to run. */
 export interface Row {
@@ -35,6 +35,8 @@ export interface Project {
   readonly needs: readonly string[]
   /** A script that fills the folder in which it is run. `$REPOSITORY` is this repository. */
   readonly script: string
+  /** A script that runs before it and installs what the smaller check does without. */
+  readonly install?: string
   /** Folders that are made once and stay from command to command. */
   readonly kept?: readonly string[]
   readonly rows: readonly Row[]

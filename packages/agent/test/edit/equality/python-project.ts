@@ -69,6 +69,7 @@ E
   printf '[build-system]\\nrequires = ["setuptools"]\\nbuild-backend = "setuptools.build_meta"\\n[project]\\nname = "shop"\\nversion = "1.0"\\n[tool.pytest.ini_options]\\naddopts = "-q"\\n' > pyproject.toml
   printf 'import urllib.request\\ntry: urllib.request.urlopen("http://example.org", timeout=30)\\nexcept Exception as error: print(error); raise SystemExit(4)\\n' > scripts/reach.py
   printf 'import socket\\ntry: socket.create_connection(("1.1.1.1", 80), timeout=30)\\nexcept OSError as error: print(error); raise SystemExit(4)\\n' > scripts/connect.py
+  printf 'import subprocess, sys\\nsys.exit(subprocess.run([sys.executable, "-m", "pip", "download", "--no-deps", "six"]).returncode)\\n' > scripts/get.py
   printf 'open(".git/hooks/pre-commit", "w").write("#!/bin/sh\\\\necho x\\\\n")\\nprint("hook written")\\n' > scripts/hook.py
   printf 'import subprocess\\nsubprocess.run(["git", "checkout", "-q", "--", "."])\\nprint("back")\\n' > scripts/back.py
   printf 'import os, shutil\\nfor root, dirs, files in os.walk("."):\\n    for d in [d for d in dirs if d == "__pycache__"]: shutil.rmtree(os.path.join(root, d))\\nprint("clean")\\n' > scripts/clean.py
@@ -141,11 +142,12 @@ const rows = [
   },
   { command: 'python3 scripts/reach.py', differs: 'no network', reaches: true },
   { command: 'python3 scripts/connect.py', differs: 'no network', reaches: true },
-  { command: 'python3 -m pip download --no-deps six', differs: 'no network', reaches: true },
-  { command: 'python3 -m pip install --target lib six', differs: 'no network', reaches: true },
+  { command: 'python3 scripts/get.py', differs: 'no network', reaches: true },
+  { command: 'python3 -m pip download --no-deps six', asks: true },
+  { command: 'python3 -m pip install --target lib six', asks: true },
   { command: 'python3 scripts/hook.py; cat .git/hooks/pre-commit', differs: '.git read-only' },
   { command: 'python3 scripts/back.py; git status --short', differs: '.git read-only' },
-  { command: `python3 -c 'open("../beside/file", "w").write("x")'; cat ../beside/file`, differs: 'hidden home' },
+  { command: `python3 -c 'open("../beside/file", "w").write("x"); print("written")'`, differs: 'hidden home' },
   { command: `python3 -c 'import os; print(sorted(os.listdir(os.path.expanduser("~"))))'`, differs: 'hidden home' },
   { command: `python3 -c 'import os; print(os.getpid() > 50)'`, differs: 'own processes' },
   { command: 'rm -rf .git/hooks', asks: true },

@@ -1,0 +1,87 @@
+import { lstatSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { isThere } from './on-disk.ts'
+
+/** Folders of packages whose files are the files of a store outside: to write one of them is to write the store. */
+export interface LinkedPackages {
+  readonly readOnly: readonly string[]
+  /** What tools write in them. */
+  readonly writable: readonly string[]
+}
+
+/** Caches of tools in `node_modules`. */
+const cachesInside = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
+
+const known = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
+const none: LinkedPackages = { readOnly: [], writable: [] }
+
+/**
+ * Which of some folders of packages (`node_modules`, `.venv`) pnpm, bun or uv made of hard links into their store. One file
+ * tells: they link all or none.
+ */
+export function linkedPackages(folders: readonly string[]): LinkedPackages {
+  const all = folders.map((folder) => {
+    const changedMs = lstatSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? 0
+    const before = known.get(folder)
+    if (before?.changedMs === changedMs) return before.found
+    const found = /^\.?venv$/.test(basename(folder)) ? inEnvironment(folder) : inNodeModules(folder)
+    known.set(folder, { changedMs, found })
+    return found
+  })
+  return { readOnly: all.flatMap((one) => one.readOnly), writable: all.flatMap((one) => one.writable) }
+}
+
+function inNodeModules(folder: string): LinkedPackages {
+  const store = join(folder, '.pnpm')
+  if (isThere(store)) {
+    const packages = namesIn(store).flatMap((name) => packagesIn(join(store, name, 'node_modules')))
+    return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : none
+  }
+  if (!isLinked(packagesIn(folder), 'package.json')) return none
+  return { readOnly: [folder], writable: cachesInside.map((name) => join(folder, name)).filter(isThere) }
+}
+
+function inEnvironment(folder: string): LinkedPackages {
+  const places = namesIn(join(folder, 'lib')).map((name) => join(folder, 'lib', name, 'site-packages'))
+  return {
+    readOnly: places.filter((place) =>
+      isLinked(
+        namesIn(place).flatMap((name) => (name.endsWith('.dist-info') ? [join(place, name)] : [])),
+        'METADATA',
+      ),
+    ),
+    writable: [],
+  }
+}
+
+/** Packages that are folders themselves, not links to others. */
+function packagesIn(folder: string): readonly string[] {
+  return namesIn(folder).flatMap((name) => {
+    if (name.startsWith('.')) return []
+    return name.startsWith('@')
+      ? namesIn(join(folder, name)).map((inner) => join(folder, name, inner))
+      : [join(folder, name)]
+  })
+}
+
+const mostLookedAt = 20
+
+function isLinked(packages: readonly string[], file: string): boolean {
+  return packages.slice(0, mostLookedAt).some((folder) => {
+    try {
+      return lstatSync(folder).isDirectory() && lstatSync(join(folder, file)).nlink > 1
+    } catch {
+      return false
+    }
+  })
+}
+
+const mostNames = 200
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).slice(0, mostNames)
+  } catch {
+    return []
+  }
+}
