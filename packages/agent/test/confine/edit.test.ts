@@ -313,7 +313,8 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     Object.defineProperty(editor, 'confine', {
       value: (...given: Parameters<typeof confine>) => {
         const held = confine(...given)
-        return { ...held, args: ['--bind', '/no/such', '/mnt', ...held.args] }
+        const at = held.args.indexOf('--chdir')
+        return { ...held, args: held.args.toSpliced(at, 0, '--bind', '/no/such', '/mnt') }
       },
     })
     const text = await session.text('touch never')
