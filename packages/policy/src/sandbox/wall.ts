@@ -29,6 +29,7 @@ import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from '
 export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
 export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
+export { ToolCaches, type ToolCachesOptions } from './edit-caches.ts'
 export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'
 
 /** Options of the confinement by Landlock or bubblewrap. */
