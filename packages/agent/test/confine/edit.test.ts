@@ -199,7 +199,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ).toEqual(['edit', undefined, undefined])
   })
 
-  // Spec R-PERM-1c.
+  // Spec R-PERM-1b.
   test('does not run where it was allowed to run confined, and nothing confines it', async () => {
     const session = openSession({ mode: 'default', settings: { confineJudged: 'off' } })
     const context: ToolContext = {
