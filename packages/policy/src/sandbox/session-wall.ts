@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
+import { type DetectOptions, detectWall, forgetMeans, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
 import type { ToolCachesOptions } from './edit-caches.ts'
@@ -81,6 +81,13 @@ export class SessionWall {
   /** The folder in which caches of confined commands are kept. */
   get cacheFolder(): string {
     return join(this.#options.configFolder, 'caches')
+  }
+
+  /** To be called when a command could not be confined to the workspace, or tried: what works here is found out again. */
+  forgetEdits(): void {
+    forgetMeans(this.#editOptions.memory)
+    this.#edits = undefined
+    this.#trials = undefined
   }
 
   /**
