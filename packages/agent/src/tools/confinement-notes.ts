@@ -2,9 +2,8 @@ import { headOf } from '@halting/core/adapters'
 import { notConfinedCode, notConfinedMark } from '@halting/policy'
 import type { Confinement } from '@halting/policy/wall'
 import { notConfined, notTakenBack, ranConfined, ranInWorkspace, takenBack } from './shell-texts.ts'
-import type { ShellEnd } from './shell-command.ts'
+import type { ShellEnd, ShellPlace } from './shell-command.ts'
 import { ranInTrial } from './trial-texts.ts'
-import type { Workspace } from './workspace.ts'
 
 /** A confined command that has ended. */
 export interface EndedConfined {
@@ -16,15 +15,15 @@ export interface EndedConfined {
 }
 
 /** What the model is told of the confinement of a command, beside its output. */
-export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace, 'wall'>): readonly string[] {
+export function confinementNotes(ended: EndedConfined, { wall }: Pick<ShellPlace, 'wall'>): readonly string[] {
   const { confinement, end, output, isOver } = ended
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
   if (confinement.kind !== 'edit') {
-    if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
+    if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) wall?.confiner?.forget()
     return !isOver && refusals.test(output) ? [ranConfined] : []
   }
   if (didNotRun(end, output)) {
-    workspace.wall?.forgetEdits()
+    wall?.forgetEdits()
     return [notConfined]
   }
   return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]
