@@ -20,6 +20,7 @@ import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
 import { liveSockets } from './live-sockets.ts'
 import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
+import { inPinnedFolder } from './pinned-folder.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
@@ -83,7 +84,7 @@ export class EditWall {
     const shut = shutPlaces({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
     this.#placeholders.make(shut.placeholders.folders, shut.placeholders.files)
     this.#running += 1
-    for (const folder of shut.withoutCommon) this.#withoutCommon.add(folder)
+    for (const folder of shut.withoutCommon) this.#withoutCommon.add(realPath(folder))
     const undo: (() => void)[] = [() => this.#release()]
     try {
       const baseline = baselineOf(roots, scan, [...shut.missing, ...roots.map((root) => join(root, 'commondir'))])
@@ -179,7 +180,7 @@ export class EditWall {
   #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
     const folder = journal.folderForTakenBack()
     const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
-      const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
+      const { ctimeMs = Infinity, birthtimeMs = 0 } = lstatSync(bytes ?? path, { throwIfNoEntry: false }) ?? {}
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
     const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
@@ -236,7 +237,10 @@ export class EditWall {
   /** A command has ended, or did not start. */
   #release(): void {
     this.#running -= 1
-    for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), { recursive: true, force: true })
+    for (const folder of this.#withoutCommon)
+      inPinnedFolder(join(folder, 'commondir'), [folder], (pinned) =>
+        rmSync(join(pinned, 'commondir'), { recursive: true, force: true }),
+      )
     if (this.#running > 0) return
     this.#withoutCommon.clear()
     this.#placeholders.remove()
