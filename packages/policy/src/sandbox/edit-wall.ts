@@ -17,6 +17,7 @@ import { shutPlaces, type ShutPlaces } from './edit-places.ts'
 import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
+import { directoriesLedOut } from './led-out.ts'
 import { liveSockets } from './live-sockets.ts'
 import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
@@ -74,6 +75,7 @@ export class EditWall {
 
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, given: EditConfinement): EditCommand {
+    refuseLedOut(given.directories)
     const roots = outermost(given.directories.map(realPath))
     refuseTooMuch(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
@@ -106,7 +108,7 @@ export class EditWall {
     const base = editEnvironment(command.env)
     const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
-    const visible = visiblePlaces(home, base)
+    const visible = visiblePlaces(home, base, confinement.directories)
     const temporary = this.#enterTemporary(command, [
       home,
       ...confinement.directories,
@@ -288,6 +290,16 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
   if (tooMuch === undefined) return
   throw new SandboxError(
     `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
+  )
+}
+
+/** A directory that is named inside another one, where a command can put a link in its place. */
+export function refuseLedOut(directories: readonly string[]): void {
+  const [first] = directoriesLedOut(directories)
+  if (first === undefined) return
+  const end = realPath(first)
+  throw new SandboxError(
+    `${first}, a directory of the session, leads to ${end} by a link that commands can change, so the command did not run. Remove the link, or name ${end} itself as a directory.`,
   )
 }
 

@@ -16,7 +16,7 @@ import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
-import { openUnnamed, repositoryAround } from './edit-wall.ts'
+import { openUnnamed, refuseLedOut, repositoryAround } from './edit-wall.ts'
 import { expanded } from './expand.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
@@ -145,7 +145,8 @@ export class TrialWall {
     folder: string,
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
-    const visible = visiblePlaces(home, env)
+    refuseLedOut(directories)
+    const visible = visiblePlaces(home, env, directories)
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
