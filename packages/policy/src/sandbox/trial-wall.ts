@@ -8,7 +8,7 @@ import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { maskedBy } from './edit-places.ts'
-import { repositoryAround } from './edit-wall.ts'
+import { refuseLedOut, repositoryAround } from './edit-wall.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
 import { overlayCommand } from './overlay-launcher.ts'
@@ -137,7 +137,8 @@ export class TrialWall {
     folder: string,
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
-    const visible = visiblePlaces(home, env)
+    refuseLedOut(directories)
+    const visible = visiblePlaces(home, env, directories)
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
