@@ -7,7 +7,7 @@ import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
-import { editEnvironment } from './edit-environment.ts'
+import { editEnvironment, withoutCleaning } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
 import { type EditMeans, tooMuchIn } from './edit-means.ts'
@@ -105,7 +105,8 @@ export class EditWall {
 
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
-    const base = editEnvironment(command.env)
+    const given = editEnvironment(command.env)
+    const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
     const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base, confinement.directories)
