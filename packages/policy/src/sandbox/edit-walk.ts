@@ -130,9 +130,7 @@ export class FolderScanner {
     }
     const scan = { ...found, isComplete: at >= queue.length, sockets, packages, odd }
     // A folder that cannot be read may be readable the next time, without a change of the one in which it is.
-    const reached = first.length === 0 ? seen : new Set([...roots, ...listings.flatMap(({ folders }) => folders)])
-    const isRead = listings.length === seen.size && reached.size === seen.size
-    const isAll = scan.isComplete && isRead && listings.every(({ hasOdd }) => !hasOdd)
+    const isAll = scan.isComplete && reached.size === seen.size && listings.every(({ hasOdd }) => !hasOdd)
     this.#last = isAll ? { roots: [...roots], listings, scan } : undefined
     return scan
   }
