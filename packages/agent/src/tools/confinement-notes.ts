@@ -20,7 +20,10 @@ export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace
   const { confinement, end, output, isOver } = ended
   if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
-  if (confinement.kind === 'edit' && didNotRun(end, output)) return [notConfined]
+  if (confinement.kind === 'edit' && didNotRun(end, output)) {
+    workspace.wall?.forgetEdits()
+    return [notConfined]
+  }
   if (confinement.kind !== 'edit') return !isOver && refusals.test(output) ? [ranConfined] : []
   return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]
 }

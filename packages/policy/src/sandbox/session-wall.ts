@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
+import { type DetectOptions, detectWall, forgetMeans, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
 import { ToolCaches } from './edit-caches.ts'
@@ -78,6 +78,13 @@ export class SessionWall {
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
     this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
     return this.#edits
+  }
+
+  /** To be called when a command could not be confined: what worked before may not work now, so it is found out anew. */
+  forgetEdits(): void {
+    forgetMeans(this.#editMemory)
+    this.#edits = undefined
+    this.#trials = undefined
   }
 
   /** The folder in which caches of confined commands are kept. */
