@@ -14,7 +14,7 @@ import {
 } from '@halting/agent'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import type { Aftermath } from '@halting/policy/wall'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ConfinedNotice } from '../../src/tools/workspace.ts'
 import { notConfined, notConfinedNow, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
 import { bashCall } from '../../../policy/test/judge/support.ts'
@@ -349,6 +349,24 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     // What works here is found out again, by the next process too.
     expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(false)
     expect(session.workspace.wall?.edits()).not.toBe(before)
+  })
+
+  test('that can no longer be confined has it found out anew whether commands can be', async () => {
+    const bin = temporaryFolder()
+    const bubblewrap = execFileSync('sh', ['-c', 'command -v bwrap'], { encoding: 'utf8' }).trim()
+    const refused = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1'
+    const text = `#!/bin/sh\n[ -e ${join(bin, 'refuses')} ] && { ${refused}; }\nexec ${bubblewrap} "$@"\n`
+    writeFileSync(join(bin, 'bwrap'), text, { mode: 0o755 })
+    vi.stubEnv('PATH', `${bin}:${process.env['PATH']}`)
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const session = openSession()
+    const memory = join(session.home, '.halting/confinement-edits.json')
+    expect(await session.text(script(session, 'touch first'))).toBe('(no output)')
+    expect(existsSync(memory)).toBe(true)
+    writeFileSync(join(bin, 'refuses'), '')
+    expect(await session.text(script(session, 'touch second'))).toContain(notConfined)
+    expect([existsSync(memory), existsSync(join(session.cwd, 'second'))]).toEqual([false, false])
+    expect(await session.behaviorOf('sh ./other')).toBe('ask')
   })
 
   test('leaves nothing running when its result is there, also what hides and what will not end', async () => {

@@ -82,6 +82,18 @@ describe('the question whether a command may run', () => {
  n no · i no, and give other instructions`)
   })
 
+  test('spells a program that the reason begins with as the command does', () => {
+    const reason = 'npm install needs the network, which confined commands do not have'
+    const headOf = (command: string, why: string): string =>
+      put(question('Bash', { command }, { reason: why }))
+        .screen(120)
+        .split('\n')[1] ?? ''
+    expect(headOf('npm install x', reason)).toBe(`? Run this command? ${reason}`)
+    expect(headOf('/usr/bin/npm install x', reason)).toContain('npm install needs')
+    expect(headOf('echo it && x', 'it is not known')).toContain('? It is not known')
+    expect(headOf('make', 'cannot be parsed')).toContain('? Cannot be parsed')
+  })
+
   test('says that a command would run outside of the confinement (spec R-EFRONT-5)', () => {
     const reason = 'the model asks to run it unconfined. The rule Bash(npm ci) would allow it.'
     const screen = put(question('Bash', { command: 'npm ci', unconfined: true }, { reason })).screen(120)

@@ -48,7 +48,7 @@ const installations = (
 /** Of `/sys` and `/var`, what builds read: how many processors there are, and how much memory. */
 const systemParts = '/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg'.split(' ')
 const furtherSystem = '/opt /nix /gnu /snap'.split(' ')
-const furtherSettings = 'maven gradle php ruby R dotnet lsb-release ant'.split(' ')
+const furtherSettings = 'chromium chromium.d firefox maven mavenrc gradle php ruby R dotnet lsb-release ant'.split(' ')
 
 const freshMs = 10_000
 let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined

@@ -36,7 +36,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
       entriesLeft -= 1
       if (entriesLeft < 0) {
         throw new SandboxError(
-          `The deny rules for files have more than ${mostEntries} files to look at before a command can run in the sandbox. Write rules that name their folder, such as Read(./config/.env).`,
+          `The deny rules for files have more than ${mostEntries} files to search before a command can run confined. Write rules that name their folder, such as Read(./config/.env).`,
         )
       }
       const inner = [...segments, wanted.nameOf(entry.name)]

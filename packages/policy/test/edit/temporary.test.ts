@@ -255,4 +255,11 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     expect(output).not.toContain('S3CRET')
     expect(readFileSync(join(home, 'secret'), 'utf8')).toBe('S3CRET')
   })
+
+  test.skipIf(!existsSync('/etc/chromium.d'))(
+    'settings of browsers are seen: they are started by scripts that read them',
+    async () => {
+      expect(await place().run('cat /etc/chromium.d/*')).toMatchObject({ exitCode: 0 })
+    },
+  )
 })

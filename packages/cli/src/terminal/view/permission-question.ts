@@ -2,6 +2,7 @@ import { runsAnything } from '@halting/policy'
 import {
   deniedByUser,
   deniedWithInstructions,
+  isJsonObject,
   type PermissionAnswer,
   type PermissionUpdate,
 } from '@halting/core/adapters'
@@ -206,12 +207,21 @@ function headLines({ question, style, cwd }: QuestionOptions, width: number): re
   return hanging('? ', parts.join(' '), width).map(style.bold)
 }
 
-/** Why a call is asked about; '' where no more is to say than that no rule allows it. */
-function reasonOf({ toolName, reason }: Question): string {
+/** Why a call is asked about; '' where no more is to say than that no rule allows it. A program that it begins with stays as it is spelled. */
+function reasonOf({ toolName, reason, input }: Question): string {
   const why = reason.replace(/\s*The rules? .+ would allow it\.$/s, '').trim()
   const says =
     toolName === 'Bash' || toolName === 'Wait' ? /^no rule allows (?:this command|it)\.?$/i : /^no rule allows /i
-  return says.test(why) ? '' : why.slice(0, 1).toUpperCase() + why.slice(1)
+  if (says.test(why)) return ''
+  const [first = ''] = why.split(' ')
+  return namesProgram(first, input) ? why : why.slice(0, 1).toUpperCase() + why.slice(1)
+}
+
+/** Whether a word of a reason is one of the command, and not one that begins sentences. */
+function namesProgram(word: string, input: unknown): boolean {
+  const command = isJsonObject(input) ? input['command'] : undefined
+  if (typeof command !== 'string' || /^(?:it|its|the|a|an|no|only)$/i.test(word)) return false
+  return command.split(/[^\w.+-]+/).includes(word)
 }
 
 function waitingLines(
