@@ -56,7 +56,7 @@ const tickMs = 50
 const skipped: ReadonlySet<string> = new Set(
   (
     'node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .next .nuxt .turbo ' +
-    '.parcel-cache .gradle .terraform target'
+    '.parcel-cache .gradle .terraform target site-packages'
   ).split(' '),
 )
 
@@ -129,7 +129,8 @@ function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs'
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))
   const base = folder.slice(folder.lastIndexOf('/') + 1)
-  const isSkipped = (name: string): boolean => skipped.has(name) && !isObeyedName(name, base, depth)
+  // Directly in a directory of the session, programs look for repositories: such a folder is read, and none in it.
+  const isSkipped = (name: string): boolean => depth > 0 && skipped.has(name) && !isObeyedName(name, base, depth)
   const obeyed: string[] = []
   const folders: string[] = []
   for (const entry of entries) {
@@ -140,8 +141,7 @@ function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs'
   return {
     readAtMs,
     obeyed,
-    // A virtual environment of Python, whatever it is called.
-    folders: names.has('pyvenv.cfg') ? [] : folders,
+    folders: depth > 0 && skipped.has(base) ? [] : folders,
     sockets: entries.flatMap((entry) => (entry.isSocket() ? [join(folder, entry.name)] : [])),
     packages: entries.flatMap(({ name }) => (packageFolders.has(name) ? [join(folder, name)] : [])),
     isBare: names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir')),
