@@ -1,6 +1,6 @@
 import { cpSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import { bothEnds, type Environment, isDirectory, isInside, outermost, realPath } from '../files/paths.ts'
 import { isLedOut } from './led-out.ts'
 import { isThere } from './on-disk.ts'
 import { readablePlaces, rootEntries } from './readable-places.ts'
@@ -88,9 +88,9 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
   ]
   return {
     links: links.map((path) => [path, readlinkSync(path)] as const),
-    system: outermost(system.filter((path) => isThere(path) && !isLinked(path))),
-    copied: outermost(copied),
-    tools: outermost(
+    system: fromOutside(system.filter((path) => isThere(path) && !isLinked(path))),
+    copied: fromOutside(copied),
+    tools: fromOutside(
       [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env, isOwn)].filter(
         (path) => isThere(path) && !isLinked(path) && isOwn(path),
       ),
@@ -168,11 +168,8 @@ function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }):
   }
 }
 
-function outermost(paths: readonly string[]): readonly string[] {
-  const unique = [...new Set(paths)]
-  return unique
-    .filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
-    .toSorted((left, right) => left.split('/').length - right.split('/').length)
+function fromOutside(paths: readonly string[]): readonly string[] {
+  return outermost(paths).toSorted((left, right) => left.split('/').length - right.split('/').length)
 }
 
 /** Copies of files in `/etc`, made anew when one of them changed. */

@@ -1,10 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
-import { bothEnds, isInside, realPath } from '../files/paths.ts'
+import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
@@ -27,6 +26,7 @@ import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
+import { openFilter, openUnnamed } from './unnamed-file.ts'
 
 /** Options of the confinement to the workspace. */
 export interface EditWallOptions {
@@ -230,10 +230,7 @@ export class EditWall {
   #openDescriptors(): readonly [filter: number | undefined, info: number] {
     const folder = this.#temporary?.folder ?? tmpdir()
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
-    if (filter === undefined) return [undefined, openUnnamed(folder)]
-    const descriptor = openUnnamed(folder)
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return [descriptor, openUnnamed(folder)]
+    return [filter === undefined ? undefined : openFilter(filter, folder), openUnnamed(folder)]
   }
 
   /** A command has ended, or did not start. */
@@ -276,14 +273,6 @@ interface ToSettle {
   readonly journal: EditJournal
 }
 
-/** A file that nobody else can name. */
-export function openUnnamed(folder: string): number {
-  const path = join(folder, randomUUID())
-  const descriptor = openSync(path, 'wx+', 0o600)
-  unlinkSync(path)
-  return descriptor
-}
-
 /** Directories may come to be part of a session after it was found out what confines. */
 function refuseTooMuch(roots: readonly string[], home: string): void {
   const tooMuch = tooMuchIn(roots, home)
@@ -308,11 +297,6 @@ export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-function outermost(paths: readonly string[]): readonly string[] {
-  const unique = [...new Set(paths)]
-  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
 }
 
 /** The second call gives nothing. */
