@@ -1,5 +1,6 @@
 // Holds R-EWALL-6 to R-EWALL-8 of docs/spec.md, with real processes.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
   existsSync,
@@ -105,13 +106,32 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect((await run('cat /tmp/jest_W-edit/code')).output).toBe('evil\n')
   })
 
+  test('a socket of another program in a folder that a command left is not in reach', async () => {
+    const { run } = place()
+    const folder = ownName()
+    const bound = `python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('${folder}/own')"`
+    await run(`mkdir ${folder}; ${bound}`)
+    const { output: again } = await run(`touch ${folder}/x; ls ${folder}`)
+    expect(again).toBe('x\n')
+    const server = createServer((connection) => connection.end('REACHED')).listen(`${folder}/socket`)
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const program = `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${folder}/socket'); print(s.recv(9))`
+    const { output } = await run(`mv ${folder} ${folder}2; python3 -c "${program}"`)
+    expect(output).not.toContain('REACHED')
+    expect(existsSync(`${folder}/socket`)).toBe(true)
+  })
+
   test('nothing is left there when all is done', async () => {
+    const before = readdirSync('/tmp')
     const before = new Set(readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-')))
     const { run, wall } = place()
     const file = ownName()
     writeFileSync(file, 'mine\n')
     await run(`cat ${file}; false`)
-    const [own = ''] = readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-') && !before.has(name))
+    const [own = ''] = readdirSync('/tmp').filter(
+      (name) => !before.includes(name) && name.startsWith('halting-edit-') && !before.has(name),
+    )
     expect(readdirSync(join('/tmp', own))).toEqual(['etc'])
     wall.dispose()
     expect(existsSync(join('/tmp', own))).toBe(false)
