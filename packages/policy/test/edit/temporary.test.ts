@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
 import type { PlacePattern } from '../../src/sandbox/expand.ts'
@@ -123,15 +123,12 @@ describe.skipIf(means === undefined)('/tmp', () => {
   })
 
   test('nothing is left there when all is done', async () => {
-    const before = readdirSync('/tmp')
     const before = new Set(readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-')))
     const { run, wall } = place()
     const file = ownName()
     writeFileSync(file, 'mine\n')
     await run(`cat ${file}; false`)
-    const [own = ''] = readdirSync('/tmp').filter(
-      (name) => !before.includes(name) && name.startsWith('halting-edit-') && !before.has(name),
-    )
+    const [own = ''] = readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-') && !before.has(name))
     expect(readdirSync(join('/tmp', own))).toEqual(['etc'])
     wall.dispose()
     expect(existsSync(join('/tmp', own))).toBe(false)
@@ -208,6 +205,22 @@ describe.skipIf(means === undefined)('what else is out of reach', () => {
     expect(output).not.toContain('S3CRET')
     expect(output).toMatch(/\.gitconfig\nMe\nwritable\n$/)
     expect(readdirSync(home).toSorted()).toEqual(['.gitconfig', '.npmrc', '.ssh', 'secret'])
+  })
+
+  test('keys and passwords beside tools of the person', async () => {
+    const { run, home } = place()
+    const secrets = ['.foundry/keystores/dev', '.dotnet/corefx/cryptography/x509stores/my/a.pfx', '.wasmer/wasmer.toml']
+    const further = ['.luarocks/upload_config.lua', '.local/share/uv/credentials/credentials.toml']
+    const all = [...secrets, ...further, '.local/share/gem/credentials', '.npm-global/etc/npmrc']
+    for (const name of [...all, '.foundry/bin/tool']) {
+      mkdirSync(dirname(join(home, name)), { recursive: true })
+      writeFileSync(join(home, name), name === '.foundry/bin/tool' ? 'open' : 'S3CRET')
+    }
+    const { output } = await run(
+      `cat ${all.map((name) => `~/${name}`).join(' ')} ~/.foundry/bin/tool; grep -r S3CRET ~`,
+    )
+    expect(output).toContain('open')
+    expect(output).not.toContain('S3CRET')
   })
 
   test('environments, memory and signals of other processes', async () => {
