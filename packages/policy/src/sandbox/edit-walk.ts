@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { entriesByBytes, type PathBytes } from '../files/first-entries.ts'
 import { isExactPath } from '../files/paths.ts'
 import { isObeyedName } from './obeyed-names.ts'
+import { inPinnedFolder } from './pinned-folder.ts'
 
 /** What a scan of the directories of a session found. */
 export interface FolderScan {
@@ -69,8 +70,11 @@ const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'v
 export class FolderScanner {
   readonly #known = new Map<string, Listing>()
 
-  /** @param first Folders to look at before all others, such as those of an earlier scan. */
-  scan(roots: readonly string[], first: readonly string[] = []): FolderScan {
+  /**
+   * @param first Folders to look at before all others, such as those of an earlier scan.
+   * @param sinceMs A folder that was changed since and cannot be read gets that right back; none does when absent.
+   */
+  scan(roots: readonly string[], first: readonly string[] = [], sinceMs?: number): FolderScan {
     const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
     const [sockets, packages]: [string[], string[]] = [[], []]
     const odd: PathBytes[] = []
@@ -83,6 +87,7 @@ export class FolderScanner {
       // A link may have taken the place of a folder above since the earlier scan.
       if (seen.has(folder) || !(roots.includes(folder) || reached.has(dirname(folder)))) continue
       seen.add(folder)
+      if (sinceMs !== undefined) unlock(folder, roots, sinceMs)
       const listing = this.#listingOf(folder, roots)
       if (listing === undefined) continue
       found.folders.push(folder)
@@ -116,6 +121,16 @@ export class FolderScanner {
       return undefined
     }
   }
+}
+
+/** A command may have taken the right to read a folder in which it made something: who knows the names in it still opens them. */
+function unlock(folder: string, roots: readonly string[], sinceMs: number): void {
+  quietly(() => {
+    const { mode, uid, ctimeMs } = lstatSync(folder)
+    if ((mode & 0o500) === 0o500 || ctimeMs < sinceMs || uid !== process.getuid?.()) return []
+    inPinnedFolder(join(folder, 'x'), roots, (pinned) => chmodSync(pinned, (mode & 0o7777) | 0o500))
+    return []
+  })
 }
 
 /** 0 for a directory of the session, 1 in one, and 2 for all that is deeper. */

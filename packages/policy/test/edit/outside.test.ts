@@ -126,6 +126,19 @@ describe.skipIf(means === undefined)('what a command does to folders above', () 
       'target/.git',
     ])
   })
+
+  test.skipIf(process.getuid?.() === 0)(
+    'does not hide what is obeyed later by taking rights (not as root)',
+    async () => {
+      const { run, project, write } = place()
+      write({ 'sub/.envrc': 'mine' })
+      await run('mkdir n m; touch n/.envrc m/.envrc; chmod 311 n sub; chmod 0 m')
+      expect(readdirSync(join(project, 'n'))).toEqual([])
+      expect(readdirSync(join(project, 'm'))).toEqual([])
+      await run('echo evil > sub/.envrc')
+      expect(readFileSync(join(project, 'sub/.envrc'), 'utf8')).toBe('mine')
+    },
+  )
 })
 
 function withSecret(): Place {
