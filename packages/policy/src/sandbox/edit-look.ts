@@ -111,7 +111,7 @@ export function takeBack(
   readonly scan: FolderScan
 } {
   const { first, folder, isBlamed = () => true } = options
-  const scan = scanner.scan(baseline.directories, first)
+  const scan = scanner.scan(baseline.directories, first, baseline.atMs - clockMs)
   const read = new Set(first)
   const moved = intrudersIn(baseline, scan)
     .filter((intruder) => baseline.isComplete || read.has(dirname(intruder.path)) || isMadeSince(baseline, intruder))

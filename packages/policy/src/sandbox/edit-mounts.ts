@@ -114,7 +114,10 @@ function directoryMounts({ directories }: EditMounts): readonly string[] {
 }
 
 function shutMounts({ shut, directories, visible, readable, temporary }: EditMounts): readonly string[] {
-  const { readOnly: kept, pinned, masked, placeholders } = shut
+  const { readOnly: kept, pinned, placeholders } = shut
+  const roots = directories.map(realPath)
+  const secrets = visible.secrets.filter(({ path }) => !roots.some((root) => isInside(realPath(path), root)))
+  const masked = [...shut.masked, ...secrets]
   const folders = masked.filter(({ isFolder }) => isFolder)
   const shown = temporary.shown.map((name) => `${realTemporary}/${name}`)
   const seen = [

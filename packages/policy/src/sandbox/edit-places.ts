@@ -5,17 +5,17 @@ import { gitFolderNamedIn } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { DeniedPatterns } from './describe.ts'
 import { type FolderScan, identityOf } from './edit-walk.ts'
-import { expanded } from './expand.ts'
+import { expanded, type PlacePattern } from './expand.ts'
 import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
 import { linkedPackages } from './hard-linked-packages.ts'
-import { isThere } from './on-disk.ts'
+import { foldersBetween, isThere } from './on-disk.ts'
 import { ownPackages } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** What stays as it is in the directories that a command can write. */
 export interface ShutPlaces {
   readonly readOnly: readonly string[]
-  /** Git folders that are written, mounted so that they cannot be replaced, and caches in folders that are read-only. */
+  /** Git folders that are written, mounted so that they cannot be replaced, caches in folders that are read-only, and folders above what is shut by its place. */
   readonly pinned: readonly string[]
   /** Neither read nor written. */
   readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[]
@@ -68,9 +68,17 @@ export function shutPlaces(options: Options): ShutPlaces {
     (path) => rootOf(path) !== undefined && ['file', 'folder'].includes(identityOf(path)?.kind ?? ''),
   )
   refuseTooMany(inRoots)
+  const named = expanded([...confinement.denied.read, ...confinement.denied.edit].filter(isOfItsPlace)).map(realPath)
+  const above = foldersAbove([...named, ...sockets], roots).filter(
+    (folder) => !inRoots.some((path) => isInside(folder, path)),
+  )
   return {
     readOnly: inRoots.filter((path) => !roots.includes(path) || !git.some(({ pinned }) => pinned.includes(path))),
-    pinned: [...git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)), ...packages.writable],
+    pinned: [
+      ...git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)),
+      ...packages.writable,
+      ...above,
+    ],
     masked: [...maskedBy(confinement.denied, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
     missing: [
       ...git.flatMap((one) => one.missing),
@@ -79,6 +87,19 @@ export function shutPlaces(options: Options): ShutPlaces {
     placeholders: { folders: git.flatMap((one) => one.folders), files: git.flatMap((one) => one.files) },
     withoutCommon: git.flatMap((one) => one.withoutCommon),
   }
+}
+
+/** Whether what a pattern names is no longer named when the folder in which it is has another name. */
+function isOfItsPlace({ glob: [first, ...rest] }: PlacePattern): boolean {
+  return first !== 'any' || rest.filter((part) => part !== 'any').length > 1
+}
+
+/** Moved with one of these, a path would be open to the next command. */
+function foldersAbove(paths: readonly string[], roots: readonly string[]): readonly string[] {
+  const above = paths.flatMap((path) =>
+    roots.flatMap((root) => (isInside(path, root) ? foldersBetween(root, path) : [])),
+  )
+  return [...new Set(above)].filter((folder) => identityOf(folder)?.kind === 'folder' && !roots.includes(folder))
 }
 
 interface GitShut {

@@ -13,7 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { identityOf, nodeOf } from './edit-walk.ts'
-import { holdsSpecialFiles } from './live-sockets.ts'
+import { isInside } from '../files/paths.ts'
+import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -40,7 +41,7 @@ const mostShown = 20
 /** In a larger folder, of about a thousand entries, only what the command names is looked at. */
 const mostBytes = 40_000
 /** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
-const [searchedOfNamed, searchedOfOthers] = [2_000, 60]
+const [searchedOfNamed, searchedOfOthers, searchedOfOwn] = [2_000, 60, 60]
 
 /**
  * What other programs run or obey when they find it in `/tmp`, caches of compiled code above all, and where services have
@@ -92,7 +93,7 @@ export class EditTemporary {
     chmodSync(folder, 0o1777)
     for (const [name, node] of this.#own) {
       const real = join(realTemporary, name)
-      if (needed.has(name) || identityOf(real)?.node !== node) continue
+      if (needed.has(name) || identityOf(real)?.node !== node || isUsedByOthers(real)) continue
       quietly(() => renameSync(real, join(folder, name)))
     }
     for (const [name, { path }] of this.#aside)
@@ -112,7 +113,10 @@ export class EditTemporary {
       if (isStub.get(name) === nodeOf(stats)) quietly(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
       // Nobody listens there any more.
       else if (stats.isSocket()) quietly(() => unlinkSync(path))
-      else this.#release(name, path, stats)
+      else {
+        if (stats.isDirectory()) unlinkSockets(path, { left: searchedOfOwn })
+        this.#release(name, path, stats)
+      }
     }
     quietly(() => rmdirSync(folder))
   }
@@ -146,6 +150,26 @@ export class EditTemporary {
       this.#aside.set(name, { path: to, isTaken: !isPrivate })
     })
   }
+}
+
+/** Whether another program has made a socket or a pipe in a folder that a command left: commands write there, which opens it to them. */
+function isUsedByOthers(folder: string): boolean {
+  const budget = { left: searchedOfOwn }
+  const isSpecial = lstatSync(folder).isDirectory() && holdsSpecialFiles(folder, budget)
+  return (isSpecial && budget.left >= 0) || liveSockets().some((path) => isInside(path, folder))
+}
+
+/** In a folder of a command that has ended. Nobody listens there any more. */
+function unlinkSockets(folder: string, budget: { left: number }): void {
+  budget.left -= 1
+  if (budget.left < 0) return
+  quietly(() => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) unlinkSockets(path, budget)
+      else if (entry.isSocket()) quietly(() => unlinkSync(path))
+    }
+  })
 }
 
 /** Never over something that is there. */

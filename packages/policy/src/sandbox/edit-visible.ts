@@ -15,9 +15,11 @@ export interface VisiblePlaces {
   readonly copied: readonly string[]
   /** Tools of the person, and what they read, read-only, from the outside in. */
   readonly tools: readonly string[]
+  /** In them, what signs in somewhere or is a private key: it is not read. */
+  readonly secrets: readonly { readonly path: string; readonly isFolder: boolean }[]
 }
 
-/** Installations of tools in the home of a person, whole: nothing in them is secret. */
+/** Installations of tools in the home of a person, whole but for `secretsOfTools`. */
 const toolFolders = (
   '.pyenv .rustup .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .jenv .plenv .phpenv .tfenv .fnm .bun .deno .dotnet .ghcup .opam .elan .juliaup ' +
   '.foundry .swiftly .rvm .luarocks .jabba .proto .moon .wasmtime .wasmer .nix-profile .local/bin .local/lib .local/pipx .local/state/nix ' +
@@ -26,6 +28,12 @@ const toolFolders = (
   '.config/yarn/global .npm-global .krew/bin .pub-cache/bin .cabal/bin .cabal/packages .cabal/store .stack/programs .stack/snapshots go/bin sdk ' +
   '.config/mise .tool-versions .asdfrc .terminfo .nvmrc .node-version .python-version .ruby-version miniconda3 anaconda3 miniforge3 mambaforge flutter ' +
   'Android/Sdk'
+).split(' ')
+
+/** What such installations hold beside programs: keys of wallets and of developers, passwords of registries. */
+const secretsOfTools = (
+  '.foundry/keystores .dotnet/corefx/cryptography .wasmer/wasmer.toml .luarocks/upload_config.lua .local/share/uv/credentials ' +
+  '.local/share/gem/credentials .npm-global/etc/npmrc'
 ).split(' ')
 
 /** Settings of git: programs that read a repository fail without them. */
@@ -87,6 +95,11 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
     ...others.filter(isSystem),
   ]
   return {
+    secrets: secretsOfTools
+      .map((name) => join(home, name))
+      .flatMap(bothEnds)
+      .filter(isThere)
+      .map((path) => ({ path, isFolder: isDirectory(path) })),
     links: links.map((path) => [path, readlinkSync(path)] as const),
     system: fromOutside(system.filter((path) => isThere(path) && !isLinked(path))),
     copied: fromOutside(copied),

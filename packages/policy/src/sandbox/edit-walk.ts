@@ -1,8 +1,9 @@
-import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
+import { chmodSync, lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { entriesByBytes, type PathBytes } from '../files/first-entries.ts'
 import { isExactPath } from '../files/paths.ts'
 import { isObeyedName } from './obeyed-names.ts'
+import { inPinnedFolder } from './pinned-folder.ts'
 
 /** What a scan of the directories of a session found. */
 export interface FolderScan {
@@ -66,7 +67,7 @@ const tickMs = 50
 const skipped: ReadonlySet<string> = new Set(
   (
     'node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .next .nuxt .turbo ' +
-    '.parcel-cache .gradle .terraform target'
+    '.parcel-cache .gradle .terraform target site-packages'
   ).split(' '),
 )
 
@@ -80,9 +81,12 @@ export class FolderScanner {
   readonly #known = new Map<string, Listing>()
   #last: LastScan | undefined
 
-  /** @param first Folders to look at before all others, such as those of an earlier scan. */
-  scan(roots: readonly string[], first: readonly string[] = []): FolderScan {
-    return this.#unchanged(roots, first) ?? this.#scanAll(roots, first)
+  /**
+   * @param first Folders to look at before all others, such as those of an earlier scan.
+   * @param sinceMs A folder that was changed since and cannot be read gets that right back; none does when absent.
+   */
+  scan(roots: readonly string[], first: readonly string[] = [], sinceMs?: number): FolderScan {
+    return this.#unchanged(roots, first) ?? this.#scanAll(roots, first, sinceMs)
   }
 
   /** The last scan, when it read all folders and none of them has changed since: a scan would find the same. */
@@ -99,7 +103,7 @@ export class FolderScanner {
     return isSame ? last.scan : undefined
   }
 
-  #scanAll(roots: readonly string[], first: readonly string[]): FolderScan {
+  #scanAll(roots: readonly string[], first: readonly string[], sinceMs: number | undefined): FolderScan {
     const listings: Listing[] = []
     const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
     const [sockets, packages]: [string[], string[]] = [[], []]
@@ -113,6 +117,7 @@ export class FolderScanner {
       // A link may have taken the place of a folder above since the earlier scan.
       if (seen.has(folder) || !(roots.includes(folder) || reached.has(dirname(folder)))) continue
       seen.add(folder)
+      if (sinceMs !== undefined) unlock(folder, roots, sinceMs)
       const listing = this.#listingOf(folder, roots)
       if (listing === undefined) continue
       listings.push(listing)
@@ -157,6 +162,16 @@ function isFresh({ changedMs, readAtMs, dev, ino }: Listing, stats: Stats): bool
   return changedMs === stats.ctimeMs && changedMs < readAtMs - tickMs && ino === stats.ino && dev === stats.dev
 }
 
+/** A command may have taken the right to read a folder in which it made something: who knows the names in it still opens them. */
+function unlock(folder: string, roots: readonly string[], sinceMs: number): void {
+  quietly(() => {
+    const { mode, uid, ctimeMs } = lstatSync(folder)
+    if ((mode & 0o500) === 0o500 || ctimeMs < sinceMs || uid !== process.getuid?.()) return []
+    inPinnedFolder(join(folder, 'x'), roots, (pinned) => chmodSync(pinned, (mode & 0o7777) | 0o500))
+    return []
+  })
+}
+
 /** 0 for a directory of the session, 1 in one, and 2 for all that is deeper. */
 function depthIn(roots: readonly string[], folder: string): number {
   if (roots.includes(folder)) return 0
@@ -168,7 +183,8 @@ function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'cha
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))
   const base = folder.slice(folder.lastIndexOf('/') + 1)
-  const isSkipped = (name: string): boolean => skipped.has(name) && !isObeyedName(name, base, depth)
+  // Directly in a directory of the session, programs look for repositories: such a folder is read, and none in it.
+  const isSkipped = (name: string): boolean => depth > 0 && skipped.has(name) && !isObeyedName(name, base, depth)
   const obeyed: string[] = []
   const folders: string[] = []
   for (const entry of entries) {
@@ -179,8 +195,7 @@ function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'cha
   return {
     readAtMs,
     obeyed,
-    // A virtual environment of Python, whatever it is called.
-    folders: names.has('pyvenv.cfg') ? [] : folders,
+    folders: depth > 0 && skipped.has(base) ? [] : folders,
     sockets: entries.flatMap((entry) => (entry.isSocket() ? [join(folder, entry.name)] : [])),
     packages: entries.flatMap(({ name }) => (packageFolders.has(name) ? [join(folder, name)] : [])),
     isBare: names.has('HEAD') && ((names.has('objects') && names.has('refs')) || names.has('commondir')),

@@ -1,4 +1,4 @@
-// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a and R-EWALL-9 of docs/spec.md where a command puts links and other folders in the place of those that were scanned.
+// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a, R-EWALL-9 and R-EWALL-9a of docs/spec.md where a command puts links and other folders in the place of those that were scanned.
 import {
   existsSync,
   mkdirSync,
@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
+import type { PlacePattern } from '../../src/sandbox/expand.ts'
 import { EditWall } from '../../src/sandbox/edit-wall.ts'
 import { means, type Place, place, runLine } from './support.ts'
 
@@ -90,6 +91,54 @@ describe.skipIf(means === undefined)('what lies outside', () => {
     symlinkSync(join(project, 'dot/gitconfig'), join(home, '.gitconfig'))
     expect((await run('git config user.name')).output).toBe('me\n')
   })
+})
+
+describe.skipIf(means === undefined)('what a command does to folders above', () => {
+  test('does not open to the next one what deny rules name', async () => {
+    const { run, project, write } = place()
+    write({ 'a/conf/key': 'S3CRET', 'a/conf/deep/x': 'S3CRET', 'c/d/lock': 'mine' })
+    const named = (name: string): PlacePattern => ({
+      anchors: [project],
+      glob: globPattern(name),
+      named: [join(project, name)],
+    })
+    const denied = { read: [named('a/conf/key'), named('a/conf/deep')], edit: [named('c/d/lock')] }
+    await run('mv a/conf a/conf2; mv a b; mv c/d c/e; mv c f; touch a/conf/new', { denied })
+    const { output } = await run('cat */conf*/key */conf*/*/x; echo evil | tee */d/lock */e/lock; mv c/e c/d', {
+      denied,
+    })
+    expect(output).not.toContain('S3CRET')
+    expect(readFileSync(join(project, 'c/d/lock'), 'utf8')).toBe('mine')
+    expect(existsSync(join(project, 'a/conf/new'))).toBe(true)
+  })
+
+  test('does not hide what is obeyed later in a folder that is not searched', async () => {
+    const { run, project, write } = place()
+    write({ 'lib/sub/.envrc': 'mine' })
+    await run('touch pyvenv.cfg lib/pyvenv.cfg')
+    const { aftermath } = await run(
+      'echo evil > lib/sub/.envrc; mkdir -p target new; git init -q target; mv new node_modules; touch node_modules/.envrc; mkdir -p lib/x; touch lib/x/.npmrc',
+    )
+    expect(readFileSync(join(project, 'lib/sub/.envrc'), 'utf8')).toBe('mine')
+    expect(aftermath.takenBack.map(({ path }) => path.slice(project.length + 1)).toSorted()).toEqual([
+      'lib/x/.npmrc',
+      'node_modules/.envrc',
+      'target/.git',
+    ])
+  })
+
+  test.skipIf(process.getuid?.() === 0)(
+    'does not hide what is obeyed later by taking rights (not as root)',
+    async () => {
+      const { run, project, write } = place()
+      write({ 'sub/.envrc': 'mine' })
+      await run('mkdir n m; touch n/.envrc m/.envrc; chmod 311 n sub; chmod 0 m')
+      expect(readdirSync(join(project, 'n'))).toEqual([])
+      expect(readdirSync(join(project, 'm'))).toEqual([])
+      await run('echo evil > sub/.envrc')
+      expect(readFileSync(join(project, 'sub/.envrc'), 'utf8')).toBe('mine')
+    },
+  )
 })
 
 function withSecret(): Place {

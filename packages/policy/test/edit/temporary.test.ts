@@ -1,5 +1,6 @@
 // Holds R-EWALL-6 to R-EWALL-8 of docs/spec.md, with real processes.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
   existsSync,
@@ -12,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
 import type { PlacePattern } from '../../src/sandbox/expand.ts'
@@ -105,6 +106,22 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect((await run('cat /tmp/jest_W-edit/code')).output).toBe('evil\n')
   })
 
+  test('a socket of another program in a folder that a command left is not in reach', async () => {
+    const { run } = place()
+    const folder = ownName()
+    const bound = `python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('${folder}/own')"`
+    await run(`mkdir ${folder}; ${bound}`)
+    const { output: again } = await run(`touch ${folder}/x; ls ${folder}`)
+    expect(again).toBe('x\n')
+    const server = createServer((connection) => connection.end('REACHED')).listen(`${folder}/socket`)
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const program = `import socket; s = socket.socket(socket.AF_UNIX); s.connect('${folder}/socket'); print(s.recv(9))`
+    const { output } = await run(`mv ${folder} ${folder}2; python3 -c "${program}"`)
+    expect(output).not.toContain('REACHED')
+    expect(existsSync(`${folder}/socket`)).toBe(true)
+  })
+
   test('nothing is left there when all is done', async () => {
     const before = new Set(readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-')))
     const { run, wall } = place()
@@ -188,6 +205,22 @@ describe.skipIf(means === undefined)('what else is out of reach', () => {
     expect(output).not.toContain('S3CRET')
     expect(output).toMatch(/\.gitconfig\nMe\nwritable\n$/)
     expect(readdirSync(home).toSorted()).toEqual(['.gitconfig', '.npmrc', '.ssh', 'secret'])
+  })
+
+  test('keys and passwords beside tools of the person', async () => {
+    const { run, home } = place()
+    const secrets = ['.foundry/keystores/dev', '.dotnet/corefx/cryptography/x509stores/my/a.pfx', '.wasmer/wasmer.toml']
+    const further = ['.luarocks/upload_config.lua', '.local/share/uv/credentials/credentials.toml']
+    const all = [...secrets, ...further, '.local/share/gem/credentials', '.npm-global/etc/npmrc']
+    for (const name of [...all, '.foundry/bin/tool']) {
+      mkdirSync(dirname(join(home, name)), { recursive: true })
+      writeFileSync(join(home, name), name === '.foundry/bin/tool' ? 'open' : 'S3CRET')
+    }
+    const { output } = await run(
+      `cat ${all.map((name) => `~/${name}`).join(' ')} ~/.foundry/bin/tool; grep -r S3CRET ~`,
+    )
+    expect(output).toContain('open')
+    expect(output).not.toContain('S3CRET')
   })
 
   test('environments, memory and signals of other processes', async () => {
