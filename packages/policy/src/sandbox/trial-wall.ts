@@ -16,6 +16,7 @@ import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
+import { liveProcessFile } from './process-files.ts'
 import { openUnnamed, repositoryAround } from './edit-wall.ts'
 import { expanded } from './expand.ts'
 import { liveSockets } from './live-sockets.ts'
@@ -30,7 +31,7 @@ import type { TrialMeans } from './trial-means.ts'
 import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
-import { endedItsShell, leftObjects, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
+import { endedItsShell, leftObjects, leftProcesses, mayConcern, neededNetwork, wrotePath } from './trial-texts.ts'
 import { type SamePlace, writesOfTrial } from './trial-writes.ts'
 
 /** Options of the confinement of commands that are tried. */
@@ -77,6 +78,8 @@ export class TrialWall {
   confine(command: CommandToHold, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
+      // Before it starts: it might remove the file, and the process might end.
+      const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
       const filter = this.#openFilter(folder)
@@ -119,6 +122,7 @@ export class TrialWall {
         gone: () => namespaceGone(info),
         settle: () => {
           try {
+            if (mightSignal !== undefined) return mayConcern(mightSignal)
             return this.#effects(mounts, readFileSync(report, 'utf8'))
           } finally {
             closeSync(info)
