@@ -16,7 +16,7 @@ import { isReadOnlyCommand } from '@halting/policy/shell'
 import type { Aftermath } from '@halting/policy/wall'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ConfinedNotice } from '../../src/tools/workspace.ts'
-import { notConfined, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
+import { notConfined, notConfinedNow, notTakenBack, ranInWorkspace, takenBack } from '../../src/tools/shell-texts.ts'
 import { bashCall } from '../../../policy/test/judge/support.ts'
 import { allMeans } from '../../../policy/test/confine/support.ts'
 import { temporaryFolder } from '../support/harness.ts'
@@ -199,6 +199,29 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ).toEqual(['edit', undefined, undefined])
   })
 
+  // Spec R-PERM-1b.
+  test('does not run where it was allowed to run confined, and nothing confines it', async () => {
+    const session = openSession({ mode: 'default', settings: { confineJudged: 'off' } })
+    const context: ToolContext = {
+      callId: 'begun elsewhere',
+      toolName: 'Bash',
+      agentType: null,
+      signal: new AbortController().signal,
+      idempotencyKey: 'session/run1/tool:1:0:begun elsewhere',
+      state: AgentState.empty(),
+      progress: () => undefined,
+    }
+    const command = 'node -e 1 && touch made'
+    const bash = createBashTool(session.workspace)
+    const [refused, ran] = [
+      await bash.execute({ command }, { ...context, confined: true }),
+      await bash.execute({ command: 'touch other' }, context),
+    ]
+    expect(refused).toMatchObject({ content: notConfinedNow, isError: true })
+    expect(ran).not.toMatchObject({ isError: true })
+    expect(['made', 'other'].map((name) => existsSync(join(session.cwd, name)))).toEqual([false, true])
+  })
+
   test('has its exit code, signals and output, and moves the shell', async () => {
     const [session, plain] = [openSession(), openSession(ruled)]
     const lines = [
@@ -307,6 +330,8 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   test('does not run where it cannot be confined, which is said', async () => {
     const session = openSession()
     await session.run('touch t')
+    const before = session.workspace.wall?.edits()
+    expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(true)
     const editor = session.workspace.wall?.editor
     if (editor === undefined) throw new Error('There is no wall.')
     const confine = editor.confine.bind(editor)
@@ -321,6 +346,9 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
     expect(text.endsWith(`\n${notConfined}`)).toBe(true)
     expect(existsSync(join(session.cwd, 'never'))).toBe(false)
+    // What works here is found out again, by the next process too.
+    expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(false)
+    expect(session.workspace.wall?.edits()).not.toBe(before)
   })
 
   test('leaves nothing running when its result is there, also what hides and what will not end', async () => {

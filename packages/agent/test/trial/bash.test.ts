@@ -210,5 +210,26 @@ describe.skipIf(means === undefined)(
         message: expect.stringMatching(/It was tried .*refused/),
       })
     })
+
+    test('asks with the reason where the trial could not begin, and finds out again what works', async () => {
+      const session = openSession()
+      await session.decide('bash script.sh')
+      const { wall } = session.workspace
+      const [before, trialist] = [wall?.trials(), wall?.trialist]
+      if (trialist === undefined) throw new Error('There is no wall.')
+      const confine = trialist.confine.bind(trialist)
+      Object.defineProperty(trialist, 'confine', {
+        value: (...given: Parameters<typeof confine>) => {
+          const held = confine(...given)
+          const at = held.args.indexOf('--chdir')
+          return { ...held, args: held.args.toSpliced(at, 0, '--bind', '/no/such', '/mnt') }
+        },
+      })
+      expect(await session.decide('bash script.sh')).toMatchObject({
+        behavior: 'ask',
+        message: expect.stringMatching(/it could not be tried \(bwrap: /),
+      })
+      expect(wall?.trials()).not.toBe(before)
+    })
   },
 )

@@ -4,6 +4,7 @@ import type { EditMeans } from './edit-means.ts'
 import type { ShutPlaces } from './edit-places.ts'
 import { type EnteredTemporary, realTemporary } from './edit-temporary.ts'
 import type { VisiblePlaces } from './edit-visible.ts'
+import { isLedOut } from './led-out.ts'
 import { isThere } from './on-disk.ts'
 
 /** What the arguments of bubblewrap are made of for one command. */
@@ -96,7 +97,7 @@ function furtherMounts({ readable, directories, visible, home }: EditMounts): re
   const isCovered = (path: string): boolean =>
     [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
   const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
-  return [...new Set(readable.flatMap(bothEnds))]
+  return [...new Set(readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds))]
     .filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
     .toSorted((left, right) => depthOf(left) - depthOf(right))
     .flatMap((path) => readOnly([path]))

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { lstatSync, readdirSync, readlinkSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { entriesByBytes, type PathBytes } from '../files/first-entries.ts'
 import { isExactPath } from '../files/paths.ts'
@@ -34,7 +34,8 @@ export interface Identity {
 interface Listing {
   /** How many directories the session had: what counts in a folder depends on whether it is one of them. */
   readonly roots: number
-  readonly node: string
+  readonly dev: number
+  readonly ino: number
   readonly changedMs: number
   readonly readAtMs: number
   readonly folders: readonly string[]
@@ -45,6 +46,15 @@ interface Listing {
   /** Whether names in it are not UTF-8. */
   readonly hasOdd: boolean
 }
+
+interface LastScan {
+  readonly roots: readonly string[]
+  /** Of each of its folders. */
+  readonly listings: readonly Listing[]
+  readonly scan: FolderScan
+}
+
+const quiet = { throwIfNoEntry: false } as const
 
 /** How many folders are read before a command; how many more afterwards, for folders that it made. */
 const mostFolders = 1_000
@@ -68,45 +78,71 @@ const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'v
  */
 export class FolderScanner {
   readonly #known = new Map<string, Listing>()
+  #last: LastScan | undefined
 
   /** @param first Folders to look at before all others, such as those of an earlier scan. */
   scan(roots: readonly string[], first: readonly string[] = []): FolderScan {
+    return this.#unchanged(roots, first) ?? this.#scanAll(roots, first)
+  }
+
+  /** The last scan, when it read all folders and none of them has changed since: a scan would find the same. */
+  #unchanged(roots: readonly string[], first: readonly string[]): FolderScan | undefined {
+    const last = this.#last
+    if (last === undefined || last.roots.length !== roots.length) return undefined
+    if (!last.roots.every((root, index) => root === roots[index])) return undefined
+    if (first.length > 0 && first !== last.scan.folders) return undefined
+    const { folders } = last.scan
+    const isSame = last.listings.every((listing, index) => {
+      const stats = lstatSync(folders[index] ?? '', quiet)
+      return stats?.isDirectory() === true && isFresh(listing, stats)
+    })
+    return isSame ? last.scan : undefined
+  }
+
+  #scanAll(roots: readonly string[], first: readonly string[]): FolderScan {
+    const listings: Listing[] = []
     const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
     const [sockets, packages]: [string[], string[]] = [[], []]
     const odd: PathBytes[] = []
-    const seen = new Set<string>()
+    const [seen, reached] = [new Set<string>(), new Set<string>()]
     const queue = [...roots, ...first]
     const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
     let at = 0
     for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
-      if (seen.has(folder)) continue
+      // A link may have taken the place of a folder above since the earlier scan.
+      if (seen.has(folder) || !(roots.includes(folder) || reached.has(dirname(folder)))) continue
       seen.add(folder)
       const listing = this.#listingOf(folder, roots)
       if (listing === undefined) continue
+      listings.push(listing)
       found.folders.push(folder)
+      reached.add(folder)
       queue.push(...listing.folders)
       sockets.push(...listing.sockets)
       packages.push(...listing.packages)
-      if (listing.isBare) found.bare.set(folder, listing.node)
+      if (listing.isBare) found.bare.set(folder, nodeOf(listing))
       if (listing.hasOdd) odd.push(...oddFolders(folder))
       for (const path of listing.obeyed) {
         const identity = identityOf(path)
         if (identity !== undefined) found.obeyed.set(path, identity)
       }
     }
-    return { ...found, isComplete: at >= queue.length, sockets, packages, odd }
+    const scan = { ...found, isComplete: at >= queue.length, sockets, packages, odd }
+    // A folder that cannot be read may be readable the next time, without a change of the one in which it is.
+    const isAll = scan.isComplete && reached.size === seen.size && listings.every(({ hasOdd }) => !hasOdd)
+    this.#last = isAll ? { roots: [...roots], listings, scan } : undefined
+    return scan
   }
 
   #listingOf(folder: string, roots: readonly string[]): Listing | undefined {
     try {
       const stats = lstatSync(folder)
       if (!stats.isDirectory()) return undefined
-      const node = nodeOf(stats)
       const known = this.#known.get(folder)
-      const isFresh = known?.changedMs === stats.ctimeMs && known.changedMs < known.readAtMs - tickMs
-      if (isFresh && known.node === node && known.roots === roots.length) return known
-      const listing = { ...read(folder, depthIn(roots, folder)), node, roots: roots.length, changedMs: stats.ctimeMs }
+      if (known !== undefined && isFresh(known, stats) && known.roots === roots.length) return known
+      const { dev, ino, ctimeMs: changedMs } = stats
+      const listing = { ...read(folder, depthIn(roots, folder)), dev, ino, roots: roots.length, changedMs }
       this.#known.set(folder, listing)
       return listing
     } catch {
@@ -116,13 +152,18 @@ export class FolderScanner {
   }
 }
 
+/** Whether the folder is the one that was read, and has not changed since. What is in it is the same then, too: to replace it changes the folder. */
+function isFresh({ changedMs, readAtMs, dev, ino }: Listing, stats: Stats): boolean {
+  return changedMs === stats.ctimeMs && changedMs < readAtMs - tickMs && ino === stats.ino && dev === stats.dev
+}
+
 /** 0 for a directory of the session, 1 in one, and 2 for all that is deeper. */
 function depthIn(roots: readonly string[], folder: string): number {
   if (roots.includes(folder)) return 0
   return roots.includes(dirname(folder)) ? 1 : 2
 }
 
-function read(folder: string, depth: number): Omit<Listing, 'node' | 'changedMs' | 'roots'> {
+function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'changedMs' | 'roots'> {
   const readAtMs = Date.now()
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))

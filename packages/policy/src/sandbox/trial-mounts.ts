@@ -1,6 +1,6 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isInside, isInsideAny } from '../files/paths.ts'
+import { isDirectory, isInside, isInsideAny, outermost, realPath } from '../files/paths.ts'
 import type { Overlay } from './overlay-launcher.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -127,10 +127,10 @@ export function trialMounts(args: readonly string[], directories: readonly strin
       if (to === '/tmp') return [emptyAt(to, 0o1777)]
       // It is thrown away already.
       if (isInside(from, folder)) return [operation]
-      if (isFolder(from)) overlayOf(from)
-      else if (!isInsideAny(realOf(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
+      if (isDirectory(from)) overlayOf(from)
+      else if (!isInsideAny(realPath(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
     }
-    const isProtection = name.startsWith('--ro-bind') && from === to && isInsideAny(realOf(to), roots)
+    const isProtection = name.startsWith('--ro-bind') && from === to && isInsideAny(realPath(to), roots)
     return isProtection ? [] : [operation]
   })
   refuseMounts(roots)
@@ -165,33 +165,15 @@ function refuseMounts(roots: readonly string[]): void {
   }
 }
 
-function outermost(folders: readonly string[]): readonly string[] {
-  const unique = [...new Set(folders)]
-  return unique.filter((folder) => !unique.some((other) => other !== folder && isInside(folder, other)))
-}
-
 function made(folder: string, name: string): string {
   const path = join(folder, name)
   mkdirSync(path, { mode: 0o755 })
   return path
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
 /** @throws SandboxError for a folder that is not there. */
 function realFolder(path: string): string {
-  const real = realOf(path)
-  if (lstatSync(real, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
+  const real = realPath(path)
+  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
   return real
 }

@@ -1,27 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
-import { type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import { type Environment, isInside, realPath } from '../files/paths.ts'
 import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
+import { maskedBy } from './edit-places.ts'
+import { refuseLedOut, repositoryAround } from './edit-wall.ts'
 import { liveProcessFile } from './process-files.ts'
-import { openUnnamed, repositoryAround } from './edit-wall.ts'
-import { expanded } from './expand.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
-import { isThere } from './on-disk.ts'
 import { overlayCommand } from './overlay-launcher.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
@@ -33,6 +23,7 @@ import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
 import { endedItsShell, leftObjects, leftProcesses, mayConcern, neededNetwork, wrotePath } from './trial-texts.ts'
 import { type SamePlace, writesOfTrial } from './trial-writes.ts'
+import { openFilter, openUnnamed } from './unnamed-file.ts'
 
 /** Options of the confinement of commands that are tried. */
 export interface TrialWallOptions {
@@ -82,7 +73,8 @@ export class TrialWall {
       const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
-      const filter = this.#openFilter(folder)
+      const calls = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
+      const filter = calls === undefined ? undefined : openFilter(calls, folder)
       const env = { ...editEnvironment(command.env), GIT_OPTIONAL_LOCKS: '0' }
       const { firstDescriptor: first } = command
       const { home, cacheFolder, means } = this.#options
@@ -96,7 +88,7 @@ export class TrialWall {
           directory: command.directory,
           firstDescriptor: first + 1,
         },
-        ...this.#shown(confinement, env, folder),
+        ...this.#shown({ ...command, env }, confinement, folder),
         caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
@@ -144,20 +136,17 @@ export class TrialWall {
 
   /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
   #shown(
+    { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
-    env: Environment,
     folder: string,
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
-    const visible = visiblePlaces(home, env)
+    refuseLedOut(directories)
+    const visible = visiblePlaces(home, env, directories)
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
-    const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
-    const masked = [
-      ...denials.map((path) => ({ path, isFolder: isDirectory(path) })),
-      ...liveSockets().map((path) => ({ path, isFolder: false })),
-    ]
+    const masked = [...maskedBy(denied, directory), ...liveSockets().map((path) => ({ path, isFolder: false }))]
     return {
       home,
       visible,
@@ -175,14 +164,6 @@ export class TrialWall {
         withoutCommon: [],
       },
     }
-  }
-
-  #openFilter(folder: string): number | undefined {
-    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
-    if (filter === undefined) return undefined
-    const descriptor = openUnnamed(folder)
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return descriptor
   }
 
   #effects(mounts: TrialMounts, reported: string): string | undefined {

@@ -129,13 +129,13 @@ function enterDecision(
     case 'allow': {
       if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
       const { updatedInput, confined } = decision
-      const allowed: ValidCall = confined === true ? { ...inspected, confined } : inspected
-      if (updatedInput === undefined) return ready(run, phase, allowed)
-      const changed = withInput(allowed, updatedInput)
+      const asAllowed = (valid: ValidCall): ValidCall => (confined === undefined ? valid : { ...valid, confined })
+      if (updatedInput === undefined) return ready(run, phase, asAllowed(inspected))
+      const changed = withInput(inspected, updatedInput)
       if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
       return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
         // Events and hooks keep the call as the model made it.
-        message === undefined ? ready(run, phase, { ...changed, call }) : deny(run, changed, message),
+        message === undefined ? ready(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
       )
     }
   }

@@ -1,0 +1,46 @@
+// Holds rules of docs/spec.md: R-PERM-1b: what rules allow only confined is on record as that.
+import { expect, test } from 'vitest'
+import { resume, type Permissions, type RunOptions, type StepRecord, type ToolContext } from '../../src/index.ts'
+import { scriptedModel } from '../../src/testing/index.ts'
+import { calls, run, tool } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+const allowing = (more: object): Permissions => ({
+  denies: () => undefined,
+  decide: () => ({ behavior: 'allow', ...more }) as never,
+})
+
+function noting(seen: ToolContext['confined'][]) {
+  return tool('Run', (_input, { confined }) => {
+    seen.push(confined)
+    return 'ran'
+  })
+}
+
+const asked = [calls({ name: 'Run', input: {} }), 'done']
+
+test('a call that rules allow only confined is told so, and no other', async () => {
+  const seen: ToolContext['confined'][] = []
+  const tools = [noting(seen)]
+  await run(asked, { tools, permissions: allowing({ confined: true }) })
+  await run(asked, { tools, permissions: allowing({ confined: true, updatedInput: {} }) })
+  for (const more of [{}, { confined: false }, { confined: 'true' }])
+    await run(asked, { tools, permissions: allowing(more) })
+  await run(asked, { tools })
+  expect(seen).toEqual([true, true, undefined, undefined, undefined, undefined])
+})
+
+test('a process that goes on after a kill tells it too, whatever its own rules say', async () => {
+  const seen: ToolContext['confined'][] = []
+  const options = (permissions: Permissions): RunOptions => ({
+    tools: [noting(seen)],
+    permissions,
+    model: scriptedModel(asked),
+  })
+  const isToolStep = (record: StepRecord): boolean => record.type === 'intent' && record.key.startsWith('run1/tool:')
+  const records = await killedBefore(isToolStep, options(allowing({ confined: true })))
+  expect([seen, JSON.stringify(records).includes('"confined":true')]).toEqual([[], true])
+  const later = { ...options(allowing({})), model: scriptedModel(['done']) }
+  expect((await resume(records, later).loop.ended).terminal.reason).toBe('completed')
+  expect(seen).toEqual([true])
+})
