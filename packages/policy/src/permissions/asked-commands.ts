@@ -9,6 +9,7 @@ import { isGit } from '../shell/subcommands/git-commands.ts'
 import { commandsMeant, firstOperands, usualForm, wordsOfText } from '../shell/subcommands/meant-commands.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { mightBeCommands } from '../shell/unseen.ts'
+import { literalWord } from '../shell/read-grammar.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf, nameOf, runsItsArguments } from '../shell/wrappers.ts'
 import { crudeParts } from './command-rules.ts'
@@ -195,6 +196,7 @@ function gitText(kind: 'network' | 'changes', form: Words): string {
 /** The words by which a program that is no described one changes files. */
 export function changedWords(simple: SimpleCommand): { readonly words: Words; readonly isTree: boolean } {
   const [first, ...args] = formsOf(simple.words).at(-1) ?? []
+  if (first !== undefined && programName(first.value) === 'find') return changedByFind(args)
   const how = first === undefined ? undefined : fileChangers.get(programName(first.value))
   if (
     how === undefined ||
@@ -211,4 +213,35 @@ export function changedWords(simple: SimpleCommand): { readonly words: Words; re
   const hasScript = args.some(({ value }) => /^(?:-[a-zA-Z]*[ef]$|--expression|--file|--reference)/.test(value))
   if (how === 'the last') return { words: operands.slice(-1), isTree }
   return { words: how === 'all' || hasScript ? operands : operands.slice(1), isTree }
+}
+
+const actionsOfFind = /^-(?:exec|execdir|ok|okdir)$/
+const beginsExpression = /^[-!(),]/
+
+/** Where find begins, if it removes or changes what it finds: all that lies below, unless it looks for names. */
+function changedByFind(args: Words): { readonly words: Words; readonly isTree: boolean } {
+  const begins = args.findIndex(({ value }, at) => beginsExpression.test(value) && !isOptionOfFind(args, at))
+  const expression = begins === -1 ? [] : args.slice(begins)
+  const changes = expression.findIndex(
+    ({ value }, at) =>
+      value === '-delete' ||
+      (actionsOfFind.test(value) && fileChangers.has(programName(expression[at + 1]?.value ?? ''))),
+  )
+  if (changes === -1) return { words: [], isTree: false }
+  const roots = args.slice(0, begins).filter(({ value }) => !value.startsWith('-'))
+  const isLimited = expression
+    .slice(0, changes)
+    .some(
+      ({ value }, at) =>
+        (value === '-empty' ||
+          (/^-i?(?:name|path|wholename|regex)$/.test(value) && !/^[.*]*$/.test(expression[at + 1]?.value ?? ''))) &&
+        !/^(?:!|-not)$/.test(expression[at - 1]?.value ?? ''),
+    )
+  const isAnyOf = expression.slice(0, changes).some(({ value }) => /^(?:-o|-or|,)$/.test(value))
+  return { words: roots.length === 0 ? [literalWord('.')] : roots, isTree: !isLimited || isAnyOf }
+}
+
+/** `-L`, `-D tree`, `-O3`: they stand before the folders. */
+function isOptionOfFind(args: Words, at: number): boolean {
+  return args.slice(0, at + 1).every(({ value }) => /^-(?:[HLP]|O\d)$/.test(value))
 }

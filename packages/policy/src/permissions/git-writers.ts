@@ -68,8 +68,11 @@ export function gitWriterProblem(
     const last = (section: string, key: string): string | undefined =>
       settings.findLast((setting) => setting.section === section && setting.key === key)?.value
     const signs = sub?.value === 'commit' ? 'commit' : sub?.value === 'tag' ? 'tag' : undefined
-    if (signs !== undefined && isOn(last(signs, 'gpgsign')) && !words.some(({ value }) => unsigned.test(value)))
-      return gitSigns(command)
+    const isSigned =
+      signs !== undefined &&
+      (isOn(last(signs, 'gpgsign')) ||
+        (signs === 'tag' && isAnnotated(words) && isOn(last('tag', 'forcesignannotated'))))
+    if (isSigned && !words.some(({ value }) => unsigned.test(value))) return gitSigns(command)
     const named = last('core', 'hookspath')
     const folderOfHooks = named === undefined ? join(found.commonFolder, 'hooks') : pathInSetting(named, found.workTree)
     if (folderOfHooks === undefined) return gitRunsHook(command, named ?? '')
@@ -94,6 +97,11 @@ function runsProgram({ section, key, value = '' }: GitSetting): boolean {
 
 const verifying: readonly string[] = ['pre-commit', 'commit-msg']
 const unsigned = /^(?:--no-gpg-sign|(?:commit|tag)\.gpgsign=(?:false|no|0))$/i
+
+/** Whether a tag has a message. */
+function isAnnotated(words: readonly ShellWord[]): boolean {
+  return words.some(({ value }) => /^(?:-a?m|-a|--annotate|--message)/.test(value))
+}
 
 function isOn(value: string | undefined): boolean {
   return value !== undefined && /^(?:true|yes|on|1|)$/i.test(value)

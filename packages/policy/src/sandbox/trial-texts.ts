@@ -5,3 +5,5 @@ export const neededNetwork = 'it needs the network'
 export const leftProcesses = 'it left processes running'
 export const leftObjects = 'it left shared memory or semaphores behind'
 export const wrotePath = (path: string): string => `it writes ${path}`
+export const mayConcern = (path: string): string =>
+  `it may concern the process that ${path} names, which it does not see`

@@ -9,6 +9,7 @@ import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { maskedBy } from './edit-places.ts'
 import { refuseLedOut, repositoryAround } from './edit-wall.ts'
+import { liveProcessFile } from './process-files.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
 import { overlayCommand } from './overlay-launcher.ts'
@@ -20,7 +21,7 @@ import type { TrialMeans } from './trial-means.ts'
 import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
-import { endedItsShell, leftObjects, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
+import { endedItsShell, leftObjects, leftProcesses, mayConcern, neededNetwork, wrotePath } from './trial-texts.ts'
 import { type SamePlace, writesOfTrial } from './trial-writes.ts'
 import { openFilter, openUnnamed } from './unnamed-file.ts'
 
@@ -68,6 +69,8 @@ export class TrialWall {
   confine(command: CommandToHold, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
+      // Before it starts: it might remove the file, and the process might end.
+      const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
       const calls = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
@@ -111,6 +114,7 @@ export class TrialWall {
         gone: () => namespaceGone(info),
         settle: () => {
           try {
+            if (mightSignal !== undefined) return mayConcern(mightSignal)
             return this.#effects(mounts, readFileSync(report, 'utf8'))
           } finally {
             closeSync(info)

@@ -44,6 +44,10 @@ const confined = [
   'mkdir -p dist/x && touch dist/x/a',
   'mv b.ts src/b.ts',
   'rm -rf dist',
+  "find . -name '*.pyc' -delete",
+  'find . -type d -empty -delete',
+  'find dist -delete',
+  'find src -name x.ts -exec sed -i s/a/b/ {} +',
   'sed -i s/a/b/ a.ts',
   'chmod +x a.ts',
   'echo hi > out.txt',
@@ -163,6 +167,13 @@ const asking = [
   'rm -rf .github',
   'rm -rf .',
   'rm -rf * .*',
+  'find . -delete',
+  'find . -type f -delete',
+  'find -L . -exec rm {} +',
+  "find . -name '*' -delete",
+  'find . ! -name a.ts -delete',
+  'find . -name a.ts -o -delete',
+  'find .github -name ci.yml -delete',
 ]
 
 const besideUnknown = [
@@ -181,6 +192,8 @@ const besideUnknown = [
   'find . -exec git add {} +',
   'sort -o "$X" a.ts; git add a.ts',
   'git commit',
+  'git commit --fixup=amend:HEAD',
+  'git commit --fixup reword:HEAD',
   'git commit --amend',
   'git commit -e -m x',
   'git commit "$OPTIONS" -m x',
@@ -316,6 +329,12 @@ describe('In acceptEdits, where the kernel confines', () => {
     execFileSync('git', ['config', 'commit.gpgSign', 'true'], { cwd })
     expect(why('git commit -m x')).toContain(gitSigns('git commit'))
     expect(['git commit --no-gpg-sign -m x', 'git tag v1'].map(why)).toEqual(['runs', 'runs'])
+    execFileSync('git', ['config', 'tag.forceSignAnnotated', 'true'], { cwd })
+    expect(['git tag v1', 'git tag -a v1 -m x'].map(why)).toEqual([
+      'runs',
+      expect.stringContaining(gitSigns('git tag')),
+    ])
+    execFileSync('git', ['config', '--unset', 'tag.forceSignAnnotated'], { cwd })
     for (const [name, value, expected] of [
       ['filter.lfs.clean', 'git-lfs clean -- %f', 'runs'],
       ['filter.x.clean', 'tac', 'filter.x.clean'],

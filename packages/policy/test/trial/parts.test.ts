@@ -1,4 +1,5 @@
 // Holds R-TRY-4 and R-TRY-6 of docs/spec.md in the parts that trials are made of.
+import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -118,6 +119,23 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     expect(await tryLine(project, 'exec 5<>a; touch d/h; rm d/h; chmod 600 a; chmod 644 a')).toMatchObject({
       why: undefined,
     })
+  })
+
+  test('does not settle a command beside a file with the number of a process that runs', async () => {
+    const project = openProject()
+    const path = join(project.cwd, 'tmp/pids/server.pid')
+    mkdirSync(join(project.cwd, 'tmp/pids'), { recursive: true })
+    const victim = spawn('sleep', ['60'])
+    onTestFinished(() => void victim.kill())
+    writeFileSync(path, `${victim.pid}\n`)
+    const line = 'kill $(cat tmp/pids/server.pid) 2>/dev/null || true'
+    expect(await tryLine(project, line)).toMatchObject({
+      why: `it may concern the process that ${path} names, which it does not see`,
+    })
+    expect(victim.exitCode).toBeNull()
+    // No process can have this number.
+    writeFileSync(path, '99999999\n')
+    expect(await tryLine(project, line)).toMatchObject({ why: undefined })
   })
 
   test('sees what is left in memory', async () => {

@@ -175,10 +175,16 @@ function commits(rest: Words): boolean {
       at += 1
       const given = rest[at]
       if (given === undefined || (given.kind !== 'literal' && given.isOne !== true)) return false
-      if (/^--fixup$/.test(value) && !/^[\w.~^@-]+$/.test(given.value)) return false
-    } else if (!commitFlags.test(value) && !commitValues.test(name) && !/^-[aqvnsoi]*m./s.test(value)) return false
+      if (/^--fixup$/.test(value) && !isFixupWithoutEditor(given.value)) return false
+    } else if (name === '--fixup' && !isFixupWithoutEditor(value.slice('--fixup='.length))) return false
+    else if (!commitFlags.test(value) && !commitValues.test(name) && !/^-[aqvnsoi]*m./s.test(value)) return false
   }
   return hasMessage
+}
+
+/** `amend:` and `reword:` open an editor. */
+function isFixupWithoutEditor(revision: string): boolean {
+  return /^[\w./~^@-]+$/.test(revision)
 }
 
 /** A new one, without a signature, and with its message where it has one. */
