@@ -8,6 +8,7 @@ import { expanded } from './expand.ts'
 import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
 import { linkedPackages } from './hard-linked-packages.ts'
 import { isThere } from './on-disk.ts'
+import { otherLinks } from './other-links.ts'
 import { ownPackages } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -60,7 +61,7 @@ export function shutPlaces(options: Options): ShutPlaces {
     ...git.flatMap((one) => one.readOnly),
     ...packages.readOnly,
     ...obeyed,
-    ...[...kept, ...denied].map(realPath),
+    ...[...kept, ...denied, ...otherLinks(denied, roots)].map(realPath),
   ]
   // Over a link nothing is mounted: it is compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(
@@ -70,7 +71,7 @@ export function shutPlaces(options: Options): ShutPlaces {
   return {
     readOnly: inRoots.filter((path) => !roots.includes(path) || !git.some(({ pinned }) => pinned.includes(path))),
     pinned: [...git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)), ...packages.writable],
-    masked: [...maskedBy(confinement, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
+    masked: [...maskedBy(confinement, options), ...sockets.map((path) => ({ path, isFolder: false }))],
     missing: [
       ...git.flatMap((one) => one.missing),
       ...confinement.denied.edit.flatMap(({ named = [] }) => named),
@@ -124,14 +125,14 @@ function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlac
   }
 }
 
-function maskedBy({ denied }: EditConfinement, directory: string): ShutPlaces['masked'] {
+function maskedBy({ denied }: EditConfinement, { roots, directory }: Options): ShutPlaces['masked'] {
   const paths = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
   const around = paths.find((path) => isInside(directory, path))
   if (around !== undefined)
     throw new SandboxError(
       `A deny rule for reading covers ${around}, in which the command would start, so it did not run. Work in another folder, or change the rule.`,
     )
-  return paths.map((path) => ({ path, isFolder: isDirectory(path) }))
+  return [...paths, ...otherLinks(paths, roots)].map((path) => ({ path, isFolder: isDirectory(path) }))
 }
 
 function refuseOdd({ odd: [first] }: FolderScan): void {

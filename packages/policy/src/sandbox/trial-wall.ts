@@ -21,6 +21,7 @@ import { expanded } from './expand.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
 import { isThere } from './on-disk.ts'
+import { otherLinks } from './other-links.ts'
 import { overlayCommand } from './overlay-launcher.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
@@ -151,7 +152,7 @@ export class TrialWall {
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
     const masked = [
-      ...denials.map((path) => ({ path, isFolder: isDirectory(path) })),
+      ...[...denials, ...otherLinks(denials, directories)].map((path) => ({ path, isFolder: isDirectory(path) })),
       ...liveSockets().map((path) => ({ path, isFolder: false })),
     ]
     return {
