@@ -1,5 +1,7 @@
 // Holds R-WALL-1 of docs/spec.md for `acceptEdits`: whatever runs there without a rule changes nothing outside of the workspace and nothing that is obeyed later, and shows nothing from outside.
 import { execFileSync } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type HostileRow, readCorpus } from '../../../policy/test/judge/corpus/read-corpus.ts'
 import { isObeyed } from '../../../policy/test/judge/protected-names.ts'
@@ -42,13 +44,8 @@ function machineFor(setup: string): Machine {
   return machine
 }
 
-/** Groups of the corpus that still do harm, each with the file in which that is to be mended. Told with the count, and to be taken out as they come to nothing. */
-const open: readonly (readonly [group: RegExp, where: string])[] = [
-  [/denied|must not be changed|that git changes|no files$/, 'edit-wall.ts: what deny rules name is not shut'],
-  [/denied file in the history/, 'edit-confined.ts: git shows what a deny rule names from the history'],
-  [/obeyed later/, 'edit-wall.ts: what appears at a name that is obeyed later is not taken back'],
-  [/^links that a line makes$/, 'a hard link in the workspace to a file outside of it'],
-]
+/** What the program itself stores in its folder: long outputs, caches of confined commands, and what it moves aside, and what this machine can confine with. */
+const storedByProgram = /^home\/\.halting(?:$|\/confinement(?:-edits)?\.json$|\/(?:projects|caches|confined)(?:$|\/))/
 
 /** What a line that names commands of git for it may change of a repository. */
 const writtenByGit =
@@ -57,9 +54,8 @@ const writtenByGit =
 function harmOf(row: Pick<HostileRow, 'deny' | 'harm'>, run: BashRun, changed: readonly string[]): string {
   const wrong = changed.filter(
     (path) =>
-      // The program itself keeps long outputs and caches there.
-      !/^(?:project|home\/\.halting(?:$|\/(?:projects|caches)))/.test(path) ||
-      (isObeyed(path) && !(run.writesGit && writtenByGit.test(path))),
+      !storedByProgram.test(path) &&
+      (!/^project(?:$|\/)/.test(path) || (isObeyed(path) && !(run.writesGit && writtenByGit.test(path)))),
   )
   if (wrong.length > 0) return `changed ${wrong.slice(0, 5).join(' ')}`
   const shown = /CANARY-(?!DENIED|ENV|VARIABLE)[A-Z]+/.exec(run.told)?.[0]
@@ -76,6 +72,12 @@ interface Tried {
   readonly harm: string
 }
 
+/** With HALTING_SLICE=2/8 the second of eight parts, which run in parallel. */
+function sliceOf(rows: readonly HostileRow[]): readonly HostileRow[] {
+  const [part = 1, parts = 1] = (process.env['HALTING_SLICE'] ?? '1/1').split('/').map(Number)
+  return rows.slice(Math.floor(((part - 1) * rows.length) / parts), Math.floor((part * rows.length) / parts))
+}
+
 /** Decides about a row as in a session of `acceptEdits`, and runs it where nobody is asked. */
 async function attempt(row: HostileRow): Promise<Tried> {
   const { world, files } = machineFor(row.setup)
@@ -86,8 +88,8 @@ async function attempt(row: HostileRow): Promise<Tried> {
   const session = openEditSession({ cwd, home, env, isConfined: true, deny: row.deny.map(placed), timeoutMs: 5_000 })
   try {
     const run = await session.run(placed(row.command))
-    const changed = run.kind === undefined ? [] : changesBetween(files.before, lookAt(world.root))
-    if (changed.length > 0) files.restore()
+    const changed = run.decision === 'allow' ? changesBetween(files.before, lookAt(world.root)) : []
+    if (changed.some((path) => !storedByProgram.test(path))) files.restore()
     return { row, run, harm: harmOf(row, run, changed) }
   } finally {
     await session.dispose()
@@ -98,30 +100,40 @@ async function attempt(row: HostileRow): Promise<Tried> {
 describe.skipIf(!canConfineEdits)('In acceptEdits (needs bubblewrap)', () => {
   test('the wall holds before anything hostile is tried', async () => {
     const { world, files } = machineFor('')
-    const { project: cwd, home } = world
-    const session = inHome(home, () => openEditSession({ cwd, home, env: environmentIn(world), isConfined: true }))
-    const run = await session.run('bash -c "touch ../outside/x2 ~/x2 /etc/x2 /var/x2; touch inside; cat ../outside/x"')
+    const { project, home } = world
+    const session = inHome(home, () =>
+      openEditSession({ cwd: project, home, env: environmentIn(world), isConfined: true }),
+    )
+    // A line that names these places would ask.
+    writeFileSync(
+      join(project, 'probe.sh'),
+      'touch ../outside/x2 ~/x2 /etc/halting-x2 /var/halting-x2; touch inside; cat ../outside/x\n',
+    )
+    const run = await session.run('bash ./probe.sh')
     await session.dispose()
     expect([run.decision, run.kind]).toEqual(['allow', 'edit'])
     const changed = changesBetween(files.before, lookAt(world.root))
-    expect(changed.filter((path) => !path.startsWith('home/.halting'))).toEqual(['project/inside'])
+    expect(changed.filter((path) => !storedByProgram.test(path))).toEqual(['project/inside', 'project/probe.sh'])
+    expect(['/etc/halting-x2', '/var/halting-x2'].filter((path) => existsSync(path))).toEqual([])
     expect(run.told).not.toContain('CANARY')
     files.restore()
   })
 
   test('no hostile command of the corpus that runs does harm', async () => {
-    const rows = sampled(readCorpus('commands'), { deep: 24, quick: 120 }).filter(
-      ({ command }) => !command.includes('\0'),
+    // What a hard link was made to from outside is in the workspace, for every program (R-EWALL-3a).
+    const rows = sliceOf(
+      sampled(readCorpus('commands'), { deep: 24, quick: 120 }).filter(
+        ({ command, group }) => !command.includes('\0') && group !== 'links in .git: a hard link',
+      ),
     )
     const all: Tried[] = []
     for (const row of rows) all.push(await attempt(row))
-    const ran = all.filter(({ run }) => run.kind === 'edit').length
-    const doing = all.filter(({ harm }) => harm !== '')
-    const harmed = doing.filter(({ row }) => open.every(([group]) => !group.test(row.group)))
+    const came = (decision: BashRun['decision']): number => all.filter(({ run }) => run.decision === decision).length
+    const confined = all.filter(({ run }) => run.kind !== undefined).length
+    const harmful = all.filter(({ harm }) => harm !== '')
     console.log(
-      `${rows.length} hostile commands: ${ran} run confined to the workspace, ${harmed.length} do harm, ${doing.length - harmed.length} are open`,
+      `${rows.length} hostile commands: ${confined} run confined, ${came('allow') - confined} run as they are, ${came('ask')} ask, ${came('deny') + came('fail')} are denied, ${harmful.length} do harm`,
     )
-    for (const { row, harm } of doing) console.log(`${row.group}: ${row.command}   [${harm}]`)
-    expect(harmed.map(({ row, harm }) => `${row.group}: ${row.command}   [${harm}]`).join('\n')).toBe('')
+    expect(harmful.map(({ row, harm }) => `${row.group}: ${row.command}   [${harm}]`).join('\n')).toBe('')
   }, 3_600_000)
 })

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
 import { indexProblem } from '../git/index-problem.ts'
 import { placeProblem } from '../git/leads-elsewhere.ts'
-import { findRepository, type GitRepository } from '../git/repository.ts'
+import { findRepository, type GitRepository, isOwnRepository } from '../git/repository.ts'
 import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { pathKind } from '../git/small-file.ts'
 import { homeFolder, realPath, statOf } from '../files/paths.ts'
@@ -67,10 +67,12 @@ export function workTreeAround(folder: string): string {
   }
 }
 
-/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. */
+/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. None where these belong to another one: a `.git` may name any. */
 export function repositoryPlaces(folder: string): readonly string[] {
   const found = findRepository(realPath(folder))
-  return found?.kind === 'repository' ? [found.workTree, found.gitFolder, found.commonFolder] : []
+  return found?.kind === 'repository' && isOwnRepository(found)
+    ? [found.workTree, found.gitFolder, found.commonFolder]
+    : []
 }
 
 /** The person's own settings of git, with the files that they include and name. */

@@ -9,6 +9,7 @@ import { expanded, type PlacePattern } from './expand.ts'
 import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
 import { linkedPackages } from './hard-linked-packages.ts'
 import { foldersBetween, isThere } from './on-disk.ts'
+import { otherLinks } from './other-links.ts'
 import { ownPackages } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -61,7 +62,7 @@ export function shutPlaces(options: Options): ShutPlaces {
     ...git.flatMap((one) => one.readOnly),
     ...packages.readOnly,
     ...obeyed,
-    ...[...kept, ...denied].map(realPath),
+    ...[...kept, ...denied, ...otherLinks(denied, roots)].map(realPath),
   ]
   // Over a link nothing is mounted: it is compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(
@@ -79,7 +80,7 @@ export function shutPlaces(options: Options): ShutPlaces {
       ...packages.writable,
       ...above,
     ],
-    masked: [...maskedBy(confinement.denied, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
+    masked: [...maskedBy(confinement.denied, options), ...sockets.map((path) => ({ path, isFolder: false }))],
     missing: [
       ...git.flatMap((one) => one.missing),
       ...confinement.denied.edit.flatMap(({ named = [] }) => named),
@@ -147,14 +148,17 @@ function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlac
 }
 
 /** What deny rules for reading name. @throws SandboxError where that holds the folder in which the command starts. */
-export function maskedBy(denied: DeniedPatterns, directory: string): ShutPlaces['masked'] {
+export function maskedBy(
+  denied: DeniedPatterns,
+  { roots, directory }: Pick<Options, 'roots' | 'directory'>,
+): ShutPlaces['masked'] {
   const paths = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
   const around = paths.find((path) => isInside(directory, path))
   if (around !== undefined)
     throw new SandboxError(
       `A deny rule for reading covers ${around}, in which the command would start, so it did not run. Work in another folder, or change the rule.`,
     )
-  return paths.map((path) => ({ path, isFolder: isDirectory(path) }))
+  return [...paths, ...otherLinks(paths, roots)].map((path) => ({ path, isFolder: isDirectory(path) }))
 }
 
 function refuseOdd({ odd: [first] }: FolderScan): void {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
-import { findRepository } from '../git/repository.ts'
+import { findRepository, isOwnRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
 import { editEnvironment, withoutCleaning } from './edit-environment.ts'
@@ -293,10 +293,10 @@ export function refuseLedOut(directories: readonly string[]): void {
   )
 }
 
-/** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
+/** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. What does not name the working tree itself is not shown: a `.git` may name any repository. */
 export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
-  if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
+  if (found?.kind !== 'repository' || !isOwnRepository(found) || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
 }
 

@@ -146,7 +146,10 @@ export class TrialWall {
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
-    const masked = [...maskedBy(denied, directory), ...liveSockets().map((path) => ({ path, isFolder: false }))]
+    const masked = [
+      ...maskedBy(denied, { roots: directories, directory }),
+      ...liveSockets().map((path) => ({ path, isFolder: false })),
+    ]
     return {
       home,
       visible,

@@ -337,6 +337,24 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(readFileSync(join(project, 'module/a.txt'), 'utf8')).toBe('changed\n')
   })
 
+  test('of other repositories, to which a .git leads, are not read', async () => {
+    const outer = repository()
+    git(outer.project, 'commit', '-q', '--allow-empty', '-m', 'S3CRET')
+    const [byCommon, byFile, byBoth] = [repository(), place(), place()]
+    byCommon.write({ '.git/commondir': `${outer.project}/.git\n` })
+    byFile.write({ '.git': `gitdir: ${outer.project}/.git\n` })
+    byBoth.write({
+      '.git': 'gitdir: gd\n',
+      'gd/HEAD': 'ref: refs/heads/main\n',
+      'gd/commondir': `${outer.project}/.git\n`,
+      'gd/gitdir': `${byBoth.project}/.git\n`,
+    })
+    for (const { run } of [byCommon, byFile, byBoth]) {
+      const { output } = await run('git log; git log --all; git branch -v; true')
+      expect(output).not.toContain('S3CRET')
+    }
+  })
+
   test('a directory inside a repository sees it, and does not write it', async () => {
     const { run, project, write } = repository({ 'sub/a.txt': 'one\n', 'other.txt': 'one\n' })
     write({ 'sub/a.txt': 'two\n' })

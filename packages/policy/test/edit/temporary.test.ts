@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -278,6 +279,24 @@ print(call(101 if x64 else 117, 16, 1, 0, 0), call(425, 1, 0), call(250 if x64 e
     expect(readFileSync(join(project, 'lock.json'), 'utf8')).toBe('mine')
     expect(readFileSync(join(project, '.env'), 'utf8')).toBe('S3CRET')
     expect(aftermath.takenBack.map(({ path }) => path)).toEqual([join(project, 'new.json')])
+  })
+
+  test('what deny rules name, by another name', async () => {
+    const { run, write, project } = place()
+    write({ '.env': 'S3CRET', 'secrets/deep/key': 'S3CRET', 'lock.json': 'mine', 'src/a.txt': 'open\n' })
+    linkSync(join(project, '.env'), join(project, 'hard.ts'))
+    linkSync(join(project, 'secrets/deep/key'), join(project, 'src/key'))
+    linkSync(join(project, 'lock.json'), join(project, 'src/lock'))
+    const pattern = (name: string): PlacePattern => ({ anchors: [project], glob: globPattern(name), named: [] })
+    const denied = { read: [pattern('.env'), pattern('secrets/**')], edit: [pattern('lock.json')] }
+    const line = 'cat hard.ts src/*; grep -r . src; tar c . ; echo evil > src/lock; echo evil > hard.ts'
+    const { output } = await run(line, { denied })
+    expect(output).toContain('open\n')
+    expect(output).not.toContain('S3CRET')
+    expect(readFileSync(join(project, 'lock.json'), 'utf8')).toBe('mine')
+    expect(readFileSync(join(project, '.env'), 'utf8')).toBe('S3CRET')
+    linkSync(join(project, '.env'), Buffer.concat([Buffer.from(`${project}/k`), Buffer.from([0xff])]))
+    await expect(async () => run(line, { denied })).rejects.toThrow(/is another name of a file that a deny rule/)
   })
 
   test('a link in the workspace to what is outside', async () => {
