@@ -6,7 +6,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { SessionWall } from '../packages/policy/dist/index.js'
-import { EditWall } from '../packages/policy/dist/sandbox/wall.js'
+import { EditWall, ToolCaches } from '../packages/policy/dist/sandbox/wall.js'
 import { reaped } from './lib/reaper.mjs'
 import { heading, table } from './lib/measure.mjs'
 
@@ -78,12 +78,12 @@ function run(line, { cwd, env }, wall) {
 }
 
 function wallFor({ cwd, home }) {
-  const session = new SessionWall({ home, configFolder: join(home, '.halting'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false, project: cwd })
+  const session = new SessionWall({ home, configFolder: join(home, '.halting'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false })
   const means = session.edits()
   if (means.kind !== 'bubblewrap') throw new Error(means.why)
   const stateFolder = join(home, '.halting/state')
   mkdirSync(stateFolder, { recursive: true })
-  return new EditWall({ means, home, keptFolders: [], stateFolder, caches: session.caches?.() })
+  return new EditWall({ means, home, keptFolders: [], stateFolder, caches: new ToolCaches(session.cacheOptions(means.file)) })
 }
 
 heading('Caches of tools: seconds of CPU of a run')

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { SessionWall } from '../packages/policy/dist/index.js'
-import { EditWall, Wall } from '../packages/policy/dist/sandbox/wall.js'
+import { EditWall, ToolCaches, Wall } from '../packages/policy/dist/sandbox/wall.js'
 import { findLandlock, findNamespaces } from '../packages/agent/dist/sandbox/index.js'
 import { reaped } from './lib/reaper.mjs'
 import { heading, median, ms, numberOf, table } from './lib/measure.mjs'
@@ -57,15 +57,14 @@ function run(confine, line, cwd) {
 /** @param {string} cwd @returns {{ ways: Map<string, Confine | undefined>, dispose: () => void }} */
 function waysFor(cwd) {
   const walls = [findLandlock(path, []), findNamespaces(path, [])].filter((one) => one !== undefined).map((means) => [`read, ${means.kind}`, new Wall({ means, home })])
-  const session = new SessionWall({ home, configFolder: join(base, 'config'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false, project: cwd })
+  const session = new SessionWall({ home, configFolder: join(base, 'config'), path, writable: [cwd], setting: 'auto', isSandboxed: () => false })
   const means = session.edits()
-  const caches = means.kind === 'bubblewrap' ? session.caches?.() : undefined
   const stateFolder = join(base, 'state')
   mkdirSync(stateFolder, { recursive: true })
   const editors = means.kind === 'bubblewrap'
     ? [
         ['edit', new EditWall({ means, home, keptFolders: [], stateFolder })],
-        ...(caches === undefined ? [] : [['edit, with caches', new EditWall({ means, home, keptFolders: [], stateFolder, caches })]]),
+        ['edit, with caches', new EditWall({ means, home, keptFolders: [], stateFolder, caches: new ToolCaches(session.cacheOptions(means.file)) })],
       ]
     : []
   const editing = { kind: 'edit', directories: [cwd], readable: [], denied: { read: [], edit: [] }, writesGit: false }

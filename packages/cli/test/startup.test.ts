@@ -76,6 +76,8 @@ test('a run of one prompt loads only what it uses', async () => {
   expect(sources.filter((path) => path.includes('agent/src/budgets/'))).toEqual([])
   // Without a model behind a provider package (spec R-PROV-9).
   expect(sources.filter((path) => /agent\/src\/providers\/(?:load-model|scoped-environment)/.test(path))).toEqual([])
+  // Caches of tools, before a command has run confined to the workspace.
+  expect(sources.filter((path) => /policy\/src\/sandbox\/(?:edit-caches|cache-)/.test(path))).toEqual([])
   expect(sources.filter((path) => path.endsWith('headless/run.ts'))).toHaveLength(1)
 })
 

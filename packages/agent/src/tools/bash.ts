@@ -210,7 +210,7 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
   const { directory } = folder
   const traceparent = workspace.traceparentOf?.(callId)
   const confined = workspace.confinementOf(input, context)
-  // Spec R-PERM-1c. It was allowed in another mode, or where something could confine it.
+  // Spec R-PERM-1b. It was allowed in another mode, or where something could confine it.
   const isUnconfined = confined === undefined && workspace.sandbox === undefined
   if (context.confined === true && isUnconfined) return { kind: 'failed', result: failed(notConfinedNow) }
   // Bash alone tries commands, and comes here without that.

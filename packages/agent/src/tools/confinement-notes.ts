@@ -18,15 +18,20 @@ export interface EndedConfined {
 /** What the model is told of the confinement of a command, beside its output. */
 export function confinementNotes(ended: EndedConfined, workspace: Pick<Workspace, 'wall'>): readonly string[] {
   const { confinement, end, output, isOver } = ended
-  if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
   if (confinement.kind === 'trial') return !isOver && mayBeConfinement(end, output) ? [ranInTrial] : []
-  if (confinement.kind === 'edit' && didNotRun(end, output)) return [notConfined]
-  if (confinement.kind !== 'edit') return !isOver && refusals.test(output) ? [ranConfined] : []
+  if (confinement.kind !== 'edit') {
+    if (end.exitCode === notConfinedCode && output.includes(notConfinedMark)) workspace.wall?.confiner?.forget()
+    return !isOver && refusals.test(output) ? [ranConfined] : []
+  }
+  if (didNotRun(end, output)) {
+    workspace.wall?.forgetEdits()
+    return [notConfined]
+  }
   return [...aftermathNotes(end), ...(!isOver && mayBeConfinement(end, output) ? [ranInWorkspace] : [])]
 }
 
 /** Bubblewrap, or what prepares the caches before it, has failed: the shell, which tells its directory at its end, did not run. */
-function didNotRun({ exitCode, directory }: ShellEnd, output: string): boolean {
+export function didNotRun({ exitCode, directory }: ShellEnd, output: string): boolean {
   if (directory !== undefined) return false
   return exitCode === 1
     ? output.startsWith('bwrap: ')

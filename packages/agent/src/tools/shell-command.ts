@@ -15,7 +15,7 @@ import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
 import type { Sandbox, SandboxedCommand } from '@halting/policy/sandbox'
 import { SandboxError, type SessionWall } from '@halting/policy'
-import { type Aftermath, type Confinement, EditWall, TrialWall, Wall } from '@halting/policy/wall'
+import { type Aftermath, type Confinement, EditWall, ToolCaches, TrialWall, Wall } from '@halting/policy/wall'
 
 /** How a command ended. Always a value: a command that cannot be started has ended too. */
 export interface ShellEnd {
@@ -280,7 +280,10 @@ function editorOf({ wall }: ShellPlace): EditWall {
   const means = wall?.edits()
   if (wall === undefined || means?.kind !== 'bubblewrap') throw new SandboxError(notConfinable)
   const { home, keptFolders, stateFolder } = wall
-  wall.editor ??= new EditWall({ means, home, keptFolders, stateFolder, caches: wall.caches() })
+  if (wall.editor === undefined) {
+    const caches = new ToolCaches(wall.cacheOptions(means.file))
+    wall.editor = new EditWall({ means, home, keptFolders, stateFolder, caches })
+  }
   return wall.editor
 }
 

@@ -1,8 +1,9 @@
 import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
-import { notConfinedCode, notConfinedMark, SandboxError, type TrialCall } from '@halting/policy'
+import { SandboxError, type TrialCall } from '@halting/policy'
 import type { TrialConfinement } from '@halting/policy/wall'
 import { existsSync } from 'node:fs'
 import { isInsideAny } from '@halting/policy/files'
+import { didNotRun } from './confinement-notes.ts'
 import { type CutReason, cutShort } from './cut-short.ts'
 import { type ShellCommand, type ShellEnd, type ShellPlace, startShellCommand } from './shell-command.ts'
 import { type ShellPosition, startFolder } from './start-folder.ts'
@@ -114,15 +115,17 @@ function effectsOf(
     readonly reason: CutReason
     readonly timeoutMs: number
   },
-  { directories }: TrialPlace,
+  { directories, wall }: TrialPlace,
 ): string | undefined {
   if (reason === 'aborted') return interruptedTrial
   if (reason === 'timed out') return trialTimedOut(timeoutMs)
   if (end.kind === 'not started' || end.unsettled !== undefined || end.trial === undefined)
     return trialNotStarted(end.unsettled ?? end.detail ?? 'unknown error')
   const output = `${shell.output.toString()}\n${shell.output.tailFirst()}`
-  if (end.exitCode === notConfinedCode && output.includes(notConfinedMark))
+  if (didNotRun(end, output)) {
+    wall?.forgetEdits()
     return trialNotStarted(headOf(output.trim(), 200))
+  }
   if (end.trial.effects !== undefined) return end.trial.effects
   if (end.kind !== 'exited' || (end.exitCode ?? 0) > 128) return endedBySignal
   return refusalIn(output, directories)

@@ -199,7 +199,7 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     ).toEqual(['edit', undefined, undefined])
   })
 
-  // Spec R-PERM-1c.
+  // Spec R-PERM-1b.
   test('does not run where it was allowed to run confined, and nothing confines it', async () => {
     const session = openSession({ mode: 'default', settings: { confineJudged: 'off' } })
     const context: ToolContext = {
@@ -330,6 +330,8 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   test('does not run where it cannot be confined, which is said', async () => {
     const session = openSession()
     await session.run('touch t')
+    const before = session.workspace.wall?.edits()
+    expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(true)
     const editor = session.workspace.wall?.editor
     if (editor === undefined) throw new Error('There is no wall.')
     const confine = editor.confine.bind(editor)
@@ -344,6 +346,9 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
     expect(text).toMatch(/^Exit code 1\nbwrap: .*\n/)
     expect(text.endsWith(`\n${notConfined}`)).toBe(true)
     expect(existsSync(join(session.cwd, 'never'))).toBe(false)
+    // What works here is found out again, by the next process too.
+    expect(existsSync(join(session.home, '.halting/confinement-edits.json'))).toBe(false)
+    expect(session.workspace.wall?.edits()).not.toBe(before)
   })
 
   test('leaves nothing running when its result is there, also what hides and what will not end', async () => {

@@ -1,8 +1,7 @@
 import { AgentState, type PermissionRequest, type ToolContext } from '@halting/core'
 import { isJsonObject, textOf } from '@halting/core/adapters'
 import { createBashTool, openWorkspace } from '@halting/agent'
-import type { RuleText } from '@halting/policy'
-import { findNamespaces } from '../../../policy/src/sandbox/wall-means.ts'
+import { findNamespaces, type RuleText } from '@halting/policy'
 import { bashCall } from '../../../policy/test/judge/support.ts'
 
 /** Whether this machine can confine commands to a workspace. */

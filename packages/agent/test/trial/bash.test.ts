@@ -77,7 +77,7 @@ describe.skipIf(means === undefined)(
     test('runs once, without a question, when it has no effects: the call gives the result of the trial', async () => {
       const session = openSession()
       const counted = join(session.cwd, 'node_modules/.cache/count')
-      expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow' })
+      expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow', confined: true })
       writeFileSync(join(session.cwd, 'script.sh'), 'echo "another one"\n')
       const output = await session.execute('bash script.sh')
       expect([contentOf(output), output.isError, existsSync(counted)]).toEqual([`ran in ${session.cwd}`, false, false])
@@ -90,7 +90,7 @@ describe.skipIf(means === undefined)(
       await session.decide('bash script.sh 3')
       expect(contentOf(await session.execute('bash script.sh 3'))).toBe(`Exit code 3\nran in ${session.cwd}`)
       const line = 'python3 -c "import nothing_like_it"'
-      expect(await session.decide(line)).toEqual({ behavior: 'allow' })
+      expect(await session.decide(line)).toEqual({ behavior: 'allow', confined: true })
       expect(contentOf(await session.execute(line))).toMatch(/^Exit code 1\n.*No module named.*"unconfined": true/s)
     })
 
@@ -159,7 +159,7 @@ describe.skipIf(means === undefined)(
 
     test('is denied as today where nobody answers and it has effects, and runs where it has none', async () => {
       const session = openSession({}, 'deny')
-      expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow' })
+      expect(await session.decide('bash script.sh')).toEqual({ behavior: 'allow', confined: true })
       expect(await session.decide('bash touch.sh')).toMatchObject({
         behavior: 'deny',
         message: expect.stringContaining('it writes'),
@@ -209,6 +209,27 @@ describe.skipIf(means === undefined)(
         behavior: 'ask',
         message: expect.stringMatching(/It was tried .*refused/),
       })
+    })
+
+    test('asks with the reason where the trial could not begin, and finds out again what works', async () => {
+      const session = openSession()
+      await session.decide('bash script.sh')
+      const { wall } = session.workspace
+      const [before, trialist] = [wall?.trials(), wall?.trialist]
+      if (trialist === undefined) throw new Error('There is no wall.')
+      const confine = trialist.confine.bind(trialist)
+      Object.defineProperty(trialist, 'confine', {
+        value: (...given: Parameters<typeof confine>) => {
+          const held = confine(...given)
+          const at = held.args.indexOf('--chdir')
+          return { ...held, args: held.args.toSpliced(at, 0, '--bind', '/no/such', '/mnt') }
+        },
+      })
+      expect(await session.decide('bash script.sh')).toMatchObject({
+        behavior: 'ask',
+        message: expect.stringMatching(/it could not be tried \(bwrap: /),
+      })
+      expect(wall?.trials()).not.toBe(before)
     })
   },
 )

@@ -57,6 +57,12 @@ export function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
 }
 
+/** Each path once, without those in another one of them. All must be absolute and normal. */
+export function outermost(paths: readonly string[]): readonly string[] {
+  const unique = [...new Set(paths)]
+  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
+}
+
 /** True when both ends of the path lie in one of the directories, whose own ends both count. */
 export function isInsideAny(path: string, directories: readonly string[]): boolean {
   const allowed = directories.flatMap(bothEnds)

@@ -2,6 +2,7 @@ import type { PermissionRequest } from '@halting/core'
 import { bothEnds } from '../files/paths.ts'
 import type { ReadConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import { directoriesLedOut, isLedOut } from '../sandbox/led-out.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
 import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
@@ -96,16 +97,19 @@ function readableFor(analysis: ShellAnalysis, book: RuleBook): readonly string[]
   const ofGit = ofRepositories(effects, whereabouts)
   const isGit = analysis.commands.some((one) => programOf(one) === 'git')
   const personal = isGit ? personalGitFiles().filter((file) => isSeen || !holdsGitSecret(file)) : []
-  const all = [...book.directories, ...book.readableFolders, ...namedByRules(book), ...allowed, ...ofGit, ...personal]
+  const ledOut = directoriesLedOut(book.directories)
+  const directories = book.directories.filter((path) => !ledOut.includes(path))
+  const all = [...directories, ...book.readableFolders, ...namedByRules(book), ...allowed, ...ofGit, ...personal]
   return [...new Set(all)]
 }
 
 /** What Read rules allow: the folder in which a pattern begins to be one. */
-export function namedByRules({ allow }: RuleBook): readonly string[] {
-  return allow.flatMap(({ tool, spec }) => {
+export function namedByRules({ allow, directories }: RuleBook): readonly string[] {
+  const named = allow.flatMap(({ tool, spec }) => {
     if (tool !== 'Read') return []
     return spec.kind === 'any' ? ['/'] : spec.kind === 'path' ? spec.pattern.stems : []
   })
+  return named.filter((path) => !isLedOut(path, directories))
 }
 
 /** From a folder below its root git reads all of a repository. */

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join, sep } from 'node:path'
+import { isLedOut } from './led-out.ts'
 import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
 
 /** A folder in which tools keep what they can make or load again. */
@@ -198,6 +199,7 @@ function isFitFor({ home, directories, folder }: CacheOptions): (place: CachePla
   const kept = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
   const own = [...directories, folder].flatMap(bothEnds)
   return ({ path, real }) =>
+    !isLedOut(path, directories) &&
     [path, real].every(
       (end) =>
         !kept.some((inner) => isInside(inner, end)) &&

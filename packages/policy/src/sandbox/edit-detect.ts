@@ -46,13 +46,18 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
     }
     said = failure
   }
-  if (/proc/i.test(said)) return off('bubblewrap cannot give commands a /proc of their own here', 'proc')
-  if (/namespace|uid map|permitted|permission|no space left/i.test(said))
-    return off(
-      `bubblewrap is not allowed to make namespaces${isNested() ? ' in this container or sandbox' : ''}`,
-      'namespaces',
-    )
+  const lack = lackIn(said)
+  if (lack === 'proc') return off('bubblewrap cannot give commands a /proc of their own here', lack)
+  if (lack === 'namespaces')
+    return off(`bubblewrap is not allowed to make namespaces${isNested() ? ' in this container or sandbox' : ''}`, lack)
   return off(`commands cannot be confined to this folder (${said})`)
+}
+
+/** What the error of bubblewrap says is missing. That a limit is reached it says by the file in /proc that sets the limit. */
+function lackIn(error: string): 'namespaces' | 'proc' | undefined {
+  if (/new namespace|max_\S*_namespaces|uid map/i.test(error)) return 'namespaces'
+  if (/proc/i.test(error)) return 'proc'
+  return /namespace|permitted|permission|no space left/i.test(error) ? 'namespaces' : undefined
 }
 
 const tryMs = 5_000

@@ -14,6 +14,21 @@ export function editEnvironment(env: Environment): Environment {
   }
 }
 
+/**
+ * Settings for a command that writes to a repository: git would clean up in the background, which ends with the command and leaves locks behind. It cleans up
+ * with the next command that is not confined.
+ */
+export function withoutCleaning(env: Environment): Environment {
+  const count = Number(env['GIT_CONFIG_COUNT'] ?? '0')
+  // git refuses it.
+  if (!Number.isInteger(count) || count < 0) return {}
+  const settings = ['maintenance.auto', 'gc.auto'].flatMap((name, index) => [
+    [`GIT_CONFIG_KEY_${count + index}`, name],
+    [`GIT_CONFIG_VALUE_${count + index}`, '0'],
+  ])
+  return { ...Object.fromEntries(settings), GIT_CONFIG_COUNT: String(count + 2) }
+}
+
 /** A directory of the session is a mount of its own, and the repository may begin above it. */
 const acrossMounts = { GIT_DISCOVERY_ACROSS_FILESYSTEM: '1' }
 

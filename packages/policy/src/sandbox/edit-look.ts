@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { isInside, realPath } from '../files/paths.ts'
 import type { TakenBack } from './edit-command.ts'
 import { type FolderScan, type FolderScanner, type Identity, identityOf, nodeOf } from './edit-walk.ts'
+import { inPinnedFolder } from './pinned-folder.ts'
 import { removeTree } from './remove-tree.ts'
 
 /** What was there before a confined command started: what appears later at such names is its work. Plain data, as it is stored. */
@@ -86,7 +87,9 @@ function restoreLinks(baseline: Baseline, scan: FolderScan): void {
   const nodes = new Set([...scan.obeyed.values()].map(({ node }) => node))
   for (const [path, { kind, node, target }] of baseline.obeyed) {
     if (kind !== 'link' || target === undefined || nodes.has(node) || identityOf(path) !== undefined) continue
-    quietly(() => symlinkSync(target, path))
+    quietly(() =>
+      inPinnedFolder(path, baseline.directories, (folder) => symlinkSync(target, join(folder, basename(path)))),
+    )
   }
 }
 
@@ -123,17 +126,25 @@ const clockMs = 20
 
 /** For folders that were not read before the command: what is older than the command was there. */
 function isMadeSince({ atMs }: Baseline, { path, bytes }: Intruder): boolean {
-  const { birthtimeMs } = lstatSync(bytes ?? path)
-  return birthtimeMs >= atMs - clockMs
+  const stats = lstatSync(bytes ?? path, { throwIfNoEntry: false })
+  return stats !== undefined && stats.birthtimeMs >= atMs - clockMs
 }
 
+// Beside this command another one may run, which puts a link in the place of a folder between the scan and the move.
 function moveAside({ path, bytes }: Intruder, directories: readonly string[], folder: string): readonly TakenBack[] {
   const root = directories.find((directory) => isInside(path, directory)) ?? dirname(path)
   const name = path.slice(root.length).replaceAll('\uFFFD', '_')
   const movedTo = freePath(join(folder, basename(root), name))
-  mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 })
-  move(path, bytes ?? path, movedTo)
-  return [{ path, movedTo: identityOf(movedTo) === undefined ? path : movedTo }]
+  return (
+    inPinnedFolder(path, directories, (pinned) => {
+      const from = `${pinned}/${basename(path)}`
+      const inBytes = bytes && Buffer.concat([Buffer.from(pinned), bytes.subarray(bytes.lastIndexOf('/'))])
+      if (lstatSync(inBytes ?? from, { throwIfNoEntry: false }) === undefined) return []
+      mkdirSync(dirname(movedTo), { recursive: true, mode: 0o700 })
+      move(from, inBytes ?? from, movedTo)
+      return [{ path, movedTo: identityOf(movedTo) === undefined ? path : movedTo }]
+    }) ?? []
+  )
 }
 
 function move(path: string, from: string | Buffer, to: string): void {
@@ -146,8 +157,9 @@ function move(path: string, from: string | Buffer, to: string): void {
     }
   }
   if (isMoved()) return
-  // The command may have taken the right to move it away.
-  for (const locked of [dirname(path), path]) quietly(() => chmodSync(locked, statSync(locked).mode | 0o700))
+  // The command may have taken the right to move it away. A link leads to what is somebody else's.
+  const locked = [dirname(path), ...(identityOf(path)?.kind === 'folder' ? [path] : [])]
+  for (const one of locked) quietly(() => chmodSync(one, statSync(one).mode | 0o700))
   if (isMoved()) return
   // On another file system.
   quietly(() => cpSync(path, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true }))

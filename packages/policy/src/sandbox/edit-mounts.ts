@@ -5,6 +5,7 @@ import type { EditMeans } from './edit-means.ts'
 import type { ShutPlaces } from './edit-places.ts'
 import { type EnteredTemporary, realTemporary } from './edit-temporary.ts'
 import type { VisiblePlaces } from './edit-visible.ts'
+import { isLedOut } from './led-out.ts'
 import { isThere } from './on-disk.ts'
 
 /** What the arguments of bubblewrap are made of for one command. */
@@ -97,9 +98,8 @@ function furtherMounts({ readable, directories, visible, home }: EditMounts): re
   const isCovered = (path: string): boolean =>
     [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
   const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
-  const places = [...new Set(readable.flatMap(bothEnds))].filter(
-    (path) => !isTooMuch(path) && !isCovered(path) && isThere(path),
-  )
+  const named = readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds)
+  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
   return places
     .filter((path) => !isPartOf(places, path))
     .toSorted((left, right) => depthOf(left) - depthOf(right))

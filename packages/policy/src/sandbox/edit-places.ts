@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { isDirectory, isInside, realPath } from '../files/paths.ts'
 import { gitFolderNamedIn } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
+import type { DeniedPatterns } from './describe.ts'
 import { type FolderScan, identityOf } from './edit-walk.ts'
 import { expanded } from './expand.ts'
 import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
@@ -70,7 +71,7 @@ export function shutPlaces(options: Options): ShutPlaces {
   return {
     readOnly: inRoots.filter((path) => !roots.includes(path) || !git.some(({ pinned }) => pinned.includes(path))),
     pinned: [...git.flatMap((one) => one.pinned).filter((path) => !roots.includes(path)), ...packages.writable],
-    masked: [...maskedBy(confinement, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
+    masked: [...maskedBy(confinement.denied, options.directory), ...sockets.map((path) => ({ path, isFolder: false }))],
     missing: [
       ...git.flatMap((one) => one.missing),
       ...confinement.denied.edit.flatMap(({ named = [] }) => named),
@@ -124,7 +125,8 @@ function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlac
   }
 }
 
-function maskedBy({ denied }: EditConfinement, directory: string): ShutPlaces['masked'] {
+/** What deny rules for reading name. @throws SandboxError where that holds the folder in which the command starts. */
+export function maskedBy(denied: DeniedPatterns, directory: string): ShutPlaces['masked'] {
   const paths = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
   const around = paths.find((path) => isInside(directory, path))
   if (around !== undefined)

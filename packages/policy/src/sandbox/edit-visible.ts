@@ -1,6 +1,7 @@
 import { cpSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import { bothEnds, type Environment, isDirectory, isInside, outermost, realPath } from '../files/paths.ts'
+import { isLedOut } from './led-out.ts'
 import { isThere } from './on-disk.ts'
 import { readablePlaces, rootEntries } from './readable-places.ts'
 
@@ -52,15 +53,21 @@ const furtherSettings = 'maven gradle php ruby R dotnet lsb-release ant'.split('
 const freshMs = 10_000
 let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
 
-/** Looks for tools at most every ten seconds. */
-export function visiblePlaces(home: string, env: Environment): VisiblePlaces {
-  const key = JSON.stringify([home, env['PATH'], installations.map((name) => env[name])])
+/**
+ * Looks for tools at most every ten seconds.
+ *
+ * @param directories What commands write: where a link in them leads out of them, no tool of the person is.
+ */
+export function visiblePlaces(home: string, env: Environment, directories: readonly string[]): VisiblePlaces {
+  const key = JSON.stringify([home, env['PATH'], installations.map((name) => env[name]), directories])
   if (known?.key !== key || performance.now() - known.atMs > freshMs)
-    known = { key, places: findPlaces(home, env), atMs: performance.now() }
+    known = { key, places: findPlaces(home, env, directories), atMs: performance.now() }
   return known.places
 }
 
-function findPlaces(home: string, env: Environment): VisiblePlaces {
+function findPlaces(home: string, given: Environment, directories: readonly string[]): VisiblePlaces {
+  const isOwn = (path: string): boolean => !isLedOut(path, directories)
+  const env = withoutLedOut(given, isOwn)
   const readable = readablePlaces({ directories: [], home, env }).map(({ path }) => path)
   const isOf = (folder: string) => (path: string) => isInside(path, folder)
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
@@ -81,34 +88,52 @@ function findPlaces(home: string, env: Environment): VisiblePlaces {
   ]
   return {
     links: links.map((path) => [path, readlinkSync(path)] as const),
-    system: outermost(system.filter((path) => isThere(path) && !isLinked(path))),
-    copied: outermost(copied),
-    tools: outermost(
-      [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env)].filter(
-        (path) => isThere(path) && !isLinked(path),
+    system: fromOutside(system.filter((path) => isThere(path) && !isLinked(path))),
+    copied: fromOutside(copied),
+    tools: fromOutside(
+      [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env, isOwn)].filter(
+        (path) => isThere(path) && !isLinked(path) && isOwn(path),
       ),
     ),
   }
 }
 
-function toolsIn(home: string, env: Environment): readonly string[] {
+/** Variables with paths, without the paths to which commands lead. */
+function withoutLedOut(env: Environment, isOwn: (path: string) => boolean): Environment {
+  const kept = (value: string): boolean => !isAbsolute(value) || isOwn(value)
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value = '']) => {
+      if (name === 'PATH') return [[name, value.split(':').filter(kept).join(':')]]
+      return kept(value) ? [[name, value]] : []
+    }),
+  )
+}
+
+function toolsIn(home: string, env: Environment, isOwn: (path: string) => boolean): readonly string[] {
   const own = [...toolFolders, ...gitSettings, ...downloaded].map((name) => join(home, name))
   const named = installations.flatMap((name) => env[name] ?? []).filter(isAbsolute)
   const onPath = [...(env['PATH'] ?? '').split(':'), dirname(process.execPath)].filter(isAbsolute)
-  const ends = [...new Set(onPath)].flatMap(linksOut).map(installationOf)
-  return [...own, ...named, ...ends, ...onPath.map(installationOf)].flatMap(bothEnds).filter((path) => {
-    const isTooMuch = isInside(home, path) || path === '/' || path === '/home' || path === '/root'
-    return !isTooMuch && (isInside(path, home) || !systemTops.some((top) => isInside(path, top)))
-  })
+  const ends = [...new Set(onPath)].flatMap((folder) => linksOut(folder, isOwn)).map(installationOf)
+  return [...own, ...named, ...ends, ...onPath.map(installationOf)]
+    .filter(isOwn)
+    .flatMap(bothEnds)
+    .filter((path) => {
+      const isTooMuch = isInside(home, path) || path === '/' || path === '/home' || path === '/root'
+      return !isTooMuch && (isInside(path, home) || !systemTops.some((top) => isInside(path, top)))
+    })
 }
 
 const systemTops = '/usr /bin /sbin /lib /lib64 /etc /proc /sys /dev /tmp /run /var'.split(' ')
 
 /** Where programs in a folder are links to: `~/.local/bin/tool` to wherever it was installed. */
-function linksOut(folder: string): readonly string[] {
+function linksOut(folder: string, isOwn: (path: string) => boolean): readonly string[] {
   try {
     const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink())
-    const ends = names.slice(0, 200).map(({ name }) => realPath(join(folder, name)))
+    const own = names
+      .slice(0, 200)
+      .map(({ name }) => join(folder, name))
+      .filter(isOwn)
+    const ends = own.map(realPath)
     return ends.filter((end) => !isInside(end, folder) && !systemTops.some((top) => isInside(end, top)))
   } catch {
     return []
@@ -143,11 +168,8 @@ function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }):
   }
 }
 
-function outermost(paths: readonly string[]): readonly string[] {
-  const unique = [...new Set(paths)]
-  return unique
-    .filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
-    .toSorted((left, right) => left.split('/').length - right.split('/').length)
+function fromOutside(paths: readonly string[]): readonly string[] {
+  return outermost(paths).toSorted((left, right) => left.split('/').length - right.split('/').length)
 }
 
 /** Copies of files in `/etc`, made anew when one of them changed. */

@@ -104,18 +104,20 @@ export class FolderScanner {
     const found = { folders: [] as string[], obeyed: new Map<string, Identity>(), bare: new Map<string, string>() }
     const [sockets, packages]: [string[], string[]] = [[], []]
     const odd: PathBytes[] = []
-    const seen = new Set<string>()
+    const [seen, reached] = [new Set<string>(), new Set<string>()]
     const queue = [...roots, ...first]
     const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
     let at = 0
     for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
-      if (seen.has(folder)) continue
+      // A link may have taken the place of a folder above since the earlier scan.
+      if (seen.has(folder) || !(roots.includes(folder) || reached.has(dirname(folder)))) continue
       seen.add(folder)
       const listing = this.#listingOf(folder, roots)
       if (listing === undefined) continue
       listings.push(listing)
       found.folders.push(folder)
+      reached.add(folder)
       queue.push(...listing.folders)
       sockets.push(...listing.sockets)
       packages.push(...listing.packages)
@@ -128,9 +130,7 @@ export class FolderScanner {
     }
     const scan = { ...found, isComplete: at >= queue.length, sockets, packages, odd }
     // A folder that cannot be read may be readable the next time, without a change of the one in which it is.
-    const reached = first.length === 0 ? seen : new Set([...roots, ...listings.flatMap(({ folders }) => folders)])
-    const isRead = listings.length === seen.size && reached.size === seen.size
-    const isAll = scan.isComplete && isRead && listings.every(({ hasOdd }) => !hasOdd)
+    const isAll = scan.isComplete && reached.size === seen.size && listings.every(({ hasOdd }) => !hasOdd)
     this.#last = isAll ? { roots: [...roots], listings, scan } : undefined
     return scan
   }

@@ -1,14 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { closeSync, lstatSync, openSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, lstatSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
-import { bothEnds, isInside, realPath } from '../files/paths.ts'
+import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
-import { editEnvironment } from './edit-environment.ts'
+import { editEnvironment, withoutCleaning } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
 import { type EditMeans, tooMuchIn } from './edit-means.ts'
@@ -17,14 +16,17 @@ import { shutPlaces, type ShutPlaces } from './edit-places.ts'
 import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
+import { directoriesLedOut } from './led-out.ts'
 import { liveSockets } from './live-sockets.ts'
 import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
+import { inPinnedFolder } from './pinned-folder.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
+import { openFilter, openUnnamed } from './unnamed-file.ts'
 
 /** Options of the confinement to the workspace. */
 export interface EditWallOptions {
@@ -73,6 +75,7 @@ export class EditWall {
 
   /** @throws SandboxError for a command that cannot be confined. */
   confine(command: CommandToHold, given: EditConfinement): EditCommand {
+    refuseLedOut(given.directories)
     const roots = outermost(given.directories.map(realPath))
     refuseTooMuch(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
@@ -83,7 +86,7 @@ export class EditWall {
     const shut = shutPlaces({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
     this.#placeholders.make(shut.placeholders.folders, shut.placeholders.files)
     this.#running += 1
-    for (const folder of shut.withoutCommon) this.#withoutCommon.add(folder)
+    for (const folder of shut.withoutCommon) this.#withoutCommon.add(realPath(folder))
     const undo: (() => void)[] = [() => this.#release()]
     try {
       const baseline = baselineOf(roots, scan, [...shut.missing, ...roots.map((root) => join(root, 'commondir'))])
@@ -102,10 +105,11 @@ export class EditWall {
 
   #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
     const { means, home, caches } = this.#options
-    const base = editEnvironment(command.env)
+    const given = editEnvironment(command.env)
+    const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
     const entered = caches?.enter(base)
     if (entered !== undefined) undo.push(() => entered.leave())
-    const visible = visiblePlaces(home, base)
+    const visible = visiblePlaces(home, base, confinement.directories)
     const temporary = this.#enterTemporary(command, [
       home,
       ...confinement.directories,
@@ -179,7 +183,7 @@ export class EditWall {
   #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
     const folder = journal.folderForTakenBack()
     const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
-      const { ctimeMs, birthtimeMs } = lstatSync(bytes ?? path)
+      const { ctimeMs = Infinity, birthtimeMs = 0 } = lstatSync(bytes ?? path, { throwIfNoEntry: false }) ?? {}
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
     const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
@@ -227,16 +231,16 @@ export class EditWall {
   #openDescriptors(): readonly [filter: number | undefined, info: number] {
     const folder = this.#temporary?.folder ?? tmpdir()
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
-    if (filter === undefined) return [undefined, openUnnamed(folder)]
-    const descriptor = openUnnamed(folder)
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return [descriptor, openUnnamed(folder)]
+    return [filter === undefined ? undefined : openFilter(filter, folder), openUnnamed(folder)]
   }
 
   /** A command has ended, or did not start. */
   #release(): void {
     this.#running -= 1
-    for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), { recursive: true, force: true })
+    for (const folder of this.#withoutCommon)
+      inPinnedFolder(join(folder, 'commondir'), [folder], (pinned) =>
+        rmSync(join(pinned, 'commondir'), { recursive: true, force: true }),
+      )
     if (this.#running > 0) return
     this.#withoutCommon.clear()
     this.#placeholders.remove()
@@ -271,14 +275,6 @@ interface ToSettle {
   readonly journal: EditJournal
 }
 
-/** A file that nobody else can name. */
-export function openUnnamed(folder: string): number {
-  const path = join(folder, randomUUID())
-  const descriptor = openSync(path, 'wx+', 0o600)
-  unlinkSync(path)
-  return descriptor
-}
-
 /** Directories may come to be part of a session after it was found out what confines. */
 function refuseTooMuch(roots: readonly string[], home: string): void {
   const tooMuch = tooMuchIn(roots, home)
@@ -288,16 +284,21 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
   )
 }
 
+/** A directory that is named inside another one, where a command can put a link in its place. */
+export function refuseLedOut(directories: readonly string[]): void {
+  const [first] = directoriesLedOut(directories)
+  if (first === undefined) return
+  const end = realPath(first)
+  throw new SandboxError(
+    `${first}, a directory of the session, leads to ${end} by a link that commands can change, so the command did not run. Remove the link, or name ${end} itself as a directory.`,
+  )
+}
+
 /** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. */
 export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-function outermost(paths: readonly string[]): readonly string[] {
-  const unique = [...new Set(paths)]
-  return unique.filter((path) => !unique.some((other) => other !== path && isInside(path, other)))
 }
 
 /** The second call gives nothing. */

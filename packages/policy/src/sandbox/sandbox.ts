@@ -1,8 +1,7 @@
 import { type CallerRights, messageOf } from '@halting/core/adapters'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +24,7 @@ import { SandboxError } from './sandbox-error.ts'
 import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
+import { openFilter } from './unnamed-file.ts'
 import { isWithheld } from './withheld.ts'
 
 /** Options of a sandbox. */
@@ -301,7 +301,7 @@ class HeldCommands implements Sandbox {
       args,
       env: this.#environment(command.env, hasProxy ? proxyPort : undefined),
       descriptors: [
-        filter === undefined ? 'ignore' : this.#openFilter(filter),
+        filter === undefined ? 'ignore' : openFilter(filter, this.#folder),
         ...(hasProxy ? (['ipc'] as const) : []),
       ],
     }
@@ -315,16 +315,6 @@ class HeldCommands implements Sandbox {
       env: this.#environment(command.env, port),
       descriptors: [],
     }
-  }
-
-  /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
-  #openFilter(filter: Uint8Array): number {
-    const path = join(this.#folder, randomUUID())
-    const descriptor = openSync(path, 'wx+', 0o600)
-    unlinkSync(path)
-    // At a given place: where reading begins stays the start.
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return descriptor
   }
 
   #environment(env: Environment, port: number | undefined): Environment {

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
-import { type DetectOptions, detectWall, type WallMeans } from './wall-means.ts'
+import { type DetectOptions, detectWall, forgetMeans, type WallMeans } from './wall-means.ts'
 import { isSystemPlace, listedFolders } from './readable-places.ts'
 import { isInside } from '../files/paths.ts'
-import { ToolCaches } from './edit-caches.ts'
-import type { ProjectCaches } from './edit-command.ts'
-import { detectEdits } from './edit-detect.ts'
+import type { ToolCachesOptions } from './edit-caches.ts'
+import { detectEdits, type EditMeansOptions } from './edit-detect.ts'
 import type { EditMeans } from './edit-means.ts'
 import type { EditWall } from './edit-wall.ts'
 import { detectTrials, type TrialMeans } from './trial-means.ts'
@@ -50,7 +49,6 @@ export class SessionWall {
   readonly #options: SessionWallOptions
   #means: WallMeans | undefined
   #edits: EditMeans | undefined
-  #caches: ToolCaches | undefined
   #trials: TrialMeans | undefined
 
   constructor(options: SessionWallOptions) {
@@ -62,9 +60,9 @@ export class SessionWall {
 
   /** What this machine can confine commands with, found out once. */
   means(): WallMeans {
-    const { setting, isSandboxed, path, writable } = this.#options
-    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
-    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    const off = this.#off()
+    if (off !== undefined) return off
+    const { path, writable } = this.#options
     const options: DetectOptions = { path, writable, memory: this.memory }
     this.#means ??= detectWall(options)
     return this.#means
@@ -72,11 +70,11 @@ export class SessionWall {
 
   /** What confines commands that may change the workspace, found out once. */
   edits(): EditMeans {
-    const { setting, isSandboxed, path, writable, editsOff } = this.#options
-    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
-    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
+    const { editsOff } = this.#options
+    const off = this.#off()
+    if (off !== undefined) return off
     if (editsOff !== undefined) return { kind: 'off', why: editsOff }
-    this.#edits ??= detectEdits({ path, directories: writable, home: this.home, memory: this.#editMemory })
+    this.#edits ??= detectEdits(this.#editOptions)
     return this.#edits
   }
 
@@ -85,35 +83,43 @@ export class SessionWall {
     return join(this.#options.configFolder, 'caches')
   }
 
-  /** The caches of tools for commands that may change the workspace, made once; undefined where nothing confines them. */
-  caches(): ProjectCaches | undefined {
-    const means = this.edits()
-    if (means.kind !== 'bubblewrap') return undefined
-    const { home, path, writable } = this.#options
-    const [project = home] = writable
-    this.#caches ??= new ToolCaches({
-      folder: this.cacheFolder,
-      project,
-      home,
-      directories: writable,
-      path,
-      bubblewrap: means.file,
-    })
-    return this.#caches
+  /** To be called when a command could not be confined to the workspace, or tried: what works here is found out again. */
+  forgetEdits(): void {
+    forgetMeans(this.#editOptions.memory)
+    this.#edits = undefined
+    this.#trials = undefined
   }
 
-  get #editMemory(): string {
-    return join(this.#options.configFolder, 'confinement-edits.json')
+  /**
+   * What the caches of tools are opened with, for commands that may change the workspace.
+   *
+   * @param bubblewrap Path of bubblewrap.
+   */
+  cacheOptions(bubblewrap: string): ToolCachesOptions {
+    const { home, path, writable } = this.#options
+    const [project = home] = writable
+    return { folder: this.cacheFolder, project, home, directories: writable, path, bubblewrap }
   }
 
   /** What tries commands before a person is asked about them, found out once. */
   trials(): TrialMeans {
-    const { setting, isSandboxed, path, writable, tries } = this.#options
-    if (tries !== true) return { kind: 'off', why: 'the setting is off' }
-    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
-    if (setting === 'off') return { kind: 'off', why: 'confineJudged is off' }
-    this.#trials ??= detectTrials({ path, directories: writable, home: this.home, memory: this.#editMemory })
+    if (this.#options.tries !== true) return { kind: 'off', why: 'the setting is off' }
+    const off = this.#off()
+    if (off !== undefined) return off
+    this.#trials ??= detectTrials(this.#editOptions)
     return this.#trials
+  }
+
+  /** Why nothing is to confine single commands; undefined where it depends on the machine. */
+  #off(): { readonly kind: 'off'; readonly why: string } | undefined {
+    const { setting, isSandboxed } = this.#options
+    if (isSandboxed()) return { kind: 'off', why: 'the sandbox confines all commands' }
+    return setting === 'off' ? { kind: 'off', why: 'confineJudged is off' } : undefined
+  }
+
+  get #editOptions(): EditMeansOptions {
+    const { path, writable, configFolder } = this.#options
+    return { path, directories: writable, home: this.home, memory: join(configFolder, 'confinement-edits.json') }
   }
 
   /** Whether a place outside the session is read, or listed, because it belongs to the system. */

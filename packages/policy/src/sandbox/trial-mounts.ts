@@ -1,6 +1,6 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isInside, isInsideAny } from '../files/paths.ts'
+import { isDirectory, isInside, isInsideAny, outermost, realPath } from '../files/paths.ts'
 import type { Overlay } from './overlay-launcher.ts'
 import { SandboxError } from './sandbox-error.ts'
 
@@ -16,11 +16,17 @@ export interface TrialMounts {
   readonly emptied: readonly EmptiedFolder[]
   /** Where bubblewrap mounts something. */
   readonly mountPoints: ReadonlySet<string>
+  /** Folders that bubblewrap makes in what was empty. */
+  readonly madeFolders: ReadonlySet<string>
+  /** When the command was to start, in milliseconds of the epoch. */
+  readonly startMs: number
 }
 
 export interface EmptiedFolder {
   readonly folder: string
   readonly at: string
+  /** The rights with which it was made. */
+  readonly mode: number
 }
 
 /** Options of bubblewrap by how many words follow them. */
@@ -104,7 +110,7 @@ export function trialMounts(args: readonly string[], directories: readonly strin
   const emptyAt = (at: string, mode: number = 0o755): Operation => {
     const place = made(folder, `empty-${emptied.length}`)
     chmodSync(place, mode)
-    emptied.push({ folder: place, at })
+    emptied.push({ folder: place, at, mode })
     return { name: '--bind', given: [place, at], before: [] }
   }
   for (const path of roots) overlayOf(path)
@@ -114,19 +120,22 @@ export function trialMounts(args: readonly string[], directories: readonly strin
     const mode = Number.parseInt(before[before.indexOf('--perms') + 1] ?? '0755', 8)
     // What nobody may enter hides something.
     if (name === '--tmpfs') return [(mode & 0o222) === 0 ? operation : emptyAt(from, mode)]
+    // What is made in memory is seen, and nothing else is made beside it.
+    if (name === '--dev') return [operation, emptyAt(`${from}/shm`, 0o1777), remountReadOnly(from)]
     if (name === '--remount-ro' && emptied.some(({ at }) => at === from)) return []
     if (name === '--bind' || name === '--bind-try') {
       if (to === '/tmp') return [emptyAt(to, 0o1777)]
       // It is thrown away already.
       if (isInside(from, folder)) return [operation]
-      if (isFolder(from)) overlayOf(from)
-      else if (!isInsideAny(realOf(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
+      if (isDirectory(from)) overlayOf(from)
+      else if (!isInsideAny(realPath(from), roots)) return [{ ...operation, name: '--ro-bind-try' }]
     }
-    const isProtection = name.startsWith('--ro-bind') && from === to && isInsideAny(realOf(to), roots)
+    const isProtection = name.startsWith('--ro-bind') && from === to && isInsideAny(realPath(to), roots)
     return isProtection ? [] : [operation]
   })
   refuseMounts(roots)
   const mountPoints = new Set(shown.flatMap(({ name, given }) => (mounting.has(name) ? given.slice(-1) : [])))
+  const madeFolders = new Set(shown.flatMap(({ name, given }) => (name === '--dir' ? given : [])))
   const workspace = overlays.slice(0, roots.length)
   return {
     args: shown.flatMap(({ name, given, before }) => [...before, name, ...given]),
@@ -134,11 +143,15 @@ export function trialMounts(args: readonly string[], directories: readonly strin
     workspace,
     emptied,
     mountPoints,
+    madeFolders,
+    startMs: Date.now(),
   }
 }
 
+const remountReadOnly = (path: string): Operation => ({ name: '--remount-ro', given: [path], before: [] })
+
 const mounting: ReadonlySet<string> = new Set(
-  '--bind --bind-try --ro-bind --ro-bind-try --dev --proc --dir --symlink --tmpfs'.split(' '),
+  '--bind --bind-try --ro-bind --ro-bind-try --dev --proc --symlink --tmpfs'.split(' '),
 )
 
 /** An overlay shows nothing of what is mounted below its folder. @throws SandboxError */
@@ -152,33 +165,15 @@ function refuseMounts(roots: readonly string[]): void {
   }
 }
 
-function outermost(folders: readonly string[]): readonly string[] {
-  const unique = [...new Set(folders)]
-  return unique.filter((folder) => !unique.some((other) => other !== folder && isInside(folder, other)))
-}
-
 function made(folder: string, name: string): string {
   const path = join(folder, name)
   mkdirSync(path, { mode: 0o755 })
   return path
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function realOf(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
-}
-
 /** @throws SandboxError for a folder that is not there. */
 function realFolder(path: string): string {
-  const real = realOf(path)
-  if (lstatSync(real, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
+  const real = realPath(path)
+  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
   return real
 }

@@ -2,13 +2,15 @@
 export interface TrialReport {
   /** It left a process behind, which would have gone on. */
   readonly leftProcesses: boolean
+  /** It left shared memory, semaphores or message queues behind. */
+  readonly leftObjects: boolean
   /** It tried to reach something by network. */
   readonly usedNetwork: boolean
 }
 
 /**
  * A program for bash that runs a command and then writes, to a descriptor that the command does not have, what the kernel
- * counted in its network namespace and how many processes are left.
+ * counted in its network namespace, and how many objects of System V IPC and how many processes are left.
  */
 export function reportingScript(descriptor: number): string {
   return [
@@ -16,7 +18,9 @@ export function reportingScript(descriptor: number): string {
     `"$@" ${descriptor}>&-`,
     'code=$?',
     'for each in 1 2 3 4 5; do last=(/proc/[0-9]*); ((${#last[@]} <= ${#first[@]})) && break; sleep 0.02; done',
-    `printf '%s\\n' "$(</proc/net/snmp)" "$(</proc/net/snmp6)" "left $((\${#last[@]} - \${#first[@]}))" >&${descriptor}`,
+    // Each has one line of headings.
+    'objects=0; for each in /proc/sysvipc/*; do mapfile -t lines <"$each"; ((${#lines[@]} > 1)) && objects=1; done',
+    `printf '%s\\n' "$(</proc/net/snmp)" "$(</proc/net/snmp6)" "objects $objects" "left $((\${#last[@]} - \${#first[@]}))" >&${descriptor}`,
     'exit $code',
   ].join('\n')
 }
@@ -40,6 +44,7 @@ export function readTrialReport(text: string): TrialReport | undefined {
   const left = /^left (-?\d+)$/.exec(lines.at(-2) ?? '')?.[1]
   if (left === undefined || !lines.some((line) => line.startsWith('Ip: '))) return undefined
   return {
+    leftObjects: !lines.includes('objects 0'),
     leftProcesses: Number(left) > 0,
     usedNetwork: [...countsIn(lines)].some(([name, count]) => attempts.has(name) && count > 0),
   }

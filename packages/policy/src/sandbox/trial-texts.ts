@@ -3,4 +3,5 @@
 export const endedItsShell = 'it ended its own shell'
 export const neededNetwork = 'it needs the network'
 export const leftProcesses = 'it left processes running'
+export const leftObjects = 'it left shared memory or semaphores behind'
 export const wrotePath = (path: string): string => `it writes ${path}`

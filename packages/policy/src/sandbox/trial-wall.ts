@@ -1,26 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
-import { type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
+import { type Environment, isInside, realPath } from '../files/paths.ts'
 import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
-import { openUnnamed, repositoryAround } from './edit-wall.ts'
-import { expanded } from './expand.ts'
+import { maskedBy } from './edit-places.ts'
+import { refuseLedOut, repositoryAround } from './edit-wall.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
-import { isThere } from './on-disk.ts'
 import { overlayCommand } from './overlay-launcher.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
@@ -30,8 +20,9 @@ import type { TrialMeans } from './trial-means.ts'
 import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
-import { endedItsShell, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
-import { writesOfTrial } from './trial-writes.ts'
+import { endedItsShell, leftObjects, leftProcesses, neededNetwork, wrotePath } from './trial-texts.ts'
+import { type SamePlace, writesOfTrial } from './trial-writes.ts'
+import { openFilter, openUnnamed } from './unnamed-file.ts'
 
 /** Options of the confinement of commands that are tried. */
 export interface TrialWallOptions {
@@ -79,7 +70,8 @@ export class TrialWall {
     try {
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
-      const filter = this.#openFilter(folder)
+      const calls = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
+      const filter = calls === undefined ? undefined : openFilter(calls, folder)
       const env = { ...editEnvironment(command.env), GIT_OPTIONAL_LOCKS: '0' }
       const { firstDescriptor: first } = command
       const { home, cacheFolder, means } = this.#options
@@ -93,7 +85,7 @@ export class TrialWall {
           directory: command.directory,
           firstDescriptor: first + 1,
         },
-        ...this.#shown(confinement, env, folder),
+        ...this.#shown({ ...command, env }, confinement, folder),
         caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
@@ -140,20 +132,17 @@ export class TrialWall {
 
   /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
   #shown(
+    { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
-    env: Environment,
     folder: string,
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
-    const visible = visiblePlaces(home, env)
+    refuseLedOut(directories)
+    const visible = visiblePlaces(home, env, directories)
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
-    const denials = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
-    const masked = [
-      ...denials.map((path) => ({ path, isFolder: isDirectory(path) })),
-      ...liveSockets().map((path) => ({ path, isFolder: false })),
-    ]
+    const masked = [...maskedBy(denied, directory), ...liveSockets().map((path) => ({ path, isFolder: false }))]
     return {
       home,
       visible,
@@ -173,37 +162,31 @@ export class TrialWall {
     }
   }
 
-  #openFilter(folder: string): number | undefined {
-    const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
-    if (filter === undefined) return undefined
-    const descriptor = openUnnamed(folder)
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return descriptor
-  }
-
   #effects(mounts: TrialMounts, reported: string): string | undefined {
     const report = readTrialReport(reported)
     if (report === undefined) return endedItsShell
     if (report.usedNetwork) return neededNetwork
     if (report.leftProcesses) return leftProcesses
-    const { changed, replaced } = writesOfTrial(mounts)
-    const path = changed ?? this.#opaque(replaced)
+    if (report.leftObjects) return leftObjects
+    const { changed, same } = writesOfTrial(mounts)
+    const path = changed ?? this.#differing(same)
     return path === undefined ? undefined : wrotePath(path)
   }
 
-  /** Which folder was removed and made anew. Node cannot read attributes of files. */
-  #opaque(replaced: readonly { readonly folder: string; readonly at: string }[]): string | undefined {
-    const [first] = replaced
+  /** What has other attributes than before, or is a folder that was removed and made anew. Node cannot read attributes of files. */
+  #differing(same: readonly SamePlace[]): string | undefined {
+    const [first] = same
     if (first === undefined) return undefined
-    const number = getxattr[process.arch]
-    if (number === undefined) return first.at
-    const args = ['-e', opaqueFolders, String(number), ...replaced.map(({ folder }) => folder)]
-    const { status, stdout } = spawnSync(this.#options.means.perl, args, {
+    const numbers = attributeCalls[process.arch]
+    if (numbers === undefined) return first.at
+    const input = same.map(({ upper, lower = '' }) => `${upper}\0${lower}\0`).join('')
+    const { status, stdout } = spawnSync(this.#options.means.perl, ['-e', comparingAttributes, ...numbers], {
       encoding: 'utf8',
+      input,
       env: { PERL_BADLANG: '0' },
     })
     if (status !== 0) return first.at
-    return stdout === '' ? undefined : (replaced[Number(stdout)]?.at ?? first.at)
+    return stdout === '' ? undefined : (same[Number(stdout)]?.at ?? first.at)
   }
 
   /** @throws SandboxError where it would lie below an overlay that shows it. */
@@ -227,14 +210,31 @@ export class TrialWall {
   }
 }
 
-const getxattr: Readonly<Record<string, number>> = { x64: 191, arm64: 8 }
+/** Numbers of `lgetxattr` and `llistxattr`. */
+const attributeCalls: Readonly<Record<string, readonly [get: string, list: string]>> = {
+  x64: ['192', '195'],
+  arm64: ['9', '12'],
+}
 
-/** Prints the place among its arguments of the first folder that shows nothing of the one below it. */
-const opaqueFolders = String.raw`
-$number = shift(@ARGV) + 0;
-for (0 .. $#ARGV) {
-  ($path, $name, $value) = ("$ARGV[$_]\0", "user.overlay.opaque\0", ' ' x 8);
-  if (syscall($number, $path, $name, $value, 8) > 0) { print $_; last }
+/**
+ * Prints the place among the pairs of its input of the first of which one has other attributes than the other, or that is a folder
+ * which shows nothing of one that is not empty. What the kernel notes of overlays is left out, and what it gives to each file by itself.
+ */
+const comparingAttributes = String.raw`
+my ($get, $list) = map { $_ + 0 } @ARGV;
+sub value { my ($path, $name) = ("$_[0]\0", "$_[1]\0"); my $value = ' ' x 65536;
+  my $length = syscall($get, $path, $name, $value, 65536); $length < 0 ? undef : substr($value, 0, $length) }
+sub attributes { my $path = "$_[0]\0"; my $names = ' ' x 65536; my $length = syscall($list, $path, $names, 65536);
+  return '' if $length <= 0;
+  join '', map { my $v = value($_[0], $_) // ''; "$_\0" . length($v) . "\0$v" }
+    sort grep { !/^(?:user\.overlay|trusted|security)\./ } split /\0/, substr($names, 0, $length) }
+sub holds { opendir(my $d, $_[0]) or return 0; my @names = grep { !/^\.\.?$/ } readdir $d; scalar @names }
+binmode STDIN; local $/; my @paths = split /\0/, <STDIN>, -1; pop @paths;
+for (my $i = 0; $i < @paths; $i += 2) {
+  my ($upper, $lower) = @paths[$i, $i + 1];
+  my $isOther = attributes($upper) ne ($lower eq '' ? '' : attributes($lower));
+  my $isInPlace = $lower ne '' && (value($upper, 'user.overlay.opaque') // '') ne '' && holds($lower);
+  if ($isOther || $isInPlace) { print $i / 2; last }
 }
 `
 

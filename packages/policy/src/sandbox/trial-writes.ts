@@ -9,19 +9,32 @@ const mostComparedBytes = 64n * 1024n * 1024n
 export interface TrialWrites {
   /** A path, as the command saw it, at which it made, changed or removed something. */
   readonly changed: string | undefined
-  /** Folders of an upper layer that may stand in the place of others, each with the path at which the command saw it. */
-  readonly replaced: readonly { readonly folder: string; readonly at: string }[]
+  /** What was written and is the same as far as Node sees it: attributes, and whether a folder stands in the place of another, are to be compared. */
+  readonly same: readonly SamePlace[]
+}
+
+/** Something that was written, and what stood there before. */
+export interface SamePlace {
+  readonly upper: string
+  /** Undefined for a folder that was made for the command. */
+  readonly lower: string | undefined
+  /** Where the command saw it. */
+  readonly at: string
 }
 
 /** What a command wrote that was tried, as far as it would have stayed. Throw-away names of tools are left out. */
-export function writesOfTrial({ workspace, emptied, mountPoints }: TrialMounts): TrialWrites {
-  const replaced: { folder: string; at: string }[] = []
+export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, startMs }: TrialMounts): TrialWrites {
+  const same: SamePlace[] = []
   for (const { upper, at } of workspace) {
-    const changed = changedBelow({ upper, lower: at, path: '' }, replaced)
-    if (changed !== undefined) return { changed: join(at, changed), replaced: [] }
+    const changed = changedBelow({ upper, lower: at, path: '' }, { root: at, startMs, same })
+    if (changed !== undefined) return { changed: join(at, changed), same: [] }
   }
-  const changed = emptied.map((folder) => madeIn(folder, mountPoints)).find((path) => path !== undefined)
-  return { changed, replaced }
+  for (const folder of emptied) {
+    const changed = madeIn(folder, { mountPoints, madeFolders })
+    if (changed !== undefined) return { changed, same: [] }
+    same.push({ upper: folder.folder, lower: undefined, at: folder.at })
+  }
+  return { changed: undefined, same }
 }
 
 interface Pair {
@@ -31,25 +44,47 @@ interface Pair {
   readonly path: string
 }
 
+interface Comparison {
+  /** The directory of the session. */
+  readonly root: string
+  readonly startMs: number
+  readonly same: SamePlace[]
+}
+
 /** The first path that differs from what is below. */
-function changedBelow({ upper, lower, path }: Pair, replaced: { folder: string; at: string }[]): string | undefined {
+function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
   // Nothing was written at all.
   if (now === undefined) return undefined
   if (path !== '' && isThrowaway(path) && now.isDirectory()) return undefined
-  if (!now.isDirectory()) return isThrowaway(path) && now.isFile() ? undefined : changedFile(upper, lower, path)
-  if (before?.isDirectory() !== true || isOtherwise(now, before)) return path
-  if (now.mtimeNs !== before.mtimeNs && namesIn(lower).length > 0) replaced.push({ folder: upper, at: lower })
+  if (!now.isDirectory() && isThrowaway(path) && now.isFile()) return undefined
+  const changed = now.isDirectory() ? changedFolder(now, before, path, comparison) : changedFile(upper, lower, path)
+  if (changed !== undefined) return changed
+  comparison.same.push({ upper, lower, at: join(comparison.root, path) })
+  if (!now.isDirectory()) return undefined
   for (const name of namesIn(upper)) {
     // Bytes that are no text: it cannot be looked at.
     if (name.includes('\uFFFD')) return join(path, name)
-    const changed = changedBelow(
-      { upper: join(upper, name), lower: join(lower, name), path: join(path, name) },
-      replaced,
-    )
-    if (changed !== undefined) return changed
+    const below = { upper: join(upper, name), lower: join(lower, name), path: join(path, name) }
+    const inside = changedBelow(below, comparison)
+    if (inside !== undefined) return inside
   }
   return undefined
+}
+
+/** The clock of a file system is that of the last tick. */
+const tickMs = 100
+
+/** In a folder something may have come and gone, which sets its time to that of the trial. */
+function changedFolder(
+  now: BigIntStats,
+  before: BigIntStats | undefined,
+  path: string,
+  { startMs }: Comparison,
+): string | undefined {
+  if (before?.isDirectory() !== true || isOtherwise(now, before)) return path
+  const isOfTrial = now.mtimeMs >= startMs - tickMs && now.mtimeMs <= Date.now() + tickMs
+  return now.mtimeNs === before.mtimeNs || isOfTrial ? undefined : path
 }
 
 function changedFile(upper: string, lower: string, path: string): string | undefined {
@@ -66,19 +101,30 @@ function isOtherwise(now: BigIntStats, before: BigIntStats): boolean {
   return now.mode !== before.mode || now.uid !== before.uid || now.gid !== before.gid
 }
 
-/** What a command made in a folder that was empty, beside what bubblewrap mounts there. */
+/** What a command made in a folder that was empty, beside what bubblewrap mounts and makes there, or that folder where its rights are others. */
 function madeIn(
-  { folder, at }: EmptiedFolder,
-  mountPoints: ReadonlySet<string>,
-  isTop: boolean = true,
+  { folder, at, mode }: EmptiedFolder,
+  mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
 ): string | undefined {
+  const now = statsOf(folder)?.mode
+  if (now === undefined || (Number(now) & 0o7777) !== mode) return at
+  return madeBelow(folder, at, mounts, at === '/tmp')
+}
+
+function madeBelow(
+  folder: string,
+  at: string,
+  mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
+  isTemporary: boolean,
+): string | undefined {
+  const { mountPoints, madeFolders } = mounts
   for (const name of namesIn(folder)) {
     const path = join(at, name)
     if (mountPoints.has(path)) continue
-    if (isTop && at === '/tmp' && isThrowawayTemporary(name)) continue
-    const leadsToMount = [...mountPoints].some((point) => point.startsWith(`${path}/`))
-    if (!leadsToMount) return path
-    const made = madeIn({ folder: join(folder, name), at: path }, mountPoints, false)
+    if (isTemporary && isThrowawayTemporary(name)) continue
+    const isForMount = madeFolders.has(path) || [...mountPoints].some((point) => point.startsWith(`${path}/`))
+    if (!isForMount || statsOf(join(folder, name))?.isDirectory() !== true) return path
+    const made = madeBelow(join(folder, name), path, mounts, false)
     if (made !== undefined) return made
   }
   return undefined

@@ -1,17 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readlinkSync,
-  realpathSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
@@ -24,11 +12,13 @@ import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
+import { openFilter } from './unnamed-file.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
 export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
 export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
+export { ToolCaches, type ToolCachesOptions } from './edit-caches.ts'
 export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'
 
 /** Options of the confinement by Landlock or bubblewrap. */
@@ -111,7 +101,7 @@ export class Wall {
     }: { readonly means: Extract<WallMeans, { readonly kind: 'bubblewrap' }>; readonly kind: ReadConfinement['kind'] },
   ): SandboxedCommand {
     const filter = seccompFilter(process.arch, { profile: 'read', scopesSignals: kind === 'read' && means.hasOwnProc })
-    const descriptor = filter === undefined ? undefined : this.#openFilter(filter, dirname(temporary))
+    const descriptor = filter === undefined ? undefined : openFilter(filter, dirname(temporary))
     const args = [
       ...namespaceArguments(means, kind),
       '--tmpfs',
@@ -141,16 +131,6 @@ export class Wall {
         if (descriptor !== undefined) closeSync(descriptor)
       },
     }
-  }
-
-  /** Each bubblewrap reads it to its end, so each gets a file of its own, which nobody else can name. */
-  #openFilter(filter: Uint8Array, folder: string): number {
-    const path = join(folder, randomUUID())
-    const descriptor = openSync(path, 'wx+', 0o600)
-    unlinkSync(path)
-    // At a given place: where reading begins stays the start.
-    writeSync(descriptor, filter, 0, filter.length, 0)
-    return descriptor
   }
 
   #temporary(directories: readonly string[]): string {

@@ -64,6 +64,10 @@ describe.skipIf(process.platform !== 'linux')('what confines commands to the wor
   test.each([
     ['bwrap: No permissions to create a new namespace', /^bubblewrap is not allowed to make namespaces/],
     ['bwrap: setting up uid map: Permission denied', /^bubblewrap is not allowed to make namespaces/],
+    [
+      'bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)',
+      /^bubblewrap is not allowed to make namespaces/,
+    ],
     ["bwrap: Can't mount proc on /newroot/proc: Operation not permitted", /\/proc of their own/],
     ['bwrap: something else', /^commands cannot be confined to this folder \(bwrap: something else\)$/],
   ])('%s: the reason is told in words', (text, why) => {

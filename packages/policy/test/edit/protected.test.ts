@@ -271,6 +271,31 @@ describe.skipIf(means === undefined)('repositories', () => {
     expect(git(project, 'status', '--porcelain', '--ignored')).toBe('')
   })
 
+  test('are not cleaned up by a commit: what git leaves running for that would end with the command', async () => {
+    const { run, project, write } = repository()
+    git(project, 'config', 'gc.auto', '1')
+    // git guesses from one folder how many objects there are.
+    for (const digit of [1, 2, 3]) write({ [`.git/objects/17/${String(digit).repeat(38)}`]: '' })
+    const isOfCleaning = (name: string): boolean => /^gc\.|\.lock$|^pack$/.test(name)
+    const left = (): readonly string[] => [
+      ...readdirSync(join(project, '.git')).filter(isOfCleaning),
+      ...readdirSync(join(project, '.git/objects/pack')),
+    ]
+    write({ 'a.txt': 'changed\n' })
+    for (const env of [
+      identity,
+      { ...identity, GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'a.b', GIT_CONFIG_VALUE_0: 'c' },
+    ]) {
+      const line = 'git commit -qam two --allow-empty && git config a.b'
+      expect(await run(line, { env, writesGit: true })).toMatchObject({
+        output: 'GIT_CONFIG_COUNT' in env ? 'c\n' : '',
+      })
+      expect(left()).toEqual([])
+    }
+    git(project, 'commit', '--allow-empty', '-qm', 'three')
+    expect(git(project, 'log', '--format=%s')).toBe('three\ntwo\ntwo\none\n')
+  })
+
   test('keep what git obeys also when they are written', async () => {
     const { run, project } = repository()
     const before = readFileSync(join(project, '.git/config'), 'utf8')

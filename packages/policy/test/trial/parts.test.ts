@@ -36,16 +36,17 @@ test('of /tmp what tools find again', () => {
 
 describe('what the kernel counted', () => {
   const quiet =
-    'Ip: OutRequests OutNoRoutes\nIp: 9 0\nTcp: ActiveOpens AttemptFails\nTcp: 3 0\nIp6OutNoRoutes 0\nleft 0\n'
+    'Ip: OutRequests OutNoRoutes\nIp: 9 0\nTcp: ActiveOpens AttemptFails\nTcp: 3 0\nIp6OutNoRoutes 0\nobjects 0\nleft 0\n'
   test.each([
-    [quiet, { leftProcesses: false, usedNetwork: false }],
-    [quiet.replace('Ip: 9 0', 'Ip: 9 1'), { leftProcesses: false, usedNetwork: true }],
-    [quiet.replace('Tcp: 3 0', 'Tcp: 3 2'), { leftProcesses: false, usedNetwork: true }],
+    [quiet, { leftObjects: false, leftProcesses: false, usedNetwork: false }],
+    [quiet.replace('Ip: 9 0', 'Ip: 9 1'), { leftObjects: false, leftProcesses: false, usedNetwork: true }],
+    [quiet.replace('Tcp: 3 0', 'Tcp: 3 2'), { leftObjects: false, leftProcesses: false, usedNetwork: true }],
     [
       quiet.replace('Ip6OutNoRoutes 0', 'Ip6OutNoRoutes                   	1'),
-      { leftProcesses: false, usedNetwork: true },
+      { leftObjects: false, leftProcesses: false, usedNetwork: true },
     ],
-    [quiet.replace('left 0', 'left 2'), { leftProcesses: true, usedNetwork: false }],
+    [quiet.replace('left 0', 'left 2'), { leftObjects: false, leftProcesses: true, usedNetwork: false }],
+    [quiet.replace('objects 0', 'objects 1'), { leftObjects: true, leftProcesses: false, usedNetwork: false }],
     // Nobody reported, or not to the end.
     ['', undefined],
     [quiet.replace('left 0\n', ''), undefined],
@@ -94,6 +95,44 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     }
   })
 
+  test('sees attributes of files and folders, times of folders that were set, and folders replaced with their times', async () => {
+    const project = openProject()
+    const { cwd, home } = project
+    mkdirSync(join(cwd, 'd'))
+    mkdirSync(join(cwd, 'e'))
+    for (const path of ['a', 'd/f', 'd/g']) writeFileSync(join(cwd, path), 'text')
+    const python = (code: string): string => `python3 -c "import os; ${code}"`
+    const set = (path: string): string => `os.setxattr(os.path.expanduser('${path}'), 'user.x', b'1')`
+    const lines: readonly (readonly [line: string, path: string])[] = [
+      [python(set('a')), join(cwd, 'a')],
+      [python(set('d')), join(cwd, 'd')],
+      [python(set('.')), cwd],
+      [python(set('~')), home],
+      ['chmod 700 ~', home],
+      [python("os.utime('e', (1, 1))"), join(cwd, 'e')],
+      [python("os.utime('.', (1, 1))"), cwd],
+      ['cp -a d saved; rm saved/g; touch -r d saved; rm -r d; mv saved d', join(cwd, 'd')],
+    ]
+    for (const [line, path] of lines)
+      expect([line, (await tryLine(project, line)).why]).toEqual([line, `it writes ${path}`])
+    expect(await tryLine(project, 'exec 5<>a; touch d/h; rm d/h; chmod 600 a; chmod 644 a')).toMatchObject({
+      why: undefined,
+    })
+  })
+
+  test('sees what is left in memory', async () => {
+    const project = openProject()
+    const code = 'import ctypes; print(ctypes.CDLL(None).shmget(4660, 4096, 0o1600) >= 0)'
+    expect(await tryLine(project, `python3 -c "${code}"`)).toEqual({
+      output: 'True\n',
+      exitCode: 0,
+      why: 'it left shared memory or semaphores behind',
+    })
+    expect(await tryLine(project, 'echo x > /dev/shm/file')).toMatchObject({ why: 'it writes /dev/shm/file' })
+    expect(await tryLine(project, 'echo x > /dev/shm/file; rm /dev/shm/file')).toMatchObject({ why: undefined })
+    expect(await tryLine(project, 'echo x > /dev/null; echo x > /dev/full')).toMatchObject({ exitCode: 1 })
+  })
+
   test('reads the caches of tools, and throws away what is written to them', async () => {
     const project = openProject()
     const pip = join(project.home, '.cache/pip')
@@ -113,6 +152,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     expect(await tryLine(project, 'echo x > ~/file')).toMatchObject({ why: `it writes ${project.home}/file` })
     expect(await tryLine(project, 'echo x > /tmp/file')).toMatchObject({ why: 'it writes /tmp/file' })
     expect(await tryLine(project, 'echo x > /file')).toMatchObject({ why: 'it writes /file' })
+    expect(await tryLine(project, 'echo x > /run/file')).toMatchObject({ why: 'it writes /run/file' })
     expect(await tryLine(project, 'f=$(mktemp); rm "$f"; ls ~ /tmp >/dev/null')).toMatchObject({ why: undefined })
   })
 

@@ -1,5 +1,5 @@
 /** Why a command comes out otherwise when it is confined to the workspace. */
-export type Reason =
+type Reason =
   /** It asks a server, and fails. */
   | 'no network'
   /** It writes what is obeyed later. */

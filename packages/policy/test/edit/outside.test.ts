@@ -1,0 +1,100 @@
+// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a and R-EWALL-9 of docs/spec.md where a command puts links and other folders in the place of those that were scanned.
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { globPattern } from '../../src/files/glob-pattern.ts'
+import { EditWall } from '../../src/sandbox/edit-wall.ts'
+import { means, type Place, place, runLine } from './support.ts'
+
+describe.skipIf(means === undefined)('what lies outside', () => {
+  test('is not moved where a link replaces a folder that was scanned', async () => {
+    const { write, run, project, home } = place()
+    write({ 'sub/person/x': '', 'sub/person/deep/x': '' })
+    mkdirSync(join(home, 'person/deep'), { recursive: true })
+    for (const name of ['person/.bashrc', 'person/deep/.envrc']) writeFileSync(join(home, name), 'mine')
+    const { aftermath } = await run(`mv sub sub2; ln -s '${home}' sub`)
+    expect(aftermath.takenBack).toEqual([])
+    expect(readdirSync(join(home, 'person')).toSorted()).toEqual(['.bashrc', 'deep'])
+    expect(existsSync(join(home, 'person/deep/.envrc'))).toBe(true)
+    expect(existsSync(join(project, 'sub2/person/x'))).toBe(true)
+  })
+
+  test('keeps its files where a link replaces the folder of a denied file that was missing', async () => {
+    const { run, project, home } = place()
+    writeFileSync(join(home, 'key'), 'mine')
+    const named = { anchors: [project], glob: globPattern('keys/key'), named: [join(project, 'keys/key')] }
+    const denied = { read: [], edit: [named] }
+    await run(`ln -s '${home}' keys`, { denied })
+    expect(existsSync(join(home, 'key'))).toBe(true)
+  })
+
+  test('keeps its mode where a link to it cannot be moved', async () => {
+    if (means === undefined || !existsSync('/dev/shm')) return
+    const { project, home } = place()
+    writeFileSync(join(home, 'key'), 'mine', { mode: 0o400 })
+    // On another file system.
+    const stateFolder = mkdtempSync('/dev/shm/halting-edit-test-')
+    const wall = new EditWall({ means, home, keptFolders: [], stateFolder })
+    onTestFinished(() => {
+      wall.dispose()
+      rmSync(stateFolder, { recursive: true, force: true })
+    })
+    await runLine(`ln -s '${home}/key' .envrc`, wall, { project, env: { ...process.env, HOME: home } })
+    expect(statSync(join(home, 'key')).mode & 0o777).toBe(0o400)
+  })
+
+  test('is not read where a link leads out that takes the place of what a rule for reading names', async () => {
+    const { run, project, home } = withSecret()
+    await run(`ln -s '${home}/.ssh' docs`)
+    const { output } = await run('cat docs/id', { readable: [join(project, 'docs')] })
+    expect(output).not.toContain('S3CRET')
+  })
+
+  test('is not written where a link leads out that takes the place of a directory of the session', async () => {
+    const { run, project, home, write } = withSecret()
+    write({ 'a/.ssh/x': '' })
+    const directories = [project, join(project, 'a/.ssh'), join(home, '.ssh')]
+    await run(`mv a b; ln -s '${home}' a`, { directories: directories.slice(0, 2) })
+    for (const given of [directories, directories.slice(0, 2)])
+      expect(() => run('echo evil > a/.ssh/id', { directories: given })).toThrow(/link that commands can change/)
+    expect(readFileSync(join(home, '.ssh/id'), 'utf8')).toBe('S3CRET')
+  })
+
+  test('is not read where tools of the person are links to the workspace', async () => {
+    const { run, project, home, write } = withSecret()
+    write({ 'dot/gitconfig': '', 'dot/tool': '' })
+    mkdirSync(join(home, '.local/bin'), { recursive: true })
+    symlinkSync(join(project, 'dot/gitconfig'), join(home, '.gitconfig'))
+    symlinkSync(join(project, 'dot/tool'), join(home, '.local/bin/tool'))
+    await run(
+      `mkdir bin; for file in dot/gitconfig dot/tool bin/x; do rm -f $file; ln -s '${home}/.ssh/id' $file; done`,
+    )
+    const env = { PATH: `${project}/bin:${home}/.local/bin:${process.env['PATH']}`, GOROOT: join(project, 'bin/x') }
+    const { output } = await run(`cat '${home}/.ssh/id' ~/.gitconfig ~/.local/bin/tool`, { env })
+    expect(output).not.toContain('S3CRET')
+  })
+
+  test('is read where settings of the person are links to the workspace and stay there', async () => {
+    const { run, project, home, write } = place()
+    write({ 'dot/gitconfig': '[user]\nname = me\n' })
+    symlinkSync(join(project, 'dot/gitconfig'), join(home, '.gitconfig'))
+    expect((await run('git config user.name')).output).toBe('me\n')
+  })
+})
+
+function withSecret(): Place {
+  const made = place()
+  mkdirSync(join(made.home, '.ssh'))
+  writeFileSync(join(made.home, '.ssh/id'), 'S3CRET')
+  return made
+}
