@@ -8,6 +8,7 @@ import { type CachePlace, cachePlaces, cacheVariables } from './cache-places.ts'
 import { markUsed, sweepCaches } from './cache-sweep.ts'
 import type { EnteredCaches, ProjectCaches } from './edit-command.ts'
 import { detectOverlays, type Overlay, overlayCommand, type OverlayMeans } from './overlay-launcher.ts'
+import { isOfPerl } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { findPerl } from './wall-means.ts'
 
@@ -69,7 +70,7 @@ export class ToolCaches implements ProjectCaches {
       if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
       const means = this.#overlays(folder)
       if (means.kind !== 'overlay') return this.#plain(folder, places)
-      const perlVariables = Object.entries(env).filter(([name]) => name.startsWith('PERL'))
+      const perlVariables = Object.entries(env).filter(([name]) => isOfPerl(name))
       const key = JSON.stringify(perlVariables)
       // As long as the places are the same ones, made ready once.
       if (this.#entered?.places !== places || this.#entered.key !== key)

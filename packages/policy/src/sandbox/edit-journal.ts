@@ -58,20 +58,22 @@ export class EditJournal {
     return () => {
       clearInterval(timer)
       quietly(() => unlinkSync(file))
-      // Where nothing was taken back, nothing is left.
-      for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
     }
+  }
+
+  /** Where nothing was taken back, nothing is left. Not after each command: to remove a folder takes milliseconds on some systems. */
+  dispose(): void {
+    for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
   }
 
   /** Another process may remove the empty folder in between. Where nothing can be written, no later process knows of the command. */
   #write(file: string, text: string): void {
     for (let attempt = 0; attempt < 3; attempt += 1) {
       try {
-        mkdirSync(this.folder, { recursive: true, mode: 0o700 })
         writeFileSync(file, text, { mode: 0o600 })
         return
       } catch {
-        // Again.
+        quietly(() => mkdirSync(this.folder, { recursive: true, mode: 0o700 }))
       }
     }
   }

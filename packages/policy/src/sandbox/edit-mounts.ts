@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { bothEnds, isInside, realPath } from '../files/paths.ts'
 import type { PlainCommand } from './description.ts'
 import type { EditMeans } from './edit-means.ts'
@@ -52,7 +53,7 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     ...visible.links.flatMap(([path, target]) => ['--symlink', target, path]),
     ...readOnly([copied], '/etc'),
     ...visible.system.flatMap((path) => readOnly([path])),
-    ...(isThere('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
+    ...(isFilled('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
     '--dev',
     '/dev',
     '--proc',
@@ -70,7 +71,7 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     ...temporary.shown.flatMap((name) => readOnly([`${realTemporary}/${name}`])),
     ...inTemporary.flatMap((path) => ['--tmpfs', path]),
     ...homes.flatMap((path) => ['--tmpfs', path]),
-    ...visible.tools.flatMap((path) => readOnly([path])),
+    ...visible.tools.filter((path) => !isCoveredBy(caches, path)).flatMap((path) => readOnly([path])),
     ...furtherMounts(mounts),
     ...caches,
     ...directoryMounts(mounts),
@@ -97,8 +98,10 @@ function furtherMounts({ readable, directories, visible, home }: EditMounts): re
   const isCovered = (path: string): boolean =>
     [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
   const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
-  return [...new Set(readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds))]
-    .filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
+  const named = readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds)
+  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
+  return places
+    .filter((path) => !isPartOf(places, path))
     .toSorted((left, right) => depthOf(left) - depthOf(right))
     .flatMap((path) => readOnly([path]))
 }
@@ -131,9 +134,15 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
   const isSeen = (path: string): boolean => seen.some((place) => isInside(path, place))
   const isMasked = (path: string): boolean => folders.some((outer) => outer.path !== path && isInside(path, outer.path))
   const made = [...placeholders.folders, ...placeholders.files.map(({ path }) => path)]
+  // In a folder that is read-only as a whole, all of it is, but for what can be written in it.
+  const outer = kept.filter((path) => !pinned.some((inner) => isInside(inner, path)))
   const mounts = [
     ...pinned.map((path) => ({ path, rank: 1, args: ['--bind-try', path, path] })),
-    ...[...kept, ...made].map((path) => ({ path, rank: 2, args: readOnly([path]) })),
+    ...[...kept.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
+      path,
+      rank: 2,
+      args: readOnly([path]),
+    })),
     ...masked
       .filter(({ path }) => isSeen(path))
       .map(({ path, isFolder }) => ({
@@ -154,6 +163,24 @@ function temporaryTops({ home, directories, readable, temporary }: EditMounts): 
   return temporary.stubs
     .map(({ name }) => `${realTemporary}/${name}`)
     .filter((path) => !temporary.shown.includes(path.slice(realTemporary.length + 1)) && !mounted.includes(path))
+}
+
+/** Whether a place lies in another one, and no link leads out of it. Each mount takes time with every command. */
+function isPartOf(places: readonly string[], path: string): boolean {
+  return places.some((place) => place !== path && isInside(path, place)) && realPath(path) === path
+}
+
+/** Whether a cache is mounted over a place. */
+function isCoveredBy(caches: readonly string[], path: string): boolean {
+  return caches.some((at, index) => caches[index - 2]?.endsWith('bind') === true && isInside(path, at))
+}
+
+function isFilled(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0
+  } catch {
+    return isThere(folder)
+  }
 }
 
 function depthOf(path: string): number {

@@ -11,7 +11,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { identityOf, nodeOf } from './edit-walk.ts'
 import { isInside } from '../files/paths.ts'
 import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
@@ -63,6 +63,8 @@ export class EditTemporary {
   readonly #own = new Map<string, string>()
   /** What they made and that is put aside, by its name. */
   readonly #aside = new Map<string, { readonly path: string; readonly isTaken: boolean }>()
+  /** Empty folders of commands that have ended: to remove one and make another takes milliseconds on some systems. */
+  readonly #free: string[] = []
   #count = 0
 
   /** @throws SandboxError where no folder can be made. */
@@ -87,9 +89,7 @@ export class EditTemporary {
    * @throws SandboxError where no folder can be made.
    */
   enter(text: string, needed: ReadonlySet<string>): EnteredTemporary {
-    this.#count += 1
-    const folder = join(this.#folder, String(this.#count))
-    mkdirSync(folder)
+    const folder = this.#emptyFolder()
     chmodSync(folder, 0o1777)
     for (const [name, node] of this.#own) {
       const real = join(realTemporary, name)
@@ -118,7 +118,8 @@ export class EditTemporary {
         this.#release(name, path, stats)
       }
     }
-    quietly(() => rmdirSync(folder))
+    if (dirname(folder) === this.#folder && isEmpty(folder)) this.#free.push(folder)
+    else quietly(() => rmdirSync(folder))
   }
 
   /** Removes the folder of the session. What could not be moved to its place because something else is there gets a free name. */
@@ -130,6 +131,15 @@ export class EditTemporary {
       if (isTaken) quietly(() => renameSync(path, free))
     }
     removeTree(this.#folder)
+  }
+
+  #emptyFolder(): string {
+    const free = this.#free.pop()
+    if (free !== undefined && isEmpty(free)) return free
+    this.#count += 1
+    const folder = join(this.#folder, String(this.#count))
+    mkdirSync(folder)
+    return folder
   }
 
   #release(name: string, path: string, stats: Stats): void {
@@ -220,6 +230,15 @@ function stubAt(folder: string, name: string): readonly Stub[] {
   if (real?.isFile() === true) writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   else mkdirSync(path, { mode: 0o700 })
   return [{ name, node: identityOf(path)?.node ?? '' }]
+}
+
+/** Whether a folder is there, can be read and holds nothing. */
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(folder).length === 0
+  } catch {
+    return false
+  }
 }
 
 function namesIn(folder: string): readonly string[] {

@@ -248,6 +248,7 @@ export class EditWall {
 
   #remove(): void {
     this.#placeholders.remove()
+    for (const journal of this.#journals.values()) journal.dispose()
     this.#temporary?.dispose()
     this.#temporary = undefined
     this.#settings = undefined

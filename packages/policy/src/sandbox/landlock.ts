@@ -49,7 +49,7 @@ const launcher = String.raw`
 sub fail { print STDERR "halting: ${notConfinedMark} ($_[0]), so it did not run\n"; exit ${notConfinedCode} }
 ($prctl, $capset, $seccomp, $openat) = map $_ + 0, splice @ARGV, 0, 4;
 $filter = pack 'H*', shift @ARGV;
-delete $ENV{PERL_BADLANG};
+delete $ENV{LC_ALL};
 $abi = syscall 444, 0, 0, 1;
 fail("no Landlock: $!") if $abi < 1;
 $write = 2 | 0x1ff0 | ($abi >= 2 ? 1 << 13 : 0) | ($abi >= 3 ? 1 << 14 : 0);

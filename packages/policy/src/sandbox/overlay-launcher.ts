@@ -210,7 +210,7 @@ sub fail {
   exit ${notConfinedCode};
 }
 ($unshare, $mount, $mknodat) = map $_ + 0, splice @ARGV, 0, 3;
-delete $ENV{PERL_BADLANG};
+delete $ENV{LC_ALL};
 sub put { open my $file, '>', "/proc/self/$_[0]" or fail("$_[0]: $!"); print $file $_[1]; close $file or fail("$_[0]: $!") }
 sub mounted { my ($type, $at, $flags, $data) = map "$_\0", @_; syscall($mount, $type, $at, $type, $_[2] + 0, $data) == 0 or fail("$_[0] at $_[1]: $!") }
 sub opened { sysopen my $folder, $_[0], 0x200000 or fail("$_[0]: $!"); push @held, $folder; '/proc/self/fd/' . fileno $folder }

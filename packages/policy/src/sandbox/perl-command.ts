@@ -20,13 +20,18 @@ export function perlCommand(
   command: CommandWithEnvironment,
   { perl, program, words }: { readonly perl: string; readonly program: string; readonly words: readonly string[] },
 ): LaunchedCommand {
-  const ofPerl = Object.entries(command.env).filter(([name]) => name.startsWith('PERL'))
+  const ofPerl = Object.entries(command.env).filter(([name]) => isOfPerl(name))
   const variables = ofPerl.flatMap(([name, value]) => (value === undefined ? [] : [`e${name}=${value}`]))
   const without = Object.fromEntries(ofPerl.map(([name]) => [name, undefined]))
   return {
     file: perl,
     args: ['-e', program, '--', ...words, ...variables, '--', command.file, ...command.args],
-    // Without it perl complains of languages that the system does not have. It is taken away again before the command starts.
-    env: { ...command.env, ...without, PERL_BADLANG: '0' },
+    // To read another language takes time, and perl complains of those that the system does not have. Programs take it away again.
+    env: { ...command.env, ...without, LC_ALL: 'C' },
   }
+}
+
+/** Whether perl itself must not see a variable of the command. */
+export function isOfPerl(name: string): boolean {
+  return name.startsWith('PERL') || name === 'LC_ALL'
 }

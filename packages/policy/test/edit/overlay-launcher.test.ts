@@ -42,14 +42,18 @@ function world(name = ''): { readonly root: string; readonly overlay: Overlay; r
 
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-function run(line: string, overlay: Overlay, options: { readonly slots?: string; readonly user?: number } = {}) {
-  const { slots, user } = options
+function run(
+  line: string,
+  overlay: Overlay,
+  options: { readonly slots?: string; readonly user?: number; readonly env?: Record<string, string> } = {},
+) {
+  const { slots, user, env } = options
   const sandbox = ['--unshare-all', '--unshare-user', '--cap-drop', 'ALL', '--die-with-parent', '--ro-bind', '/', '/']
   const plain = {
     file: bubblewrap,
     args: [...sandbox, '--bind', overlay.at, overlay.at, '--proc', '/proc', '--dev', '/dev', 'sh', '-c', line],
     directory: '/',
-    env: { PATH: path, PERL5OPT: '-Mnothing' },
+    env: { PATH: path, PERL5OPT: '-Mnothing', ...env },
   }
   const command = overlayCommand(plain, [overlay], { perl, ...(slots !== undefined && { slots }) })
   if (command === undefined) throw new Error('No numbers of this machine.')
@@ -86,7 +90,16 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
 
   it('gives the command its variables of perl, and does not obey them', () => {
     const { overlay } = world()
-    expect(run('echo "$PERL5OPT ${PERL_BADLANG-none}"', overlay).stdout).toBe('-Mnothing none\n')
+    expect(run('echo "$PERL5OPT ${PERL_BADLANG-none} ${LC_ALL-none}"', overlay).stdout).toBe('-Mnothing none none\n')
+  })
+
+  it.each(['C.UTF-8', 'xx_XX=y', ''])('gives the command its language %j, of which perl does not speak', (language) => {
+    const { overlay } = world()
+    const { stdout, stderr } = run('echo "<${LC_ALL-none}>"', overlay, { env: { LC_ALL: language } })
+    expect({ stdout, stderr: stderr.replaceAll(/^.*setlocale.*\n/gm, '') }).toEqual({
+      stdout: `<${language}>\n`,
+      stderr: '',
+    })
   })
 
   it('hides names, paths, and what is not on a list', () => {

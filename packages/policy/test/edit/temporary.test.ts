@@ -124,13 +124,20 @@ describe.skipIf(means === undefined)('/tmp', () => {
   })
 
   test('nothing is left there when all is done', async () => {
-    const before = new Set(readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-')))
     const { run, wall } = place()
     const file = ownName()
+    const hidden = `.${basename(ownName())}`
     writeFileSync(file, 'mine\n')
-    await run(`cat ${file}; false`)
-    const [own = ''] = readdirSync('/tmp').filter((name) => name.startsWith('halting-edit-') && !before.has(name))
-    expect(readdirSync(join('/tmp', own))).toEqual(['etc'])
+    await run(`cat ${file}; echo > /tmp/${hidden}; false`)
+    // Other sessions have such folders at the same time.
+    const [own = ''] = readdirSync('/tmp').filter(
+      (name) => name.startsWith('halting-edit-') && existsSync(join('/tmp', name, 'aside', hidden)),
+    )
+    expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
+    expect(readdirSync(join('/tmp', own, '1'))).toEqual([])
+    // The empty folder is used again.
+    await run(`cat ${file}; rm /tmp/${hidden}; false`)
+    expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     wall.dispose()
     expect(existsSync(join('/tmp', own))).toBe(false)
   })
