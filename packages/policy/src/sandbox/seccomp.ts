@@ -16,8 +16,14 @@ interface Architecture {
   readonly ioctl: number
   readonly refused: readonly number[]
   readonly hasX32: boolean
+  /** They set the mode of a file, by the argument with the mode. */
+  readonly modes: readonly (readonly [number: number, mode: Argument])[]
+  /** They open files, and create some with a mode. */
+  readonly creates: readonly (readonly [number: number, flags: Argument, mode: Argument])[]
   readonly read: ReadCalls
 }
+
+type Argument = 0 | 1 | 2 | 3
 
 /** What only reads needs none of these, and Landlock does not see them. */
 interface ReadCalls {
@@ -62,6 +68,20 @@ const architectures: Readonly<Record<string, Architecture>> = {
       // syslog, settimeofday, clock_settime, sethostname, setdomainname, vhangup, iopl, ioperm, modify_ldt
       103, 164, 227, 170, 171, 153, 172, 173, 154,
     ],
+    // chmod, fchmod, fchmodat; creat; mknod, mknodat
+    modes: [
+      [90, 1],
+      [91, 1],
+      [268, 2],
+      [85, 1],
+      [133, 1],
+      [259, 2],
+    ],
+    // open, openat
+    creates: [
+      [2, 1, 2],
+      [257, 2, 3],
+    ],
     read: {
       refused: [
         // truncate; chmod, fchmod, fchmodat; chown, fchown, lchown, fchownat
@@ -105,6 +125,12 @@ const architectures: Readonly<Record<string, Architecture>> = {
       117, 270, 271, 272, 40, 39, 41, 51, 268, 265, 264, 217, 218, 219, 280, 241, 282, 262, 18, 104, 294, 105, 273, 106,
       142, 224, 225, 89, 60, 116, 170, 112, 161, 162, 58,
     ],
+    modes: [
+      [52, 1],
+      [53, 2],
+      [33, 2],
+    ],
+    creates: [[56, 2, 3]],
     read: {
       refused: [
         45, 52, 53, 54, 55, 5, 6, 7, 14, 15, 16, 88, 33, 238, 239, 194, 196, 195, 197, 190, 193, 191, 192, 186, 189,
@@ -129,6 +155,9 @@ const architectures: Readonly<Record<string, Architecture>> = {
 const refusedToReaders = [452, 463, 466, 469, 443]
 const pidfdSendSignal = 424
 const openat2 = 437
+const fchmodat2 = 452
+/** S_ISUID; O_CREAT and O_TMPFILE. */
+const [setUserId, openCreate] = [0o4000, 0o20000100]
 /** What terminals, pipes and lists of files are asked; all else could change a file or a device. */
 const readerRequests = [
   // TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, TIOCGSID
@@ -144,7 +173,7 @@ const errorOf = (errno: number): number => 0x00050000 | errno
 const [notPermitted, noSuchCall, noSuchRequest] = [errorOf(1), errorOf(38), errorOf(25)]
 /** Where `struct seccomp_data` holds them: the lower halves of the arguments come first on these machines. */
 const [numberAt, architectureAt] = [0, 4]
-const argumentAt = (index: 0 | 1 | 2): number => 16 + 8 * index
+const argumentAt = (index: Argument): number => 16 + 8 * index
 
 /** New namespaces: mount, cgroup, uts, ipc, user, pid, net. */
 const namespaces = 0x7e020000
@@ -184,13 +213,37 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
         [giveBack, 0, 0, allow],
       ]),
     ),
-    ...(options.profile === 'read'
-      ? readerRules(machine, options.scopesSignals)
-      : inspected(machine.ioctl, argumentAt(1), [
-          ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
-          [giveBack, 0, 0, allow],
-        ])),
+    ...(options.profile === 'read' ? readerRules(machine, options.scopesSignals) : projectRules(machine)),
     [giveBack, 0, 0, allow],
+  ]
+}
+
+/** A program that runs as who owns it would do so outside too, with the rights of whoever runs this program. */
+function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruction[] {
+  const refusedMode: readonly Instruction[] = [
+    [jumpAnyBit, 0, 1, setUserId],
+    [giveBack, 0, 0, notPermitted],
+    [giveBack, 0, 0, allow],
+  ]
+  return [
+    ...inspected(ioctl, argumentAt(1), [
+      ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
+      [giveBack, 0, 0, allow],
+    ]),
+    ...[...modes, [fchmodat2, 2] as const].flatMap(([number, mode]) =>
+      inspected(number, argumentAt(mode), refusedMode),
+    ),
+    // Without these flags the argument is not a mode.
+    ...creates.flatMap(([number, flags, mode]) =>
+      inspected(number, argumentAt(flags), [
+        [jumpAnyBit, 1, 0, openCreate],
+        [giveBack, 0, 0, allow],
+        [load, 0, 0, argumentAt(mode)],
+        ...refusedMode,
+      ]),
+    ),
+    // Its flags and mode are in memory, which a filter cannot see.
+    ...refuse(openat2, noSuchCall),
   ]
 }
 

@@ -28,6 +28,7 @@ const mounts: EditMounts = {
   visible: {
     links: [],
     system: ['/usr'],
+    secrets: [],
     copied: [],
     tools: [join(home, '.cargo/bin'), join(home, '.m2/repository')],
   },

@@ -1,6 +1,15 @@
 // Holds R-EWALL-2 to R-EWALL-5 of docs/spec.md, with real processes.
 import { spawnSync } from 'node:child_process'
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { versionControlFolders } from '../../src/sandbox/obeyed-names.ts'
@@ -151,6 +160,25 @@ describe.skipIf(means === undefined)('what is obeyed later', () => {
     expect(readFileSync(join(project, '.envrc'), 'utf8')).toBe('mine')
     expect(readFileSync(join(project, '.vscode/tasks.json'), 'utf8')).toBe('mine')
     expect(output).not.toMatch(/^(?:changed|unshared|mounted|unmounted|remounted)$/m)
+  })
+
+  test('no program comes to be that runs as who owns it', async () => {
+    const { run, project } = place()
+    const lines = [
+      'touch a && chmod 4755 a',
+      'touch b && chmod u+s b',
+      `perl -e 'sysopen(F, "c", 0101, 04755) or die "$!"'`,
+      `perl -e 'open(F, ">", "d"); chmod(04711, *F) or die "$!"'`,
+      'mkfifo -m 4666 e',
+      'cp /usr/bin/true f && install -m 4755 f g',
+    ]
+    for (const line of lines) expect([line, (await run(line)).exitCode]).not.toEqual([line, 0])
+    const fine = await run(
+      'touch h && chmod 755 h && mkdir -m 2775 i && chmod g+s i && mkfifo j && cp -a h k && echo x > l',
+    )
+    expect([fine.exitCode, fine.output]).toEqual([0, ''])
+    for (const name of readdirSync(project))
+      expect([name, statSync(join(project, name)).mode & 0o4000]).toEqual([name, 0])
   })
 
   test('a command that takes away rights cannot keep what it made', async () => {
