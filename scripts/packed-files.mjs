@@ -38,7 +38,7 @@ const kilobytes = {
   'store-sqlite': [40, 160],
   'store-postgres': [40, 160],
   telemetry: [30, 110],
-  policy: [265, 930],
+  policy: [330, 1_160],
   agent: [510, 1_720],
   analysis: [185, 650],
   restate: [90, 320],
@@ -69,6 +69,6 @@ export const packedFiles = {
       /^examples\/fix-the-bug\/[\w./-]+\.(?:json|md|mjs)$/,
     ],
     entry: 'dist/main.js',
-    mostBytes: { packed: 2_090 * kilobyte, unpacked: 8_150 * kilobyte },
+    mostBytes: { packed: 2_150 * kilobyte, unpacked: 8_350 * kilobyte },
   },
 }

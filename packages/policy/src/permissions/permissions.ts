@@ -225,11 +225,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     noteJudged(judged, request, subjects)
     const current = inMode(bookFor(request), request, modes)
     const decision = decideAlsoOfServer(request, current, { subjects, served: asCallOfServer(request, searchTool) })
-    const confinement = decision.behavior === 'allow' ? confinementFor(request, current) : undefined
-    noteConfinement(confinements, request, confinement)
-    // Whoever runs it may be another process, in another mode.
-    if (decision.behavior === 'allow' && confinement !== undefined) return { ...decision, confined: true }
-    if (decision.behavior !== 'ask') return decision
+    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
+    if (decision.behavior !== 'ask') return asConfined(decision, request, confinements)
     return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
   }
   const suggest: NonNullable<Permissions['suggest']> = (request) =>
@@ -306,6 +303,13 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
       ...offers,
     },
   }
+}
+
+/** Whoever runs the call may be another process, in another mode. */
+function asConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
+  if (decision.behavior !== 'allow' || noted.get(judgedKey(call.id, agentId))?.confinement === undefined)
+    return decision
+  return { ...decision, confined: true }
 }
 
 // Spec R-TRY-3.
