@@ -17,6 +17,7 @@ test('without a name the long checks are listed, with what each proves, takes an
       'guard',
       'commands',
       'corpus',
+      'confined',
       'tests',
       'kills',
       'stores',

@@ -18,7 +18,7 @@ const words: { readonly [mode in PermissionMode]: ModeWords } = {
   acceptEdits: {
     short: 'accepts edits',
     name: 'Accept edits',
-    does: 'Changes project files without asking; commands run confined, or ask',
+    does: 'Edits files without asking; commands run confined, or ask',
   },
   plan: { short: 'plans only', name: 'Plan', does: 'Explores and plans; changes nothing until you approve the plan' },
   dontAsk: { short: 'asks nothing', name: "Don't ask", does: 'Never asks: denies what no rule allows' },

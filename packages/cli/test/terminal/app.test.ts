@@ -547,7 +547,7 @@ describe('commands', () => {
     ['/cost', /the session\s+\$0\.0000/],
     ['/context', /Context: [\d,]+ tokens[^]*system prompt +\d/],
     ['/mode plan', /plans only ·/],
-    ['/mode', /acceptEdits {2}Changes project files without asking; commands run confined, or ask\n/],
+    ['/mode', /acceptEdits {2}Edits files without asking; commands run confined, or ask\n/],
     ['/mode plam', /did you\s+mean plan\?/],
     ['/mode bypassPermissions', /without\s+--allow-dangerously-skip-permissions/],
     ['/permissions', /No rules\./],

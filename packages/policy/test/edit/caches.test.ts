@@ -248,7 +248,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     const step = oneof(
       tuple(constantFrom('echo x >', 'echo y >>', 'mkdir ', 'rm -rf ', 'chmod 700 ', 'touch '), names),
       tuple(
-        constantFrom('mv -T ', 'cp -r ', 'ln -s ', 'ln '),
+        constantFrom('mv -T ', 'cp ', 'ln -s ', 'ln '),
         tuple(names, names).map((pair) => pair.join(' ')),
       ),
     )

@@ -6,8 +6,7 @@ const script = `
   mkdir ../sources; mk ../sources/library; mk ../sources/shared
   git init -q --template= .
   mkdir -p src docs big; echo one > src/a.txt; echo two > src/b.txt; echo text > docs/readme.txt; seq 200 > big/numbers.txt
-  printf '*.up filter=upper\\n*.bin binary\\n*.txt text\\n' > .gitattributes; printf 'ignored\\n*.log\\nnested\\nsparse\\nbare.git\\ndetached\\nmerging\\nalternate\\nhooked\\n' > .gitignore
-  git config filter.upper.clean 'tr a-z A-Z'; git config filter.upper.smudge 'tr A-Z a-z'
+  printf '*.up filter=upper\\n*.bin binary\\n*.txt text\\n' > .gitattributes; printf 'ignored\\n*.log\\nnested\\nsparse\\nbare.git\\ndetached\\nmerging\\nalternate\\nhooked\\nfiltered\\n' > .gitignore
   echo shout > x.up; printf 'a\\0b' > x.bin
   git add -A; git commit -qm first
   git submodule --quiet add ../../sources/library library 2>/dev/null || git submodule --quiet add "$PWD/../sources/library" library
@@ -18,6 +17,7 @@ const script = `
   git clone -q --no-hardlinks nested detached 2>/dev/null; git -C detached checkout -q --detach
   mk merging; (cd merging; git checkout -q -b x; echo x > file; git commit -qam x; git checkout -q main; echo y > file; git commit -qam y; git merge -q x || true) >/dev/null 2>&1
   git clone -q --shared nested alternate 2>/dev/null
+  mk filtered; echo '*.up filter=upper' > filtered/.gitattributes; git -C filtered config filter.upper.clean 'tr a-z A-Z'; echo shout > filtered/x.up
   mk hooked; mkdir hooked/.git/hooks; printf '#!/bin/sh\\necho hook ran\\n' > hooked/.git/hooks/pre-commit; chmod +x hooked/.git/hooks/pre-commit
   printf '#!/bin/sh\\ngit add -A && git commit -qm by-script && git log --oneline | wc -l\\n' > commit.sh
   printf '#!/bin/sh\\ngit checkout -q -b made; git status --short --branch\\n' > switch.sh
@@ -118,6 +118,7 @@ const rows = [
     git switch topic
     git cherry-pick topic
     git -C merging checkout --ours file
+    git -C filtered add -A
     rm -rf .git
     mv .gitattributes x`,
     { asks: true },
