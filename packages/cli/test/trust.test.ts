@@ -452,6 +452,7 @@ describe('halting config (spec R-TRUST-9)', () => {
       0,
       {
         confinement: expect.any(String),
+        editConfinement: expect.any(String),
         files: [
           { level: 'project', name: theirs },
           { level: 'user', name: mine },

@@ -76,8 +76,15 @@ const removers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
 /** The folder for what lasts no longer than a session: confined commands write there. */
 const temporary = '/tmp'
 
-function isSeen(path: string, { directories }: RuleBook): boolean {
-  return bothEnds(path).every((end) => [temporary, ...directories].some((folder) => isInside(end, folder)))
+/** Whether a command writes there: what is read alone, and the home, may lie in that folder, too. */
+function isSeen(path: string, { directories, readableFolders, env }: RuleBook): boolean {
+  const home = env['HOME'] ?? ''
+  const kept = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
+  return bothEnds(path).every(
+    (end) =>
+      directories.some((folder) => isInside(end, folder)) ||
+      (isInside(end, temporary) && !kept.some((folder) => folder !== temporary && isInside(end, folder))),
+  )
 }
 
 function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabouts, book: RuleBook): string | undefined {
