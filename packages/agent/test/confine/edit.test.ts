@@ -155,7 +155,8 @@ describe.skipIf(!hasBubblewrap)('A command confined to the workspace (needs bubb
   test('changes the workspace and nothing else; what a person is asked about runs as it is', async () => {
     const session = openSession()
     const elsewhere = join(session.home, 'x')
-    const line = `echo a > b; echo a > ${elsewhere}`
+    const line = 'bash both.sh'
+    writeFileSync(join(session.cwd, 'both.sh'), `echo a > b; echo a > ${elsewhere}\n`)
     expect(await session.behaviorOf(line)).toBe('allow')
     await session.run(line)
     expect([existsSync(join(session.cwd, 'b')), existsSync(elsewhere)]).toEqual([true, false])
