@@ -1,17 +1,9 @@
 import { createHash } from 'node:crypto'
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  statSync,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Baseline } from './edit-look.ts'
 import type { EnteredTemporary } from './edit-temporary.ts'
+import { namesIn, quietly } from './on-disk.ts'
 
 /** What is stored while a confined command runs, so that a later process can do what is left to do after it. */
 export interface OpenCommand {
@@ -85,7 +77,7 @@ export class EditJournal {
 
   /** Commands of processes that are gone. They are forgotten by this. */
   takeLeft(): readonly LeftCommand[] {
-    const names = listed(this.folder).filter((name) => name.startsWith('open-'))
+    const names = namesIn(this.folder).filter((name) => name.startsWith('open-'))
     return names.flatMap((name) => {
       const file = join(this.folder, name)
       try {
@@ -108,21 +100,5 @@ function startedTicks(processId: number): string | undefined {
     return readFileSync(`/proc/${processId}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19]
   } catch {
     return undefined
-  }
-}
-
-function listed(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
-
-function quietly(work: () => void): void {
-  try {
-    work()
-  } catch {
-    // Gone already.
   }
 }

@@ -5,6 +5,7 @@ import type { TakenBack } from './edit-command.ts'
 import { type FolderScan, type FolderScanner, type Identity, identityOf, nodeOf } from './edit-walk.ts'
 import { inPinnedFolder } from './pinned-folder.ts'
 import { removeTree } from './remove-tree.ts'
+import { quietly } from './on-disk.ts'
 
 /** What was there before a confined command started: what appears later at such names is its work. Plain data, as it is stored. */
 export interface Baseline {
@@ -170,12 +171,4 @@ function freePath(path: string): string {
   let free = path
   for (let count = 2; identityOf(free) !== undefined; count += 1) free = `${path}.${count}`
   return free
-}
-
-function quietly(work: () => void): void {
-  try {
-    work()
-  } catch {
-    // The folder that it was in is gone, too.
-  }
 }

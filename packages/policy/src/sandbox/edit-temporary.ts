@@ -17,6 +17,7 @@ import { isInside } from '../files/paths.ts'
 import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
+import { namesIn, quietly } from './on-disk.ts'
 
 /** The folder for temporary files of the machine. */
 export const realTemporary = '/tmp'
@@ -238,21 +239,5 @@ function isEmpty(folder: string): boolean {
     return readdirSync(folder).length === 0
   } catch {
     return false
-  }
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
-}
-
-function quietly(work: () => void): void {
-  try {
-    work()
-  } catch {
-    // Gone, or somebody else's.
   }
 }

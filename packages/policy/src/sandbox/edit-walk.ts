@@ -4,6 +4,7 @@ import { entriesByBytes, type PathBytes } from '../files/first-entries.ts'
 import { isExactPath } from '../files/paths.ts'
 import { isObeyedName } from './obeyed-names.ts'
 import { inPinnedFolder } from './pinned-folder.ts'
+import { foldersByBytes, listedOrNone, quietly } from './on-disk.ts'
 
 /** What a scan of the directories of a session found. */
 export interface FolderScan {
@@ -166,9 +167,8 @@ function isFresh({ changedMs, readAtMs, dev, ino }: Listing, stats: Stats): bool
 function unlock(folder: string, roots: readonly string[], sinceMs: number): void {
   quietly(() => {
     const { mode, uid, ctimeMs } = lstatSync(folder)
-    if ((mode & 0o500) === 0o500 || ctimeMs < sinceMs || uid !== process.getuid?.()) return []
+    if ((mode & 0o500) === 0o500 || ctimeMs < sinceMs || uid !== process.getuid?.()) return
     inPinnedFolder(join(folder, 'x'), roots, (pinned) => chmodSync(pinned, (mode & 0o7777) | 0o500))
-    return []
   })
 }
 
@@ -207,28 +207,16 @@ const deepestOdd = 4
 
 /** The folders in a folder whose names are not UTF-8 and in or below which something is obeyed later. */
 function oddFolders(folder: string): readonly PathBytes[] {
-  return foldersOf({ path: folder, bytes: Buffer.from(folder) }).filter(
+  return foldersByBytes({ path: folder, bytes: Buffer.from(folder) }).filter(
     (inner) => !isExactPath(inner.path) && holdsObeyed(inner, 1),
   )
 }
 
 function holdsObeyed(folder: PathBytes, depth: number): boolean {
   const base = folder.path.slice(folder.path.lastIndexOf('/') + 1)
-  const entries = quietly(() => entriesByBytes(folder, mostFolders))
+  const entries = listedOrNone(() => entriesByBytes(folder, mostFolders))
   if (entries.some(({ entry }) => isObeyedName(entry.name.toString(), base, 2))) return true
   return depth < deepestOdd && entries.some((inner) => inner.entry.isDirectory() && holdsObeyed(inner, depth + 1))
-}
-
-function foldersOf(folder: PathBytes): readonly PathBytes[] {
-  return quietly(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
-}
-
-function quietly<T>(list: () => readonly T[]): readonly T[] {
-  try {
-    return list()
-  } catch {
-    return []
-  }
 }
 
 /** What a file, folder or link is told apart by; undefined for nothing. */

@@ -7,7 +7,7 @@ import { SandboxError } from './sandbox-error.ts'
 
 /** The folders in a folder; `onOdd` is given those whose names are not UTF-8, which no text names. */
 export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
-  const names = quietly(() =>
+  const names = listedOrNone(() =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
   )
   if (!names.every(isExactPath))
@@ -18,14 +18,29 @@ export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): read
 
 /** The folders in a folder, whatever their names are. */
 export function foldersByBytes(folder: PathBytes): readonly PathBytes[] {
-  return quietly(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
+  return listedOrNone(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
 }
 
-function quietly<T>(list: () => readonly T[]): readonly T[] {
+/** What was listed; nothing where it cannot be. */
+export function listedOrNone<T>(list: () => readonly T[]): readonly T[] {
   try {
     return list()
   } catch {
     return []
+  }
+}
+
+/** The names in a folder; none where it cannot be read. */
+export function namesIn(folder: string): readonly string[] {
+  return listedOrNone(() => readdirSync(folder))
+}
+
+/** For what may be gone already, or be somebody else's. */
+export function quietly(work: () => unknown): void {
+  try {
+    work()
+  } catch {
+    // It stays as it is.
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf } from '@halting/core/adapters'
 import type { MadeFile } from './git-places.ts'
-import { isThere, textAt } from './on-disk.ts'
+import { isThere, quietly, textAt } from './on-disk.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** Folders and files that stand where commands must make none. They are there while commands run, and gone after. */
@@ -42,13 +42,5 @@ export class Placeholders {
     if (!isThere(parent)) this.#makeFolder(parent)
     mkdirSync(path, { mode: 0o700 })
     this.#folders.add(path)
-  }
-}
-
-function quietly(work: () => unknown): void {
-  try {
-    work()
-  } catch {
-    // Gone already, or no longer ours.
   }
 }
