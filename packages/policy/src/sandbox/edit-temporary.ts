@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import { identityOf, nodeOf } from './edit-walk.ts'
 import { isInside } from '../files/paths.ts'
 import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
+import { abandonedFolders, ownFolderName } from './own-folders.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { namesIn, quietly } from './on-disk.ts'
@@ -71,12 +72,13 @@ export class EditTemporary {
   /** @throws SandboxError where no folder can be made. */
   constructor() {
     try {
-      this.#folder = mkdtempSync(join(realTemporary, 'halting-edit-'))
+      this.#folder = mkdtempSync(join(realTemporary, ownFolderName('confined')))
     } catch {
       throw new SandboxError(
         `No folder can be made in ${realTemporary}, so the command did not run. Make ${realTemporary} writable, or set confineJudged to off.`,
       )
     }
+    removeEmptied()
   }
 
   /** The folder of the session in the real `/tmp`. */
@@ -231,6 +233,12 @@ function stubAt(folder: string, name: string): readonly Stub[] {
   if (real?.isFile() === true) writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   else mkdirSync(path, { mode: 0o700 })
   return [{ name, node: identityOf(path)?.node ?? '' }]
+}
+
+/** What processes that were killed have left, where no command's files are in it: those are settled by the next command in their directories. */
+function removeEmptied(): void {
+  for (const folder of abandonedFolders(realTemporary, 'confined'))
+    if (namesIn(folder).every((name) => name === 'etc' || isEmpty(join(folder, name)))) removeTree(folder)
 }
 
 /** Whether a folder is there, can be read and holds nothing. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { type Environment, isInside, realPath } from '../files/paths.ts'
@@ -13,6 +13,7 @@ import { liveProcessFile } from './process-files.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
 import { overlayCommand } from './overlay-launcher.ts'
+import { abandonedFolders, ownFolderName } from './own-folders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
@@ -62,7 +63,7 @@ export class TrialWall {
   constructor(options: TrialWallOptions) {
     this.#options = options
     atExit(this.#removeAtExit)
-    removeAbandoned(options.means.folder)
+    for (const folder of abandonedFolders(options.means.folder, 'trial')) removeTree(folder)
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
@@ -201,7 +202,7 @@ export class TrialWall {
     const place = realpathSync(this.#options.means.folder)
     if (directories.some((directory) => isInside(place, realPath(directory))))
       throw new SandboxError(`A command cannot be tried where ${place} is a part of the workspace.`)
-    const folder = mkdtempSync(join(place, ownName()))
+    const folder = mkdtempSync(join(place, ownFolderName('trial')))
     this.#folders.add(folder)
     return folder
   }
@@ -244,30 +245,3 @@ for (my $i = 0; $i < @paths; $i += 2) {
   if ($isOther || $isInPlace) { print $i / 2; last }
 }
 `
-
-const prefix = 'halting-trial-'
-
-/** Processes are numbered by namespace, and containers may share a folder for temporary files. */
-function ownName(): string {
-  const [namespace = '0'] = /\d+/.exec(readlinkSync('/proc/self/ns/pid')) ?? []
-  return `${prefix}${namespace}-${process.pid}-`
-}
-
-/** Removes what a process that was killed has left. */
-function removeAbandoned(folder: string): void {
-  const ours = `${ownName().split('-').slice(0, -2).join('-')}-`
-  for (const name of readdirSync(folder)) {
-    const [, pid] = name.startsWith(ours) ? (/^(\d+)-/.exec(name.slice(ours.length)) ?? []) : []
-    if (pid !== undefined && !isAlive(Number(pid))) removeTree(join(folder, name))
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (thrown) {
-    // Somebody else's process lives.
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
-  }
-}

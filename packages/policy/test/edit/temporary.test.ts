@@ -1,5 +1,5 @@
 // Holds R-EWALL-6 to R-EWALL-8 of docs/spec.md, with real processes.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
@@ -18,6 +18,7 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
 import type { PlacePattern } from '../../src/sandbox/expand.ts'
+import { ownFolderName } from '../../src/sandbox/own-folders.ts'
 import { means, place } from './support.ts'
 
 /** A name in the real /tmp that nobody else uses, removed with the test. */
@@ -123,6 +124,20 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect(existsSync(`${folder}/socket`)).toBe(true)
   })
 
+  test('what killed programs left is removed, unless files of a command are in it', async () => {
+    const { pid } = spawnSync('true')
+    const [empty, full] = ['empty', 'full'].map((name) =>
+      mkdtempSync(join('/tmp', `${ownFolderName('confined').replace(String(process.pid), String(pid))}${name}`)),
+    ) as [string, string]
+    onTestFinished(() => [empty, full].forEach((folder) => rmSync(folder, { recursive: true, force: true })))
+    for (const folder of [empty, full]) for (const name of ['etc', '1']) mkdirSync(join(folder, name))
+    writeFileSync(join(empty, 'etc/passwd'), 'copied\n')
+    writeFileSync(join(full, '1/out.txt'), 'mine\n')
+    const { run } = place()
+    await run('true')
+    expect([empty, full].map((folder) => existsSync(folder))).toEqual([false, true])
+  })
+
   test('nothing is left there when all is done', async () => {
     const { run, wall } = place()
     const file = ownName()
@@ -131,7 +146,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
     await run(`cat ${file}; echo > /tmp/${hidden}; false`)
     // Other sessions have such folders at the same time.
     const [own = ''] = readdirSync('/tmp').filter(
-      (name) => name.startsWith('halting-edit-') && existsSync(join('/tmp', name, 'aside', hidden)),
+      (name) => name.startsWith('halting-confined-') && existsSync(join('/tmp', name, 'aside', hidden)),
     )
     expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     expect(readdirSync(join('/tmp', own, '1'))).toEqual([])
