@@ -142,6 +142,14 @@ const onlyDeep = [
   'packages/cli/test/grade.test.ts',
   'packages/cli/test/verify/print.test.ts',
   'packages/cli/test/what-if-may-lose.test.ts',
+  'packages/agent/test/edit/equality.test.ts',
+  'packages/cli/test/edit-frontends.test.ts',
+  'packages/policy/test/edit-questions/writing.test.ts',
+  'packages/policy/test/edit/caches.test.ts',
+  'packages/cli/test/edit-confinement-reports.test.ts',
+  'packages/agent/test/trial/bash.test.ts',
+  'packages/cli/test/tried-commands.test.ts',
+  'packages/policy/test/edit/temporary.test.ts',
 ]
 
 /**
