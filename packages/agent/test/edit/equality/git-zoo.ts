@@ -90,7 +90,7 @@ const rows = [
     git diff > change.patch && rm src/b.txt && cat change.patch | head -3
     echo "$(git rev-parse --show-toplevel)" | sed 's|.*/||'
     find . -name .git -maxdepth 2 | sort`),
-  { command: "git worktree list | sed 's|/.*/||'", differs: 'hidden home' },
+  { command: "git worktree list | sed 's|/.*/||'" },
   { command: 'git -C bare.git log --oneline | wc -l', differs: 'git turned down' },
   { command: './commit.sh', differs: '.git read-only' },
   { command: './switch.sh', differs: '.git read-only' },
