@@ -32,7 +32,7 @@ export interface ToolCachesOptions {
 const freshMs = 10_000
 const hourMs = 3_600_000
 const tryMs = 5_000
-const nothing: EnteredCaches = { mounts: [], env: {}, leave: () => undefined }
+const nothing: EnteredCaches = { mounts: [], env: {} }
 
 // Spec R-CACHE-2.
 /**
@@ -148,7 +148,6 @@ export class ToolCaches implements ProjectCaches {
         ...this.#plain(folder, others).mounts,
       ],
       env: Object.fromEntries(Object.entries(command.env).filter(([name, value]) => env[name] !== value)),
-      leave: () => undefined,
     }
   }
 
@@ -189,7 +188,7 @@ export class ToolCaches implements ProjectCaches {
       const seen = parts.filter((part) => real !== undefined && isDirectory(join(real, part)) && isPlainPath(own, part))
       return ['--bind', own, path, ...seen.flatMap((part) => ['--ro-bind', join(real, part), join(path, part)])]
     })
-    return { mounts, env: {}, leave: () => undefined }
+    return { mounts, env: {} }
   }
 
   /** Over which caches no overlay can be mounted; over none when that is not the reason and it fails again. */

@@ -49,6 +49,4 @@ export interface EnteredCaches {
   readonly mounts: readonly string[]
   /** Variables of the environment that are others for the launcher; undefined for those that it must not see. */
   readonly env: Environment
-  /** To be called when the command has ended, or could not be started. */
-  leave(): void
 }

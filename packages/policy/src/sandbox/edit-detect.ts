@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { readFileSync } from 'node:fs'
+import { messageOf } from '@halting/core/adapters'
 import { type EditMeans, tooMuchIn } from './edit-means.ts'
 import { editRemedy, type EditLack } from './edit-remedies.ts'
 import { EditWall } from './edit-wall.ts'
 import { findProgram } from './find-bubblewrap.ts'
-import { circumstances } from './wall-means.ts'
+import { recalled, remember } from './machine-memory.ts'
 
 /** What to look for, and where. */
 export interface EditMeansOptions {
@@ -41,7 +41,7 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
     const means = { kind: 'bubblewrap', file, canDisableUserNamespaces } as const
     const failure = tried(means, directories, home)
     if (failure === undefined) {
-      remember(memory, directories, canDisableUserNamespaces)
+      remember(memory, { canDisableUserNamespaces, directories })
       return means
     }
     said = failure
@@ -99,25 +99,7 @@ function isNested(): boolean {
 
 /** Whether further namespaces can be forbidden, where that is known to work for these directories. */
 function remembered(memory: string | undefined, directories: readonly string[]): boolean | undefined {
-  if (memory === undefined) return undefined
-  try {
-    const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
-    if (!isJsonObject(stored) || stored['circumstances'] !== circumstances()) return undefined
-    const { canDisableUserNamespaces, directories: works } = stored
-    if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined
-    return directories.every((folder) => works.includes(folder)) ? canDisableUserNamespaces : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Only where the person has a folder of this program: none is made for it. */
-function remember(memory: string | undefined, directories: readonly string[], canDisableUserNamespaces: boolean): void {
-  if (memory === undefined) return
-  try {
-    const text = JSON.stringify({ circumstances: circumstances(), canDisableUserNamespaces, directories })
-    writeFileSync(memory, text, { mode: 0o600 })
-  } catch {
-    // The next start takes a few milliseconds more.
-  }
+  const { canDisableUserNamespaces, directories: works } = recalled(memory) ?? {}
+  if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined
+  return directories.every((folder) => works.includes(folder)) ? canDisableUserNamespaces : undefined
 }

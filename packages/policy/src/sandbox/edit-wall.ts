@@ -6,7 +6,7 @@ import { atExit, notAtExit } from '../at-exit.ts'
 import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository, isOwnRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
-import type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
+import type { Aftermath, EditCommand, ProjectCaches, TakenBack } from './edit-command.ts'
 import { editEnvironment, withoutCleaning } from './edit-environment.ts'
 import { EditJournal, type LeftCommand } from './edit-journal.ts'
 import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
@@ -21,6 +21,7 @@ import { liveSockets } from './live-sockets.ts'
 import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { inPinnedFolder } from './pinned-folder.ts'
+import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold } from './sandbox.ts'
@@ -108,7 +109,6 @@ export class EditWall {
     const given = editEnvironment(command.env)
     const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
     const entered = caches?.enter(base)
-    if (entered !== undefined) undo.push(() => entered.leave())
     const visible = visiblePlaces(home, base, confinement.directories)
     const temporary = this.#enterTemporary(command, [
       home,
@@ -135,7 +135,7 @@ export class EditWall {
     })
     const launcher = entered?.launcher
     const finish = once((): Aftermath => {
-      const takenBack = this.#settle({ entered, info, temporary, baseline, scan, journal })
+      const takenBack = this.#settle({ info, temporary, baseline, scan, journal })
       close()
       return { takenBack }
     })
@@ -153,10 +153,9 @@ export class EditWall {
     }
   }
 
-  #settle({ entered, info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
+  #settle({ info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
     awaitNamespaceEnd(info)
     closeSync(info)
-    entered?.leave()
     this.#release()
     const folder = journal.folderForTakenBack()
     const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
@@ -267,7 +266,6 @@ interface ToStart {
 }
 
 interface ToSettle {
-  readonly entered: EnteredCaches | undefined
   readonly info: number
   readonly temporary: EnteredTemporary
   readonly baseline: Baseline
@@ -299,14 +297,4 @@ export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || !isOwnRepository(found) || isInside(found.commonFolder, root)) return []
   return [found.workTree, found.gitFolder, found.commonFolder]
-}
-
-/** The second call gives nothing. */
-function once<T>(work: () => T): () => T | undefined {
-  let isDone = false
-  return () => {
-    if (isDone) return undefined
-    isDone = true
-    return work()
-  }
 }

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isJsonObject } from '@halting/core/adapters'
+import { recalled, remember } from './machine-memory.ts'
 import { type CommandWithEnvironment, type LaunchedCommand, perlCommand } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { overlayNumbers } from './system-calls.ts'
-import { circumstances, findPerl, notConfinedCode, notConfinedMark } from './wall-means.ts'
+import { findPerl, notConfinedCode, notConfinedMark } from './wall-means.ts'
 
 /** A folder that shows others, and takes what is written to it elsewhere. All paths are absolute, those of folders. */
 export interface Overlay {
@@ -114,10 +114,10 @@ export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
     return { kind: 'none', why: 'there is no perl that could mount overlays' }
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const where = `${circumstances()} ${statSync(folder).dev} ${perl} ${options.bubblewrap}`
-    const known = memory === undefined ? undefined : rememberedAnswer(memory, where)
-    const works = known ?? tryOverlay({ ...options, folder: realpathSync(folder) }, perl)
-    if (memory !== undefined && known === undefined && works) remember(memory, where)
+    const overlays = `${statSync(folder).dev} ${perl} ${options.bubblewrap}`
+    const isKnown = recalled(memory)?.['overlays'] === overlays
+    const works = isKnown || tryOverlay({ ...options, folder: realpathSync(folder) }, perl)
+    if (works && !isKnown) remember(memory, { overlays })
     if (works) return { kind: 'overlay', perl }
   } catch {
     // Below.
@@ -162,23 +162,6 @@ function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string)
     return status === 0 && readFileSync(join(own, 'upper/b'), 'utf8') === 'c\n'
   } finally {
     removeTree(own)
-  }
-}
-
-function rememberedAnswer(memory: string, where: string): true | undefined {
-  try {
-    const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
-    return isJsonObject(stored) && stored['overlays'] === where ? true : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function remember(memory: string, where: string): void {
-  try {
-    writeFileSync(memory, JSON.stringify({ overlays: where }), { mode: 0o600 })
-  } catch {
-    // The next start tries again.
   }
 }
 

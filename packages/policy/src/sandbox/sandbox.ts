@@ -18,6 +18,7 @@ import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
 import type { Environment } from '../files/paths.ts'
 import { ownPackages } from './own-packages.ts'
+import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -390,13 +391,4 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
     })
   })
   child.on('error', () => undefined)
-}
-
-function once(work: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (isDone) return
-    isDone = true
-    work()
-  }
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { isJsonObject } from '@halting/core/adapters'
-import { readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { findProgram } from './find-bubblewrap.ts'
+import { recalled, remember } from './machine-memory.ts'
 import { machineNumbers } from './system-calls.ts'
 
 /** What confines commands that run because they were judged to read only. */
@@ -60,7 +60,7 @@ export function detectWall(options: DetectOptions): WallMeans {
   const known = rememberedMeans(options)
   if (known !== undefined) return known
   const means = tryMeans(options)
-  if (memory !== undefined && means.kind !== 'none') remember(memory, means)
+  if (means.kind !== 'none') remember(memory, means)
   return means
 }
 
@@ -154,44 +154,19 @@ export function wallSummary(means: WallMeans): string {
   }
 }
 
-/** The start of the machine, the namespaces and the user for which an answer holds: containers may share a home. */
-export function circumstances(): string {
-  const read = (file: string): string => readFileSync(file, 'utf8').trim()
-  return [
-    read('/proc/sys/kernel/random/boot_id'),
-    readlinkSync('/proc/self/ns/mnt'),
-    readlinkSync('/proc/self/ns/user'),
-    process.getuid?.(),
-  ].join(' ')
-}
-
 /** Programs are looked up anew: the file is the person's, and what it names is started. */
 function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans | undefined {
-  if (memory === undefined) return undefined
-  try {
-    const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
-    if (!isJsonObject(stored) || stored['circumstances'] !== circumstances()) return undefined
-    const { version, hasOwnProc, canDisableUserNamespaces } = stored
-    if (typeof version === 'number') {
-      const perl = findPerl(path, writable)
-      return perl === undefined ? undefined : { kind: 'landlock', perl, version }
-    }
-    const file = findProgram('bwrap', path, writable)
-    if (file === undefined || typeof hasOwnProc !== 'boolean' || typeof canDisableUserNamespaces !== 'boolean')
-      return undefined
-    return { kind: 'bubblewrap', file, hasOwnProc, canDisableUserNamespaces }
-  } catch {
+  const stored = recalled(memory)
+  if (stored === undefined) return undefined
+  const { version, hasOwnProc, canDisableUserNamespaces } = stored
+  if (typeof version === 'number') {
+    const perl = findPerl(path, writable)
+    return perl === undefined ? undefined : { kind: 'landlock', perl, version }
+  }
+  const file = findProgram('bwrap', path, writable)
+  if (file === undefined || typeof hasOwnProc !== 'boolean' || typeof canDisableUserNamespaces !== 'boolean')
     return undefined
-  }
-}
-
-/** Only where the person has a folder of this program: none is made for it. Without it the next start takes a few milliseconds more. */
-function remember(memory: string, means: WallMeans): void {
-  try {
-    writeFileSync(memory, JSON.stringify({ circumstances: circumstances(), ...means }), { mode: 0o600 })
-  } catch {
-    // See above.
-  }
+  return { kind: 'bubblewrap', file, hasOwnProc, canDisableUserNamespaces }
 }
 
 /** What was remembered did not work: it is tried again at the next start. */

@@ -58,7 +58,7 @@ function told(folder: string): readonly string[] {
 function world(kind: 'overlay' | 'plain', sharing?: World): World {
   const holder: { caches?: ToolCaches } = {}
   const made = place({
-    caches: { enter: (env) => holder.caches?.enter(env) ?? { mounts: [], env: {}, leave: () => undefined } },
+    caches: { enter: (env) => holder.caches?.enter(env) ?? { mounts: [], env: {} } },
   })
   const home = sharing?.home ?? made.home
   const folder = join(home, '.halting/caches')
