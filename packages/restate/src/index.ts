@@ -27,7 +27,7 @@ export type {
   WorkerSession,
 } from './service/session-options.ts'
 export { sessionServices } from './service/session-service.ts'
-export { stalled, type Stalled } from './service/stalled.ts'
+export type { Stalled } from './service/stalled.ts'
 export type { OpenQuestion, SessionStatus } from './service/status.ts'
 export type { KeptRecords } from './service/kept-records.ts'
 export { Departure } from './worker/departure.ts'

@@ -10,21 +10,21 @@ const resume = ' Then resume it: restate invocations resume inv_1.'
 
 test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
   const again = { invocation: id, needsResume: false, message: told }
-  expect(stalledOf({ id, status: 'backing-off', last_failure: mismatch })).toEqual(again)
-  expect(stalledOf({ id, status: 'backing-off', last_failure: `${told}\n    at somewhere` })).toEqual(again)
+  expect(stalledOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
+  expect(stalledOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
   const paused = { invocation: id, needsResume: true, message: `${told}${resume}` }
-  expect(stalledOf({ id, status: 'paused', last_failure: mismatch })).toEqual(paused)
+  expect(stalledOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
 })
 
 test('another one that the engine paused says what the engine said', () => {
-  expect(stalledOf({ id, status: 'paused', last_failure: 'no disk' })).toEqual({
+  expect(stalledOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
     invocation: id,
     needsResume: true,
     message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
   })
-  expect(stalledOf({ id, status: 'paused', last_failure: null })?.message).toContain('somebody asked for that')
+  expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
 })
 
 test('one that is tried again is none', () => {
-  expect(stalledOf({ id, status: 'backing-off', last_failure: 'Connection refused' })).toBeUndefined()
+  expect(stalledOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
 })

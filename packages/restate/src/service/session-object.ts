@@ -30,7 +30,6 @@ import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
-import { stalled } from './stalled.ts'
 import { readStatus, type SessionStatus } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
@@ -115,7 +114,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<FullStatus> => {
         const { isWorking, isClosed, waiting } = await mailboxOf(context).status('')
         const status = { ...(await readStatus(context)), isWorking, isClosed, waiting }
-        const stall = options.admin === undefined ? undefined : await stalled(options.admin, sessionObject, context.key)
+        const stall = options.stalledOf?.(context.key)
         return stall === undefined ? status : { ...status, state: 'paused', stalled: stall }
       }),
 

@@ -6,6 +6,7 @@ import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
+import type { Stalled } from './stalled.ts'
 
 /** A session that this process is to work at. */
 export interface SessionToOpen {
@@ -72,8 +73,8 @@ export interface SessionServiceOptions {
   readonly ingress?: IngressOptions
   /** How much more than it needs such a session takes of the budget at once, in US dollars. */
   readonly chunkUsd?: number
-  /** Address of the engine's admin interface: with it `status` tells that the work at a session does not go on, and why. */
-  readonly admin?: string
+  /** Why the work at a session does not go on, as far as this process knows; undefined while it does. `status` tells it. Asked for each status: it answers from memory. */
+  readonly stalledOf?: (sessionId: string) => Stalled | undefined
   /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
   /**

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '@halting/core/adapters'
 import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
 import { sessionObject } from '../service/names.ts'
-import { failureOf } from '../service/stalled.ts'
 
 const betweenTriesMs = 500
 const patienceMs = 60_000
@@ -20,6 +19,7 @@ type Metadata = Readonly<Record<string, string>> | null | undefined
 export interface WorkOfSession {
   /** Its name in the engine. */
   readonly id: string
+  readonly sessionId: string
   readonly status: 'suspended' | 'backing-off' | 'paused'
   /** The worker that it is bound to. */
   readonly deployment: string | null
@@ -35,6 +35,7 @@ interface ServiceRow {
 
 interface WorkRow {
   readonly id: string
+  readonly target_service_key: string
   readonly status: WorkOfSession['status']
   readonly pinned_deployment_id?: string | null
   readonly last_failure?: string | null
@@ -104,19 +105,20 @@ export class EngineAdmin {
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
-  /** Work that is tried again or paused; with `besides` also what is suspended and bound to another worker than that one. */
+  /** Work that is tried again or paused; with `besides` also what is suspended and bound to another worker than that one. One query, however many sessions there are. */
   async workThatRests(besides?: string): Promise<readonly WorkOfSession[]> {
     const suspended = besides === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id <> '${besides}')`
     const rows = await rowsOf<WorkRow>(
       this.#base,
-      `SELECT id, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
+      `SELECT id, target_service_key, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
     )
     return Promise.all(
-      rows.map(async ({ id, status, pinned_deployment_id: deployment = null, last_failure: failure = null }) => ({
+      rows.map(async ({ id, status, target_service_key: sessionId, ...row }) => ({
         id,
+        sessionId,
         status,
-        deployment,
-        failure: status === 'paused' ? await failureOf(this.#base, id) : failure,
+        deployment: row.pinned_deployment_id ?? null,
+        failure: status === 'paused' ? await failureOf(this.#base, id) : (row.last_failure ?? null),
       })),
     )
   }
@@ -137,6 +139,15 @@ export class EngineAdmin {
       if (!/^\d{3} /.test(messageOf(error))) throw error
     })
   }
+}
+
+/** What the last attempt came to, of an invocation that is paused. */
+async function failureOf(admin: string, invocation: string): Promise<string | null> {
+  const paused = `SELECT event_json FROM sys_journal_events WHERE id = '${invocation}' AND event_type = 'Paused'`
+  const event = (await rowsOf<{ readonly event_json: string }>(admin, paused)).at(-1)
+  // The engine wrote it.
+  const told = JSON.parse(event?.event_json ?? '{}') as { readonly last_failure?: { readonly error_message?: string } }
+  return told.last_failure?.error_message ?? null
 }
 
 function registration(worker: string): AdminRequest {

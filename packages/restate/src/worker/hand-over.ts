@@ -1,12 +1,9 @@
-import { sharedAbort } from '@halting/core/adapters'
-import { setTimeout as pause } from 'node:timers/promises'
 import { keptFormat } from '../engine/format.ts'
 import { readMetadata, type WorkerMetadata } from '../service/session-metadata.ts'
 import { formatIn } from '../service/stalled.ts'
 import { isLeft, type Departure } from './departure.ts'
-import { sameAddress, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
-
-const betweenLooksMs = 2_000
+import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
+import type { Seen } from './engine-watch.ts'
 
 /** What a worker that new sessions go to does with the work at a session that does not go on. */
 export type Move = 'here' | 'pause' | 'pause, then here'
@@ -41,48 +38,28 @@ export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFr
  */
 export class HandOver {
   readonly #admin: EngineAdmin
-  readonly #url: string
   readonly #departure: Departure
-  readonly #over = sharedAbort()
   /** The worker that takes over, while there is one. */
   successor: string | undefined
 
-  constructor(admin: EngineAdmin, url: string, departure: Departure) {
+  constructor(admin: EngineAdmin, departure: Departure) {
     this.#admin = admin
-    this.#url = url
     this.#departure = departure
-    void this.#watch()
   }
 
-  end(): void {
-    this.#over.abort()
-  }
-
-  async #watch(): Promise<void> {
-    const { signal } = this.#over
-    while (!signal.aborted) {
-      // An engine that does not answer is asked again.
-      await this.look().catch(() => undefined)
-      await pause(betweenLooksMs, undefined, { signal, ref: false }).catch(() => undefined)
-    }
-  }
-
-  async look(): Promise<void> {
-    const latest = await this.#admin.latest()
-    if (latest === undefined || this.#over.signal.aborted) return
-    const isHere = sameAddress(latest.uri, this.#url)
-    const { format, takesOver } = readMetadata(latest.metadata)
+  async see(seen: Seen): Promise<void> {
+    const { latest, isHere, takesOver, format } = seen
     const isFollowed = !isHere && takesOver && format === keptFormat
     this.successor = isFollowed ? latest.uri : undefined
     if (isFollowed) this.#departure.giveWay()
     else this.#departure.stay()
-    if (isHere) await this.#collect(latest.id, takesOver)
+    if (isHere) await this.#collect(seen)
   }
 
-  async #collect(here: string, takesOver: boolean): Promise<void> {
+  async #collect({ latest: { id: here }, takesOver, resting }: Seen): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
     // There may be thousands that wait for a person here.
-    for (const work of await this.#admin.workThatRests(takesOver ? here : undefined)) {
+    for (const work of resting) {
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))

@@ -5,11 +5,13 @@ import type { SessionServiceOptions } from '../service/session-options.ts'
 import { sessionServices } from '../service/session-service.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
+import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import { Stalls } from './stalls.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -51,6 +53,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, admin, advertise, identityKeys = [], warn, ...service } = options
   const departure = new Departure()
   const engine = new EngineAdmin(admin)
+  const handOver = new HandOver(engine, departure)
+  const stalls = new Stalls()
   const whyNotReady = async (): Promise<string | undefined> => {
     if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
     return departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
@@ -59,7 +63,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, admin, departure })],
+      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: ({ level }, message, ...more) => {
         // Who may ask it is the network's affair, and said in the guide.
@@ -70,7 +74,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     http1: (request, response) => void answer(request, response, whyNotReady),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const handOver = new HandOver(engine, url, departure)
+  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
   return {
     port: listener.port,
     url,
@@ -87,7 +91,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       clearTimeout(hurry)
     },
     close() {
-      handOver.end()
+      watch.end()
       return listener.close()
     },
   }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const guide = readFileSync(join(process.cwd(), 'docs/guide/cluster.md'), 'utf8')
+const guide = ['cluster', 'operating']
+  .map((page) => readFileSync(join(process.cwd(), `docs/guide/${page}.md`), 'utf8'))
+  .join('\n')
 
 /** The blocks of commands below a heading of the guide, as lines. */
 export function blocksOf(heading: string): readonly (readonly string[])[] {

@@ -1,4 +1,4 @@
-// The commands of "Three nodes" in docs/guide/cluster.md, as they stand but for addresses and folders: the cluster goes on without one node, and with it when it
+// The commands of "Three nodes" in docs/guide/operating.md, as they stand but for addresses and folders: the cluster goes on without one node, and with it when it
 // is back. Run by scripts/cluster.mjs: three-nodes.mjs SERVER FOLDER
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'

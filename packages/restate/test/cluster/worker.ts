@@ -1,4 +1,4 @@
-// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over]]; with the last it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
+// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over]]; with ADMIN it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
@@ -8,13 +8,12 @@ import type { SessionServiceOptions } from '../../src/service/session-options.ts
 import { sessionServices } from '../../src/service/session-service.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', log = '/dev/null', admin = '', as = ''] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', as = 'stays'] = process.argv.slice(2)
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 const options: SessionServiceOptions = {
-  ...(admin !== '' && { admin }),
   async open({ sessionId, opening, journal }) {
     const turns = Number(opening['turns'] ?? 3)
     const toolMs = Number(opening['toolMs'] ?? 50)
@@ -69,6 +68,6 @@ const options: SessionServiceOptions = {
     },
   },
 }
-if (as === '') await serve({ port: Number(port), services: [...sessionServices(options)] })
+if (admin === '') await serve({ port: Number(port), services: [...sessionServices(options)] })
 else await startWorker({ ...options, host: '127.0.0.1', port: Number(port), admin, takesOver: as === 'takes-over' })
 note('serving', port)

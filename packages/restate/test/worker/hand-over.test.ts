@@ -8,6 +8,7 @@ const mismatch = (theirs: number): string => `name: records of format ${theirs} 
 const left = `[500 Internal] ${new LeftError().message}`
 const work = (status: WorkOfSession['status'], failure: string | null = null, deployment = 'old'): WorkOfSession => ({
   id: 'inv',
+  sessionId: 'session',
   status,
   deployment,
   failure,

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sharedAbort } from '@halting/core/adapters'
+import { readMetadata } from '../service/session-metadata.ts'
+import { sameAddress, type Deployment, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
+
+const betweenLooksMs = 2_000
+
+/** What a worker sees when it looks at the engine. */
+export interface Seen {
+  /** Where new sessions go. */
+  readonly latest: Deployment
+  /** That is this worker. */
+  readonly isHere: boolean
+  /** What it says of itself, also where that is this one. */
+  readonly takesOver: boolean
+  readonly format: number | undefined
+  /** Work that goes on nowhere at this moment. */
+  readonly resting: readonly WorkOfSession[]
+}
+
+/** Does something about what was seen. */
+export type Watcher = (seen: Seen, signal: AbortSignal) => void | Promise<void>
+
+/**
+ * The one loop in which a worker looks at the administration of the engine: every two seconds, by a fixed number of requests, whatever there is to see. Each watcher is told in
+ * its turn; one that fails is told again with the next look, and keeps no other from being told.
+ */
+export class EngineWatch {
+  readonly #admin: EngineAdmin
+  readonly #url: string
+  readonly #watchers: readonly Watcher[]
+  readonly #over = sharedAbort()
+
+  constructor(admin: EngineAdmin, url: string, watchers: readonly Watcher[]) {
+    this.#admin = admin
+    this.#url = url
+    this.#watchers = watchers
+    void this.#watch()
+  }
+
+  end(): void {
+    this.#over.abort()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#over
+    while (!signal.aborted) {
+      // An engine that does not answer is asked again.
+      await this.#look(signal).catch(() => undefined)
+      await pause(betweenLooksMs, undefined, { signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const latest = await this.#admin.latest()
+    if (latest === undefined) return
+    const isHere = sameAddress(latest.uri, this.#url)
+    const { format, takesOver } = readMetadata(latest.metadata)
+    const resting = await this.#admin.workThatRests(isHere && takesOver ? latest.id : undefined)
+    for (const watcher of this.#watchers)
+      if (!signal.aborted)
+        await Promise.resolve(watcher({ latest, isHere, takesOver, format, resting }, signal)).catch(() => undefined)
+  }
+}
