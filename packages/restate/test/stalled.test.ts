@@ -9,15 +9,16 @@ const told =
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
 test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
-  const again = { invocation: id, needsResume: false, message: told }
+  const again = { kind: 'format', invocation: id, needsResume: false, message: told }
   expect(stalledOf({ id, status: 'backing-off', failure: mismatch })).toEqual(again)
   expect(stalledOf({ id, status: 'backing-off', failure: `${told}\n    at somewhere` })).toEqual(again)
-  const paused = { invocation: id, needsResume: true, message: `${told}${resume}` }
+  const paused = { kind: 'format', invocation: id, needsResume: true, message: `${told}${resume}` }
   expect(stalledOf({ id, status: 'paused', failure: mismatch })).toEqual(paused)
 })
 
 test('another one that the engine paused says what the engine said', () => {
   expect(stalledOf({ id, status: 'paused', failure: 'no disk' })).toEqual({
+    kind: 'paused',
     invocation: id,
     needsResume: true,
     message: `The engine has paused it: no disk Mend what is wrong.${resume}`,

@@ -3,12 +3,18 @@ import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session does not go on. */
 export interface Stalled {
+  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. */
+  readonly kind: 'paused' | 'format' | 'worker_lost'
   /** The invocation that works at it, by its name in the engine. */
   readonly invocation: string
   /** The engine has given up until somebody resumes it; else it tries again, every ten seconds at least. */
   readonly needsResume: boolean
   /** What the engine says about the last failure. */
   readonly message: string
+  /** Address of the worker that is awaited; absent where no particular one is. */
+  readonly worker?: string
+  /** Since when it does not go on, in milliseconds since 1970; absent where that is unknown. */
+  readonly sinceMs?: number
 }
 
 const otherFormat = /records of format (\d+) != records of format \d+/
@@ -33,5 +39,5 @@ export function stalledOf({
   if (why === undefined && !needsResume) return undefined
   const next = needsResume ? ` Then resume it: restate invocations resume ${id}.` : ''
   const message = why ?? `The engine has paused it: ${failure ?? 'somebody asked for that.'} Mend what is wrong.`
-  return { invocation: id, needsResume, message: `${message}${next}` }
+  return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
 }
