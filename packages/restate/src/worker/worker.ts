@@ -8,10 +8,11 @@ import { EngineAdmin } from './engine-admin.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import { Places } from './places.ts'
 import { Stalls } from './stalls.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -22,6 +23,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
+  readonly concurrency?: number
   /** What goes wrong and is tried again, for whoever operates it. */
   readonly warn?: (line: string) => void
 }
@@ -50,8 +53,9 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], warn, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, warn, ...service } = options
   const departure = new Departure()
+  const places = new Places(concurrency)
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure)
   const stalls = new Stalls()
@@ -63,7 +67,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure })],
+      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: ({ level }, message, ...more) => {
         // Who may ask it is the network's affair, and said in the guide.
