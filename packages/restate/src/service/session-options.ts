@@ -4,6 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
+import type { WorkerListener } from '../worker/worker-events.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
 import type { Stalled } from './stalled.ts'
@@ -14,6 +15,8 @@ export interface SessionToOpen {
   readonly sessionId: string
   /** What whoever began it said of it. */
   readonly opening: Opening
+  /** Whose budget it spends from; undefined for nobody's. */
+  readonly tenant?: string | undefined
   /** What is kept of it: the `journal` of a session object. */
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
@@ -77,6 +80,8 @@ export interface SessionServiceOptions {
   readonly stalledOf?: (sessionId: string) => Stalled | undefined
   /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
+  /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
+  readonly onEvent?: WorkerListener
   /**
    * Whether somebody waits for a place in this process. A session at which nothing goes on but waiting, such as for a person, is closed here while it says so, and opened
    * again when something comes.
