@@ -1,6 +1,5 @@
-import { patchPaths } from '../words/patch-paths.ts'
 import { StopSignal, StopSignals, type EndingReason } from '@halting/core'
-import { sharedBudgetOf, type SharedBudgetEnd, type StopSignalJson } from '@halting/core/adapters'
+import { patchPaths, sharedBudgetOf, type SharedBudgetEnd, type StopSignalJson } from '@halting/core/adapters'
 import { usdOf, type RunIdentity, beginningOf, type StepRecord } from '@halting/core/steps'
 import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {

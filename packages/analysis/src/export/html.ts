@@ -1,6 +1,5 @@
 import { endings, type ContentBlock, type MessageContent } from '@halting/core'
-import { isText } from '@halting/core/adapters'
-import { inputSummary } from '../words/input-summary.ts'
+import { inputSummary, isText } from '@halting/core/adapters'
 import { goalFacts } from '../words/goal-words.ts'
 import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'

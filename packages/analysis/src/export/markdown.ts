@@ -1,4 +1,4 @@
-import { inputSummary } from '../words/input-summary.ts'
+import { inputSummary } from '@halting/core/adapters'
 import { goalFacts } from '../words/goal-words.ts'
 import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'

@@ -1,5 +1,4 @@
-import { isJsonObject } from '@halting/core/adapters'
-import { patchPaths } from '../words/patch-paths.ts'
+import { isJsonObject, patchPaths } from '@halting/core/adapters'
 
 /** Longer labels are cut: they are told in a line. */
 export const longestLabel = 200

@@ -4,7 +4,7 @@ import type { IngressOptions, Worker } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { elapsed, many, oneLine, told } from '../io/figures.ts'
+import { elapsed, many, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
@@ -14,6 +14,7 @@ import { loadRestate } from './load-restate.ts'
 import { payloadsAt } from './payloads.ts'
 import { tenantFor } from './tenants.ts'
 import { openWorkerSession } from './worker-sessions.ts'
+import { workerEventWords } from './worker-log.ts'
 import { workerToken, workerTokenVariable } from './worker-token.ts'
 import { Workspaces } from './workspaces.ts'
 
@@ -96,7 +97,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       open: (asked) => openWorkerSession({ flags: own, program, workspaces, gates, refusal }, asked),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
-      warn: (line) => output.err(told(oneLine(line, 1_000))),
+      onEvent: (event) => output.err(told(workerEventWords(event))),
     })
     return {
       ...worker,

@@ -31,6 +31,7 @@ export {
   type FoldedSession,
   type StoredSession,
 } from './fold-session.ts'
+export { pendingOnRecord, type PendingApproval } from '../pending-approval.ts'
 export { recordedResult } from '../sdk/recorded-result.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../rewind.ts'
 export { misfitOfRecord } from './stored-record.ts'

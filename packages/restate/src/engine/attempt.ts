@@ -32,6 +32,8 @@ export interface Found {
   readonly log: ClusterLog
   /** Aborted when the engine goes on with the session elsewhere, or this process lets go of it at rest. */
   readonly gone: AbortSignal
+  /** Whether all that the work does at this moment is waiting: when `gone` is aborted, the session then rests, and else it was left in the middle. */
+  readonly isResting: () => boolean
 }
 
 /** The turn of an attempt among those of its process. */
@@ -261,7 +263,8 @@ class Attempt<Turn extends AttemptTurn> {
     const log = this.#log
     try {
       const gone = (this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal]))
-      const work = await this.#options.begin({ records: [...this.#records], log, gone }, this.#turn)
+      const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
+      const work = await this.#options.begin(found, this.#turn)
       this.#work = work
       for (const what of this.#heard) what(work)
       await work.run()

@@ -6,6 +6,8 @@ import { isPayloadReference, type PayloadReference, type PayloadStore } from '..
 /** What one durable step of the engine holds. */
 interface Batch {
   readonly format: number
+  /** When it was written, by the clock of its worker, in milliseconds since 1970. Batches of earlier versions have none. */
+  readonly atMs?: number
   /** In the order in which they happened. */
   readonly records: readonly KeptRecord[]
   /** What the work says beside its records. It is about these, or those before. */

@@ -145,7 +145,7 @@ export class ClusterLog implements StepStore {
     const records = await Promise.all(waiting.map((text) => writtenRecord(text, this.#store)))
     this.#taken += waiting.length
     this.#isFirst = false
-    return `{"format":${keptFormat},"records":[${records.join(',')}]${after}}`
+    return `{"format":${keptFormat},"atMs":${Date.now()},"records":[${records.join(',')}]${after}}`
   }
 
   /** How many records go into one batch. */

@@ -14,6 +14,8 @@ export interface AdoptedPage {
   readonly records: readonly StepRecord[]
   /** What they have cost, which the session that they are of has paid. */
   readonly spent: Spent
+  /** When the copy was asked for, in milliseconds since 1970; earlier versions do not say it. */
+  readonly atMs?: number
 }
 
 /** How far the copy has come. Kept: a session is a copy of one other, once. */
@@ -29,6 +31,7 @@ export function adoptedPages(
   from: string,
   opening: Opening,
   conversation: readonly StepRecord[],
+  atMs: number,
 ): readonly AdoptedPage[] {
   const pages: StepRecord[][] = [[]]
   let bytes = 0
@@ -42,7 +45,8 @@ export function adoptedPages(
     pages.at(-1)?.push(record)
   }
   const spent = spentIn(foldSession(runsOf(conversation)))
-  return pages.map((records, number) => ({ from, opening: { ...opening, forkedFrom: from }, number, records, spent }))
+  const common = { from, opening: { ...opening, forkedFrom: from }, spent, atMs }
+  return pages.map((records, number) => ({ ...common, number, records }))
 }
 
 /** What becomes of a page: it is taken, was taken, or the session is another one. */

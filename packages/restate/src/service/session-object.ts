@@ -14,6 +14,7 @@ import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { Spent } from '@halting/core/adapters'
+import type { PayloadStore } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
@@ -30,7 +31,7 @@ import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
-import { readStatus, type SessionStatus } from './status.ts'
+import { readStatus, withTenant, type SessionStatus } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
@@ -167,7 +168,8 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { opening } = await mailboxOf(context).status('')
         const conversation = await Conversation.read(readOnly(context), storeOf(context))
         const copy = context.objectClient<SessionObject>({ name: sessionObject }, id)
-        for (const page of adoptedPages(context.key, opening, await conversation.records()))
+        const now = await context.date.now()
+        for (const page of adoptedPages(context.key, opening, await conversation.records(), now))
           if (id === context.key || !(await copy.adopt(page)))
             throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })
         return { id }
@@ -185,7 +187,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
           if (came !== 'new') return came === 'again'
           await mailboxOf(context).adopt(page.opening)
           const record = new WorkRecord(context, status)
-          record.keep(page.records, page.records)
+          record.keep(page.records, page.records, page.atMs)
           const conversation = await Conversation.read(context, storeOf(context))
           await conversation.append(record.said, async (put) => context.run('put', put))
           context.set<Adopted>(adoptedKey, { from: page.from, pages: page.number + 1, spent: page.spent })
@@ -207,7 +209,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const conversation = await Conversation.read(context, store)
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
-    const record = new WorkRecord(context, await readStatus(context), options.listener)
+    const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
     const whose = { sessionId, tenant: tenancy?.tenant }
     const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
     const end = await attempt({
@@ -244,18 +246,21 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const whose = { session: context.key, began }
     const isHeld = await budget.isHeld(whose)
     const spent = isHeld
-      ? spentBeyond(spentIn(foldSession(runsOf(await allRecords(context)))), await inheritedBy(context))
+      ? spentBeyond(
+          spentIn(foldSession(runsOf(await allRecords(context, storeOf(context))))),
+          await inheritedBy(context),
+        )
       : null
     await budget.close({ ...whose, spent })
   }
+}
 
-  async function allRecords(context: ObjectContext): Promise<readonly StepRecord[]> {
-    const kept: KeptRecord[] = []
-    for (;;) {
-      const { records } = await recordsSince(context, kept.length)
-      if (records.length === 0) return wholeRecords(kept, storeOf(context))
-      kept.push(...records)
-    }
+async function allRecords(context: ObjectContext, store: PayloadStore | undefined): Promise<readonly StepRecord[]> {
+  const kept: KeptRecord[] = []
+  for (;;) {
+    const { records } = await recordsSince(context, kept.length)
+    if (records.length === 0) return wholeRecords(kept, store)
+    kept.push(...records)
   }
 }
 

@@ -5,6 +5,7 @@ import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
 import type { Places } from '../worker/places.ts'
+import type { WorkerListener } from '../worker/worker-events.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
 import type { Stalled } from './stalled.ts'
@@ -15,6 +16,8 @@ export interface SessionToOpen {
   readonly sessionId: string
   /** What whoever began it said of it. */
   readonly opening: Opening
+  /** Whose budget it spends from; undefined for nobody's. */
+  readonly tenant?: string | undefined
   /** What is kept of it: the `journal` of a session object. */
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
@@ -80,6 +83,8 @@ export interface SessionServiceOptions {
   readonly listener?: SessionListener
   /** Places of this process: other sessions wait in their order. A session that only waits, such as for a person, gives its place to one of them. Default: no limit. */
   readonly places?: Places
+  /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
+  readonly onEvent?: WorkerListener
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
   /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */

@@ -13,6 +13,7 @@ import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
 import type { Tenancy } from './tenancy.ts'
 import { writtenNote } from './notes.ts'
+import { Presence } from './presence.ts'
 import { messagesIn, openRunOf, untoldResults } from './open-run.ts'
 import { openedOrRefused, RefusedWork } from './refused.ts'
 import type { SessionServiceOptions } from './session-options.ts'
@@ -47,6 +48,12 @@ export interface SessionArrival {
   readonly settled: ReadonlySet<number>
 }
 
+function whyLeft(departure: SessionServiceOptions['departure']): string {
+  return departure?.soon.aborted === true
+    ? 'this worker gives its sessions up'
+    : 'the engine has ended the attempt and continues elsewhere, or here later'
+}
+
 /** The sessions that this process works at. */
 export class SessionsOfProcess {
   readonly #options: SessionServiceOptions
@@ -60,11 +67,14 @@ export class SessionsOfProcess {
   }
 
   /** The session has its place in the order from here on. An attempt of it that was here before leaves. */
-  arrive({ sessionId, tenant = '', sinceMs, gone, settled }: SessionArrival): SessionTurn {
+  arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
     const entered = this.#held.enter(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
     const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
-    return new SessionTurn(entered, this.#places.ask({ group: tenant, sinceMs: sinceHere }), settled)
+    const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
+    if (!ticket.hasPlace)
+      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
+    return new SessionTurn(entered, ticket, settled)
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
@@ -87,8 +97,9 @@ export class SessionsOfProcess {
     { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
-    const { open, listener, departure, payloads } = this.#options
-    const { records, log, gone } = found
+    const { open, listener, departure, payloads, onEvent: report } = this.#options
+    const { records, log, gone, isResting } = found
+    const tenant = tenancy?.tenant
     const journal = new ClusterSession({
       sessionId,
       path: `restate:${sessionObject}/${sessionId}`,
@@ -100,7 +111,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, journal, gone }))
+    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
@@ -108,9 +119,14 @@ export class SessionsOfProcess {
       return new RefusedWork(opened.error.message, { log, spent: journal.spent })
     }
     const { session } = opened
+    const presence = new Presence(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
-      session.listen(({ type }) => {
-        if (type !== 'closed') return
+      session.listen((event) => {
+        if (event.type === 'run_end') presence.ranUntil(event.terminal.reason)
+        if (event.type !== 'closed') return
+        // The work at a session whose log is broken is over here, and not in the session.
+        if (log.isBroken) presence.left(whyLeft(departure))
+        else presence.ended()
         release()
         resolve()
       })
@@ -121,6 +137,8 @@ export class SessionsOfProcess {
       log.note(writtenNote({ type: 'at', url: listener.url }))
     }
     leaveBy(() => {
+      if (isResting() && departure?.soon.aborted !== true) presence.rests()
+      else presence.left(whyLeft(departure))
       listener?.onLeave(sessionId, session)
       log.break()
       session.close().catch(() => {})

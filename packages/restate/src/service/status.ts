@@ -1,8 +1,9 @@
 import type { LimitRequest } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
-import type { EndedRun, StepRecord } from '@halting/core/steps'
+import { inputSummary, isJsonObject } from '@halting/core/adapters'
+import type { EndedRun, PendingApproval, StepRecord } from '@halting/core/steps'
 import type { State } from './conversation.ts'
 import type { Stalled } from './stalled.ts'
+import type { Tenancy } from './tenancy.ts'
 
 /** A call that a person has to say something to. */
 export interface OpenQuestion {
@@ -10,6 +11,10 @@ export interface OpenQuestion {
   readonly callId: string
   /** The step that waits. */
   readonly key: string
+  /** Name of the tool. Absent where the record does not have the call, and for questions of earlier versions. */
+  readonly toolName?: string
+  /** What of the call's input tells what it is about, such as its command: one line of at most 200 characters. Absent as `toolName` is. */
+  readonly about?: string
 }
 
 /** A request that waits for its service. Times in milliseconds since 1970. */
@@ -26,6 +31,12 @@ export interface SessionStatus {
   readonly state: 'idle' | 'running' | 'requires_action' | 'paused'
   /** Why the work does not continue; absent while it does. */
   readonly stalled?: Stalled
+  /** When the first record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions. */
+  readonly beganMs?: number
+  /** When the last record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions that have not worked since. */
+  readonly changedMs?: number
+  /** Whose budget the session spends from; absent where it spends from no tenant's. */
+  readonly tenant?: string
   /** Id of the current run, or of the last one; absent before the first. */
   readonly runId?: string
   /** Why the last run ended. */
@@ -65,6 +76,11 @@ export async function readStatus(state: Pick<State, 'get'>): Promise<SessionStat
   return (await state.get<SessionStatus>(statusKey)) ?? newStatus
 }
 
+/** With whose budget the session spends from. */
+export function withTenant(status: SessionStatus, tenancy: Tenancy | undefined): SessionStatus {
+  return tenancy === undefined ? status : { ...status, tenant: tenancy.tenant }
+}
+
 /** The step that has the question at a limit on record, and the one that waits for its answer. */
 const limitQuestion = /\/limit_question:\d+:/
 
@@ -73,9 +89,48 @@ const serviceWait = /\.service$/
 
 const approval = /\/approval:\d+:\d+:(.+)$/
 
+/** What no record tells, of the moment in which records came. */
+export interface RecordedMoment {
+  /** When they were put on record, in milliseconds since 1970. */
+  readonly atMs?: number | undefined
+  /** The calls that wait for an answer then, with what they are about. */
+  readonly pending?: () => readonly PendingApproval[]
+}
+
 /** What stands after further records. */
-export function statusAfter(before: SessionStatus, records: readonly StepRecord[]): SessionStatus {
-  return records.reduce(afterRecord, before)
+export function statusAfter(
+  before: SessionStatus,
+  records: readonly StepRecord[],
+  { atMs, pending }: RecordedMoment = {},
+): SessionStatus {
+  const after = withTopics(records.reduce(afterRecord, before), before, pending)
+  if (atMs === undefined) return after
+  const beganMs = before.records === 0 ? atMs : before.beganMs
+  return { ...after, changedMs: atMs, ...(beganMs !== undefined && { beganMs }) }
+}
+
+/** Questions that just came up, with what they are about. */
+function withTopics(status: SessionStatus, before: SessionStatus, pending: RecordedMoment['pending']): SessionStatus {
+  const isNew = (question: OpenQuestion): boolean => !before.questions.includes(question)
+  if (pending === undefined || !status.questions.some(isNew)) return status
+  const calls = pending()
+  const questions = status.questions.map((question): OpenQuestion => {
+    const call = isNew(question) ? calls.find(({ key }) => key === question.key) : undefined
+    return call === undefined || call.tool === ''
+      ? question
+      : { ...question, toolName: call.tool, about: shortLine(inputSummary(call.input)) }
+  })
+  return { ...status, questions }
+}
+
+/** Counted in UTF-16 units. */
+const longestTopic = 200
+
+/** In one line, in which every line end is seen; what is cut says so. */
+function shortLine(text: string): string {
+  const line = text.slice(0, 4 * longestTopic).replaceAll(/\r\n|\r|\n/g, '⏎')
+  if (line.length <= longestTopic) return line
+  return `${line.slice(0, longestTopic - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {

@@ -1,5 +1,5 @@
 import type { SdkResult } from '@halting/core'
-import type { StepRecord } from '@halting/core/steps'
+import { pendingOnRecord, type StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { KeptRecord, ReadBatch } from '../engine/batch.ts'
 import { keepAnswer } from './answers.ts'
@@ -10,6 +10,9 @@ import { readNote, type WorkNote } from './notes.ts'
 import type { SessionListener } from './session-options.ts'
 import { statusAfter, statusKey, type SessionStatus } from './status.ts'
 
+/** Steps of replies, of what was decided of their calls, and of questions about these. */
+const ofQuestions = /(?:^|\/)(?:model|permission|hook:beforeToolUse|approval):/
+
 /**
  * What the work at a session has put on record so far, and what of it the object keeps for those who ask. Everything follows from batches, so every attempt keeps the same.
  */
@@ -17,6 +20,8 @@ export class WorkRecord {
   readonly #context: ObjectContext
   readonly #listener: SessionListener | undefined
   #status: SessionStatus
+  /** Of the run that goes on, as far as it is on record here: what tells what its questions are about. */
+  #ofRun: StepRecord[] = []
   /** What the next work has to know of it. */
   readonly said: KeptRecord[] = []
   readonly settled: Set<number> = new Set()
@@ -34,19 +39,29 @@ export class WorkRecord {
   onBatch(batch: ReadBatch): void {
     const notes = (batch.notes ?? []).map(readNote)
     const answers = notes.map((note) => this.#take(note))
-    if (batch.records.length > 0) this.keep(batch.records, batch.kept)
+    if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
     // At the end the mailbox wakes who waits as it settles.
     if (answers.includes(true) && batch.done === undefined)
       this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key).wake()
   }
 
-  keep(records: readonly StepRecord[], kept: readonly KeptRecord[]): void {
+  /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */
+  keep(records: readonly StepRecord[], kept: readonly KeptRecord[], atMs?: number): void {
     if (records.length === 0) return
     const first = this.#status.records
     this.said.push(...records.flatMap((record, at) => (isOfConversation(record) ? kept.slice(at, at + 1) : [])))
     this.#context.set<KeptRecords>(recordsKey(first), { first, records: kept })
-    this.#setStatus(statusAfter(this.#status, records))
+    this.#setStatus(this.#statusAfter(records, atMs))
     this.#listener?.onKept(this.#context.key, first, records)
+  }
+
+  #statusAfter(records: readonly StepRecord[], atMs: number | undefined): SessionStatus {
+    for (const record of records) {
+      if (record.type === 'start' && record.scope === '') this.#ofRun = []
+      if ((record.type === 'result' || record.type === 'intent') && ofQuestions.test(record.key))
+        this.#ofRun.push(record)
+    }
+    return statusAfter(this.#status, records, { atMs, pending: () => pendingOnRecord(this.#ofRun) })
   }
 
   /** Nobody works at the session any more. */

@@ -4,6 +4,7 @@ import { formatIn } from '../service/stalled.ts'
 import { isLeft, type Departure } from './departure.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 import type { Seen } from './engine-watch.ts'
+import type { WorkerListener } from './worker-events.ts'
 
 /** What a worker that new sessions go to does with the work at a session that does not go on. */
 export type Move = 'here' | 'pause' | 'pause, then here'
@@ -39,21 +40,30 @@ export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFr
 export class HandOver {
   readonly #admin: EngineAdmin
   readonly #departure: Departure
+  readonly #report: WorkerListener
   /** The worker that takes over, while there is one. */
   successor: string | undefined
 
-  constructor(admin: EngineAdmin, departure: Departure) {
+  constructor(admin: EngineAdmin, departure: Departure, report: WorkerListener = () => {}) {
     this.#admin = admin
+    this.#report = report
     this.#departure = departure
   }
 
   async see(seen: Seen): Promise<void> {
     const { latest, isHere, takesOver, format } = seen
     const isFollowed = !isHere && takesOver && format === keptFormat
-    this.successor = isFollowed ? latest.uri : undefined
+    this.#tell(isFollowed ? latest.uri : undefined)
     if (isFollowed) this.#departure.giveWay()
     else this.#departure.stay()
     if (isHere) await this.#collect(seen)
+  }
+
+  /** Sets and reports who takes over. */
+  #tell(successor: string | undefined): void {
+    if (successor === this.successor) return
+    this.successor = successor
+    this.#report(successor === undefined ? { type: 'staying' } : { type: 'giving_way', address: successor })
   }
 
   async #collect({ latest: { id: here }, takesOver, resting }: Seen): Promise<void> {

@@ -9,7 +9,9 @@ import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
 import { Places } from './places.ts'
+import { SdkLog } from './sdk-log.ts'
 import { Stalls } from './stalls.ts'
+import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
@@ -25,8 +27,6 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly identityKeys?: readonly string[]
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
-  /** What goes wrong and is tried again, for whoever operates it. */
-  readonly warn?: (line: string) => void
 }
 
 /** A process that works at sessions. */
@@ -53,11 +53,13 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, warn, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...service } = options
+  const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
   const places = new Places(concurrency)
+  const sdkLog = new SdkLog(report)
   const engine = new EngineAdmin(admin)
-  const handOver = new HandOver(engine, departure)
+  const handOver = new HandOver(engine, departure, report)
   const stalls = new Stalls()
   const whyNotReady = async (): Promise<string | undefined> => {
     if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
@@ -69,11 +71,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     http2: createEndpointHandler({
       services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
-      logger: ({ level }, message, ...more) => {
-        // Who may ask it is the network's affair, and said in the guide.
-        if (String(message).startsWith('Accepting requests without validating')) return
-        if (isLoud(level)) warn?.([message, ...more].map(String).join(' '))
-      },
+      logger: (about, ...said) => sdkLog.take(about, said),
     }),
     http1: (request, response) => void answer(request, response, whyNotReady),
   })
@@ -82,7 +80,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return {
     port: listener.port,
     url,
-    register: (signal) => engine.register(url, signal, (because) => warn?.(`${because}. Trying for a minute.`)),
+    register: (signal) =>
+      engine.register(url, signal, (because) =>
+        report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` }),
+      ),
     whyNotReady,
     async drain(graceMs) {
       departure.begin()
@@ -115,8 +116,4 @@ async function answer(
   if (url !== '/ready') return tell(404, { error: 'GET /ready, or GET /live.' })
   const because = await whyNotReady()
   return because === undefined ? tell(200, { ready: true }) : tell(503, { ready: false, because })
-}
-
-function isLoud(level: string): boolean {
-  return level === 'error' || level === 'warn'
 }

@@ -39,7 +39,7 @@ const worker = await startWorker({
   identityKeys: [publicKeyOf(publicKey)],
   tokens: ['the-token-that-comes-next-0123456789', token],
   ingress,
-  warn: (line) => logged.push(line),
+  onEvent: (event) => logged.push(JSON.stringify(event)),
   open: async ({ sessionId, journal }) =>
     createSession({
       options: {

@@ -39,7 +39,9 @@ const worker = await startWorker({
   port: Number(port),
   admin,
   ingress: { url: nodes[0] ?? '', fetch: anyNode },
-  warn: (line) => console.error(line),
+  onEvent: (event) => {
+    if (event.type === 'trouble') console.error(event.message)
+  },
   async open({ sessionId, opening, journal }) {
     const world: PlanWorld = {
       effect: (callId) => note('paid', sessionId, callId),

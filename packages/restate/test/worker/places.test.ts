@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-WORK-3, R-WORK-3a, R-LOAD-1 to R-LOAD-3
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PlaceQueue } from '../../src/worker/place-queue.ts'
 import { Places, type Ticket } from '../../src/worker/places.ts'
@@ -19,53 +19,65 @@ test('within a tenant the session that has waited longest is next, and tenants t
   expect(order.at(-1)).toBeUndefined()
 })
 
-test('nobody is overtaken by one of its group that came later, nor by more than one of each other group at a time', () => {
-  const entries = fc.array(
-    fc.oneof(
-      fc.record({ add: fc.constantFrom('a', 'b', 'c'), sinceMs: fc.integer({ min: 0, max: 5 }) }),
-      fc.record({ take: fc.constant(true) }),
-      fc.record({ remove: fc.nat({ max: 20 }) }),
-    ),
-    { maxLength: 60 },
+interface Waiting {
+  readonly group: string
+  readonly sinceMs: number
+  readonly number: number
+}
+
+type Act = { readonly add: string; readonly sinceMs: number } | { readonly remove: number } | { readonly take: true }
+
+/** What a queue does wrong as these are done, one after another. */
+function problemsOf(acts: readonly Act[]): readonly string[] {
+  const queue = new PlaceQueue<Waiting>()
+  let waiting: readonly Waiting[] = []
+  /** Of each group that waits, which others got a place since it had one. */
+  const passedBy = new Map<string, string[]>()
+  const problems: string[] = []
+  const demand = (holds: boolean, what: string): void => void (holds || problems.push(what))
+  const removed = (entry: Waiting): void => void (waiting = waiting.filter((each) => each !== entry))
+  const take = (): void => {
+    const entry = queue.next()
+    if (entry === undefined) return demand(waiting.length === 0, 'nobody is next')
+    const mine = waiting.filter(({ group }) => group === entry.group)
+    const [oldest] = mine.toSorted((one, other) => one.sinceMs - other.sinceMs || one.number - other.number)
+    demand(entry === oldest, 'one of its group came before')
+    removed(entry)
+    passedBy.delete(entry.group)
+    for (const group of new Set(waiting.map((each) => each.group))) {
+      if (group === entry.group) continue
+      const by = passedBy.get(group) ?? []
+      demand(!by.includes(entry.group), `${entry.group} goes twice while ${group} waits`)
+      passedBy.set(group, [...by, entry.group])
+    }
+  }
+  for (const [number, act] of acts.entries()) {
+    if ('add' in act) {
+      const entry = { group: act.add, sinceMs: act.sinceMs, number }
+      queue.add(entry)
+      waiting = [...waiting, entry]
+    } else if ('take' in act) take()
+    else {
+      const entry = waiting[act.remove]
+      if (entry === undefined) continue
+      demand(queue.remove(entry) && !queue.remove(entry), 'it leaves once')
+      removed(entry)
+    }
+    for (const group of passedBy.keys()) if (!waiting.some((each) => each.group === group)) passedBy.delete(group)
+    demand(queue.size === waiting.length && [...queue].length === waiting.length, 'it has those that wait')
+  }
+  return problems
+}
+
+test('nobody is overtaken by one of its group that came later, nor twice by one other group', () => {
+  const act = fc.oneof(
+    fc.record({ add: fc.constantFrom('a', 'b', 'c'), sinceMs: fc.integer({ min: 0, max: 5 }) }),
+    fc.record({ take: fc.constant(true as const) }),
+    fc.record({ remove: fc.nat({ max: 20 }) }),
   )
   fc.assert(
-    fc.property(entries, (steps) => {
-      const queue = new PlaceQueue<{ group: string; sinceMs: number; number: number }>()
-      const waiting: { group: string; sinceMs: number; number: number }[] = []
-      const passed = new Map<string, Set<string>>()
-      steps.forEach((step, number) => {
-        if ('add' in step) {
-          const entry = { group: step.add, sinceMs: step.sinceMs, number }
-          queue.add(entry)
-          waiting.push(entry)
-          return
-        }
-        if ('remove' in step) {
-          const entry = waiting[step.remove]
-          expect(entry !== undefined && queue.remove(entry)).toBe(entry !== undefined)
-          if (entry !== undefined) {
-            waiting.splice(step.remove, 1)
-            expect(queue.remove(entry)).toBe(false)
-          }
-        } else {
-          const entry = queue.next()
-          if (waiting.length === 0) return void expect(entry).toBeUndefined()
-          const mine = waiting.filter(({ group }) => group === entry?.group)
-          const oldest = mine.toSorted((a, b) => a.sinceMs - b.sinceMs || a.number - b.number)[0]
-          expect(entry).toEqual(oldest)
-          waiting.splice(waiting.indexOf(entry ?? waiting[0] ?? { group: '', sinceMs: 0, number: 0 }), 1)
-          // Of groups that wait since, none has been passed twice by the same other one.
-          for (const group of new Set(waiting.map((each) => each.group)))
-            if (group !== entry?.group) {
-              const by = passed.get(group) ?? passed.set(group, new Set()).get(group)
-              expect(by?.has(entry?.group ?? '')).toBe(false)
-              by?.add(entry?.group ?? '')
-            }
-          passed.delete(entry?.group ?? '')
-        }
-        for (const group of passed.keys()) if (!waiting.some((each) => each.group === group)) passed.delete(group)
-        expect(queue.size).toBe(waiting.length)
-      })
+    fc.property(fc.array(act, { maxLength: 60 }), (acts) => {
+      expect(problemsOf(acts)).toEqual([])
     }),
   )
 })

@@ -1,0 +1,69 @@
+import { messageOf } from '@halting/core/adapters'
+import type { LoggerTransport } from '@restatedev/restate-sdk'
+import { mailboxObject, sessionObject } from '../service/names.ts'
+import type { WorkerListener } from './worker-events.ts'
+
+type About = Parameters<LoggerTransport>[0]
+
+/** The same failure is reported again after this time. */
+const quietMs = 600_000
+const mostKnown = 1_000
+
+/** Attempts that end by one of these are continued by the engine as they should be, and nobody has to do anything. */
+const expected = [
+  // LeftError, and what its log says to a run.
+  /^This worker leaves the session\./,
+  /goes on with this session elsewhere/,
+]
+
+/**
+ * Makes events of what the SDK of the engine logs: failures, each once for its session until another one comes or ten minutes are over. What a caller was answered (HTTP 4xx)
+ * and what the engine continues as planned is no trouble.
+ */
+export class SdkLog {
+  readonly #report: WorkerListener
+  readonly #known = new Map<string, { readonly message: string; readonly at: number }>()
+
+  constructor(report: WorkerListener) {
+    this.#report = report
+  }
+
+  take(about: Pick<About, 'level' | 'context'>, said: readonly unknown[]): void {
+    const level = levelOf(about.level)
+    // Who may ask it is the network's affair, and said in the guide.
+    if (level === undefined || String(said[0]).startsWith('Accepting requests without validating')) return
+    const error = said.find((each) => each instanceof Error)
+    if (error !== undefined && isNoTrouble(error)) return
+    const { serviceName, handlerName, key, invocationTarget } = about.context ?? {}
+    const session = serviceName === sessionObject || serviceName === mailboxObject ? key : undefined
+    const where = session === undefined ? invocationTarget : handlerName
+    const what =
+      error === undefined
+        ? said.map(String).join(' ').trim()
+        : `${messageOf(error).replace(/\.?$/, '.')} The engine tries it again.`
+    const message = where === undefined ? what : `${where}: ${what}`
+    if (this.#isKnown(`${serviceName} ${key} ${handlerName}`, message)) return
+    this.#report({ type: 'trouble', level, message, ...(session !== undefined && { session }) })
+  }
+
+  #isKnown(what: string, message: string): boolean {
+    const now = performance.now()
+    const known = this.#known.get(what)
+    if (known?.message === message && now - known.at < quietMs) return true
+    this.#known.delete(what)
+    this.#known.set(what, { message, at: now })
+    const [oldest] = this.#known.keys()
+    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest)
+    return false
+  }
+}
+
+function levelOf(level: string): 'warn' | 'error' | undefined {
+  return level === 'error' || level === 'warn' ? level : undefined
+}
+
+function isNoTrouble(error: Error): boolean {
+  // Of a `TerminalError`: what the caller is answered.
+  const code = 'code' in error ? Number(error.code) : NaN
+  return (code >= 400 && code < 500) || expected.some((each) => each.test(error.message))
+}

@@ -1,0 +1,83 @@
+// A session comes to a process and goes: each is reported once.
+import { array, assert, constantFrom, property } from 'fast-check'
+import { expect, test } from 'vitest'
+import { Presence } from '../../src/service/presence.ts'
+import { SdkLog } from '../../src/worker/sdk-log.ts'
+import { LeftError } from '../../src/worker/departure.ts'
+import type { WorkerEvent } from '../../src/worker/worker-events.ts'
+
+test('a session that ends is reported with its tenant and the ending of its last run', () => {
+  const events: WorkerEvent[] = []
+  const presence = new Presence('s-1', 'acme', (event) => events.push(event))
+  presence.ranUntil('max_turns')
+  presence.ranUntil('completed')
+  presence.ended()
+  presence.left('its attempt is over')
+  expect(events).toEqual([
+    { type: 'session_started', session: 's-1', tenant: 'acme' },
+    { type: 'session_ended', session: 's-1', tenant: 'acme', reason: 'completed' },
+  ])
+})
+
+test('whatever is noticed in whatever order, a session starts once and goes once', () => {
+  assert(
+    property(array(constantFrom('ended', 'rests', 'left', 'ran'), { minLength: 1 }), (seen) => {
+      const events: WorkerEvent[] = []
+      const presence = new Presence('s', undefined, (event) => events.push(event))
+      for (const each of seen)
+        if (each === 'left') presence.left('why')
+        else if (each === 'ran') presence.ranUntil('completed')
+        else presence[each]()
+      const first = seen.find((each) => each !== 'ran')
+      const types = { ended: 'session_ended', rests: 'session_resting', left: 'session_left' }
+      expect(events.map(({ type }) => type)).toEqual([
+        'session_started',
+        ...(first === undefined ? [] : [types[first]]),
+      ])
+    }),
+  )
+})
+
+const of = (key: string) => ({
+  level: 'warn' as never,
+  context: { serviceName: 'halting_session', handlerName: 'work', key } as never,
+})
+
+test('a failure is reported once for its session, until another one comes', () => {
+  const events: WorkerEvent[] = []
+  const log = new SdkLog((event) => events.push(event))
+  for (const [session, what] of [
+    ['a', 'no folder'],
+    ['a', 'no folder'],
+    ['b', 'no folder'],
+    ['a', 'no key'],
+    ['a', 'no key'],
+  ] as const)
+    log.take(of(session), ["Error when processing ctx.run 'records'.\n", new Error(what)])
+  expect(events).toEqual(
+    [
+      ['a', 'no folder'],
+      ['b', 'no folder'],
+      ['a', 'no key'],
+    ].map(([session, what]) => ({
+      type: 'trouble',
+      level: 'warn',
+      message: `work: ${what}. The engine tries it again.`,
+      session,
+    })),
+  )
+})
+
+test('what is as it should be is no trouble: an answer of 4xx, a session that is left', () => {
+  const events: WorkerEvent[] = []
+  const log = new SdkLog((event) => events.push(event))
+  log.take(of('a'), ['failed', Object.assign(new Error('Give the callId.'), { code: 400 })])
+  log.take(of('a'), ['failed', new LeftError()])
+  log.take({ ...of('a'), level: 'info' as never }, ['Invocation suspended'])
+  log.take({ level: 'warn' as never }, ['Accepting requests without validating request signatures; …'])
+  expect(events).toEqual([])
+  log.take({ level: 'error' as never }, ['Rejecting request as its JWT did not validate: x'])
+  expect(events).toEqual([
+    { type: 'trouble', level: 'error', message: 'Rejecting request as its JWT did not validate: x' },
+  ])
+})
