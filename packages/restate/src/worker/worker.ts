@@ -8,6 +8,8 @@ import { EngineAdmin } from './engine-admin.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import type { SessionToMove } from './lost-work.ts'
+import { LostWorkers } from './lost-workers.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { Stalls } from './stalls.ts'
@@ -25,6 +27,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /**
+   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Asked before the session is moved here; where the answer is
+   * no, the session waits for its worker. Default: yes.
+   */
+  readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
 }
@@ -53,7 +60,7 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, canOpen, ...service } = options
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
   const places = new Places(concurrency)
@@ -61,6 +68,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure, report)
   const stalls = new Stalls()
+  const lost = new LostWorkers({ admin: engine, departure, report, canOpen })
   const whyNotReady = async (): Promise<string | undefined> => {
     if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
     return departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
@@ -69,14 +77,25 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
+      services: [
+        ...sessionServices({
+          ...service,
+          stalledOf: (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId),
+          departure,
+          places,
+        }),
+      ],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
     http1: (request, response) => void answer(request, response, whyNotReady),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
+  const watch = new EngineWatch(engine, url, [
+    ({ resting }) => stalls.see(resting),
+    (seen) => handOver.see(seen),
+    (seen) => lost.see(seen),
+  ])
   return {
     port: listener.port,
     url,
