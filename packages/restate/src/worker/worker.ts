@@ -8,12 +8,13 @@ import { EngineAdmin } from './engine-admin.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -24,6 +25,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
+  readonly concurrency?: number
 }
 
 /** A process that works at sessions. */
@@ -50,9 +53,10 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...service } = options
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
+  const places = new Places(concurrency)
   const sdkLog = new SdkLog(report)
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure, report)
@@ -65,7 +69,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure })],
+      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
