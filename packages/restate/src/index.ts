@@ -1,5 +1,5 @@
 // `@halting/restate`: the same loop on a Restate cluster.
-export { attempt, mailSignal, type AttemptOptions, type Found, type Work } from './engine/attempt.ts'
+export { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found, type Work } from './engine/attempt.ts'
 export type { ClusterLog } from './engine/cluster-log.ts'
 export type { Engine, EnginePromise } from './engine/engine.ts'
 export { restateEngine } from './engine/restate-engine.ts'
@@ -32,4 +32,6 @@ export type { OpenQuestion, SessionStatus } from './service/status.ts'
 export type { KeptRecords } from './service/kept-records.ts'
 export { Departure } from './worker/departure.ts'
 export { startWorker, type Worker, type WorkerFigures, type WorkerOptions } from './worker/worker.ts'
+export { Places, type Ticket } from './worker/places.ts'
+export type { QueuedPlace } from './worker/place-queue.ts'
 export type { SessionOfWorker, WorkerEvent, WorkerListener } from './worker/worker-events.ts'

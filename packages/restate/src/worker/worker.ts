@@ -10,12 +10,13 @@ import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
+import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -26,6 +27,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
+  readonly concurrency?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
   readonly metrics?: {
     /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
@@ -41,6 +44,12 @@ export interface WorkerFigures {
   readonly isReady: boolean | undefined
   /** How often this worker could not read the engine's administration. */
   readonly engineLookFailures: number
+  /** Maximum number of sessions at work; null for no limit. */
+  readonly places: number | null
+  /** Sessions that have a place, including those that only wait for a person and keep it until another session needs it. */
+  readonly atWork: number
+  /** Sessions that wait for a place. */
+  readonly waiting: number
 }
 
 /** A process that works at sessions. */
@@ -67,9 +76,10 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], metrics, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, metrics, ...service } = options
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
+  const places = new Places(concurrency)
   const sdkLog = new SdkLog(report)
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure, report)
@@ -78,7 +88,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure })],
+      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -93,7 +103,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
-  const figures = (): WorkerFigures => ({ isReady: readiness.isReady, engineLookFailures: watch.failures })
+  const figures = (): WorkerFigures => ({
+    isReady: readiness.isReady,
+    engineLookFailures: watch.failures,
+    places: Number.isFinite(concurrency) ? concurrency : null,
+    atWork: places.taken,
+    waiting: places.waiting,
+  })
   return {
     port: listener.port,
     url,
