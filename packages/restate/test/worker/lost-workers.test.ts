@@ -1,5 +1,5 @@
 // Holds rules of docs/spec.md: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Departure } from '../../src/worker/departure.ts'
 import { LostWorkers, failuresUntilLost } from '../../src/worker/lost-workers.ts'
@@ -175,7 +175,9 @@ test('whichever workers are lost and however the others come between each other,
         admin.attempt()
         for (const [session, { status }] of admin.work) {
           if (someAreElsewhere && session === 's0') continue
-          expect(admin.living.has(addressOf(admin, session) ?? ''), session).toBe(true)
+          expect(admin.living.has(addressOf(admin, session) ?? ''), `${session} is bound to a worker that lives`).toBe(
+            true,
+          )
           expect(status).not.toBe('backing-off')
         }
         expect(admin.living.has(admin.seenBy('').latest.uri)).toBe(true)
