@@ -4,6 +4,7 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
+import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
 
 /** A row of the list of sessions. */
@@ -11,6 +12,8 @@ export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** The worker that it waits for, which the engine does not reach. */
+  readonly awaited?: AwaitedWorker
 }
 
 /** Which sessions are wanted. */
@@ -53,8 +56,13 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await troubleOf(flags, tried)
   return {
-    sessions: shown.map(({ session }) => session),
+    sessions: shown.map(({ session }) => {
+      const awaited = trouble.get(session.sessionId)?.awaited
+      return awaited === undefined ? session : { ...session, awaited }
+    }),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
   }
@@ -131,6 +139,8 @@ interface ListedRow {
   readonly rank: number
   readonly changed: number
   readonly total: number
+  /** The engine tries its work again. */
+  readonly isTried: boolean
 }
 
 /** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
@@ -177,6 +187,7 @@ function listedIn(row: EngineRow, origin: string): ListedRow {
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
+    isTried: work === 'backing-off',
   }
 }
 
