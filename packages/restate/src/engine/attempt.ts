@@ -11,6 +11,9 @@ import { keptFormat, recordsStep } from './format.ts'
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
 
+/** The name under which an invocation hears that somebody watches its session. */
+export const watchSignal = 'watch'
+
 /** How often a session at rest looks whether somebody wants its place. */
 const roomMs = 250
 
@@ -51,6 +54,8 @@ export interface AttemptOptions {
   readonly begin: (found: Found) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
+  /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
+  readonly onWatch?: (message: string) => void
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure | undefined
   /** Somebody waits for a place in this process: work at rest is let go of. */
@@ -70,6 +75,7 @@ export async function attempt(options: AttemptOptions): Promise<Json> {
 type Came =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
+  | { readonly type: 'watch'; readonly message: string }
   | { readonly type: 'cancelled' | 'woke' }
 
 /**
@@ -88,6 +94,7 @@ class Attempt {
   #letGo = sharedAbort()
   #hasBegun = false
   #mail: EnginePromise<Came>
+  #watch: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
   readonly #released = sharedAbort()
@@ -102,6 +109,7 @@ class Attempt {
     this.#log = new ClusterLog(store)
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
+    this.#watch = this.#nextWatch()
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
     engine.gone.addEventListener('abort', () => this.#log.break())
     this.left = new Promise<never>((_, reject) => {
@@ -153,7 +161,8 @@ class Attempt {
       const came = await this.#engine.first([step, ...this.#fromOutside])
       if (came.type === 'batch') return { came, heard }
       this.#hear(came)
-      heard = true
+      // Who watches ends no rest.
+      heard ||= came.type !== 'watch'
     }
   }
 
@@ -168,7 +177,11 @@ class Attempt {
     const stop = (): void => clearInterval(watch)
     const signals = [this.#released.signal, this.#engine.gone]
     for (const signal of signals) signal.addEventListener('abort', stop)
-    this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
+    let came: Came
+    do {
+      came = await this.#engine.first([...awake, ...this.#fromOutside])
+      this.#hear(came)
+    } while (came.type === 'watch')
     stop()
     for (const signal of signals) signal.removeEventListener('abort', stop)
     this.#isResting = false
@@ -186,7 +199,12 @@ class Attempt {
   }
 
   get #fromOutside(): readonly EnginePromise<Came>[] {
-    return this.#cancelled === undefined ? [this.#mail] : [this.#mail, this.#cancelled]
+    const signals = [this.#mail, this.#watch]
+    return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
+  }
+
+  #nextWatch(): EnginePromise<Came> {
+    return this.#engine.signal(watchSignal).map((message) => ({ type: 'watch', message }))
   }
 
   #nextMail(): EnginePromise<Came> {
@@ -198,6 +216,9 @@ class Attempt {
       const { message } = came
       this.#mail = this.#nextMail()
       this.#tell((work) => work.deliver(message))
+    } else if (came.type === 'watch') {
+      this.#watch = this.#nextWatch()
+      this.#options.onWatch?.(came.message)
     } else if (came.type === 'cancelled') {
       this.#cancelled = undefined
       this.#tell((work) => work.cancel())
