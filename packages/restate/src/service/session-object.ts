@@ -205,7 +205,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
   async function workOn(
     context: ObjectContext,
-    { opening, tenancy, refusal }: Omit<Begun, keyof WaitingPage>,
+    { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd> {
     const { key: sessionId } = context
@@ -216,26 +216,18 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
     const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
+    const whose = { sessionId, tenant: tenancy?.tenant }
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
     const end = await attempt({
       engine: restateEngine(context),
       store,
       mail: requests.map((request) => JSON.stringify(request)),
-      begin: async (found) =>
-        sessions.begin({
-          sessionId,
-          opening,
-          tenancy,
-          inherited,
-          refusal,
-          turn,
-          record,
-          found,
-          before: await conversation.records(),
-        }),
+      turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
+      begin: async (found, granted) =>
+        sessions.begin({ ...work, found, before: await conversation.records() }, granted),
       onBatch: (batch) => record.onBatch(batch),
       onWatch: (message) => record.onWatch(message),
       departure: options.departure,
-      wantsRoom: options.wantsRoom,
     })
     await conversation.append(record.said, async (put) => context.run('put', put))
     // `SessionWork` wrote it.
