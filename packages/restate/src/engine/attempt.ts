@@ -11,11 +11,11 @@ import { keptFormat, recordsStep } from './format.ts'
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
 
-/** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
-const emptyBatch = `{"format":${keptFormat},"records":[]}`
-
 /** The name under which an invocation hears that somebody watches its session. */
 export const watchSignal = 'watch'
+
+/** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
+const emptyBatch = `{"format":${keptFormat},"records":[]}`
 
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
