@@ -6,12 +6,15 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
+import { releaseCommand, sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
 interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** Why it is set aside, as a clause. */
+  readonly setAside?: string
 }
 
 const kept = `select service_key, value_utf8 from state where service_name = 'halting_session' and key = 'status'`
@@ -23,14 +26,18 @@ const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, 
 export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
   const { origin } = new URL(adminOf(flags))
   const invocations = textsByKey(await rowsOf(flags, paused), 'id', origin)
+  // Their work is paused.
+  const setAside = invocations.size === 0 ? new Map<string, string>() : await sessionsSetAside(flags)
   const sessions = textsByKey(await rowsOf(flags, kept), 'value_utf8', origin)
   const found = [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId): ListedSession => {
     const text = sessions.get(sessionId)
     const invocation = invocations.get(sessionId)
+    const because = setAside.get(sessionId)
     return {
       sessionId,
       ...(text === undefined ? nothingYet : statusIn(text, sessionId, origin)),
       ...(invocation !== undefined && { state: 'paused', pausedInvocation: invocation }),
+      ...(invocation !== undefined && because !== undefined && { setAside: because }),
     }
   })
   return found.toSorted(
@@ -82,19 +89,27 @@ export async function listOfCluster(
   const found = await sessionsOfCluster(flags)
   if (wantsJson(flags)) output.out(`${JSON.stringify({ sessions: found })}\n`)
   else if (found.length === 0) output.err(told(`the cluster ${flags.cluster} has no session.`))
-  else output.out(found.map((session) => `${oneLine(session.sessionId, 100)}  ${factsOf(session)}\n`).join(''))
+  else
+    output.out(
+      found.map((session) => `${oneLine(session.sessionId, 100)}  ${factsOf(session, flags.cluster)}\n`).join(''),
+    )
   return 0
 }
 
 /** What stands with a session, in one line. */
-export function factsOf({ state, reason, turns, usd, questions, pausedInvocation }: ListedSession): string {
+export function factsOf(
+  { sessionId, state, reason, turns, usd, questions, pausedInvocation, setAside }: ListedSession,
+  cluster?: string,
+): string {
   const stands =
     state === 'requires_action'
       ? `waits for an answer: ${questions.map(({ callId }) => oneLine(callId, 100)).join(', ')}`
       : state === 'idle'
         ? (reason ?? 'nothing was run')
         : state === 'paused'
-          ? `is paused: restate invocations resume ${pausedInvocation}`
+          ? setAside !== undefined
+            ? `is set aside: ${setAside}. Release it with: ${releaseCommand(sessionId, cluster)}`
+            : `is paused: restate invocations resume ${pausedInvocation}`
           : 'running'
   return [many(turns, 'turn'), ...(usd > 0 ? [money(usd)] : []), stands].join(', ')
 }

@@ -51,8 +51,15 @@ export interface AttemptOptions {
   readonly begin: (found: Found) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
+  /**
+   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing on record; undefined for nothing that has to be. Without it
+   * the work begins at once.
+   */
+  readonly firstNote?: (() => Json | undefined) | undefined
   /** How this process ends, where it does not just die. */
-  readonly departure?: Departure | undefined
+  readonly departure?: Pick<Departure, 'soon' | 'now'> | undefined
+  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, which may wait for its turn then. */
+  readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
   /** Somebody waits for a place in this process: work at rest is let go of. */
   readonly wantsRoom?: (() => boolean) | undefined
 }
@@ -74,7 +81,7 @@ type Came =
 
 /**
  * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
- * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was. E4: at a rest the
+ * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, or the one behind `firstNote`, so it knows all that was. E4: at a rest the
  * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt.
  */
 class Attempt {
@@ -87,9 +94,12 @@ class Attempt {
   #work: Work | undefined
   #letGo = sharedAbort()
   #hasBegun = false
+  /** Something is on record, or was noted to be. */
+  #isOnRecord = false
   #mail: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
+  #makesWay = false
   readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
@@ -112,6 +122,11 @@ class Attempt {
     })
     this.left.catch(() => {})
     this.#watchDeparture()
+    options.onMakeWay?.(() => {
+      if (this.#isResting) return this.#makeRoom()
+      this.#makesWay = true
+      this.#log.leave()
+    })
   }
 
   #watchDeparture(): void {
@@ -136,6 +151,7 @@ class Attempt {
       const step = this.#engine.once(recordsStep(keptFormat), () => this.#take())
       const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
       if (came.type !== 'batch') continue
+      this.#isOnRecord = true
       const batch = await readBatch(came.text, store)
       this.#records.push(...batch.records)
       onBatch?.(batch)
@@ -210,12 +226,27 @@ class Attempt {
     if (this.#work !== undefined) what(this.#work)
   }
 
-  #take(): Promise<string> {
+  async #take(): Promise<string> {
+    if (!this.#isOnRecord) {
+      this.#isOnRecord = true
+      const note = this.#options.firstNote?.()
+      if (note !== undefined) {
+        this.#log.note(note)
+        return this.#log.take()
+      }
+    }
     if (!this.#hasBegun) {
       this.#hasBegun = true
       void this.#begin()
     }
-    return this.#log.take()
+    try {
+      return await this.#log.take()
+    } catch (error) {
+      if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
+      this.#makesWay = false
+      this.#makeRoom()
+      return this.#take()
+    }
   }
 
   async #begin(): Promise<void> {

@@ -9,7 +9,8 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { guarded } from '../access/guard.ts'
-import { attempt } from '../engine/attempt.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
@@ -64,6 +65,7 @@ const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
+  const attemptAt = notedAttempts(options)
   const mailboxOf = (context: ObjectContext | ObjectSharedContext) =>
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
@@ -124,6 +126,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { tenancy } = await mailboxOf(context).status('')
         if (tenancy !== undefined) await giveUpLease(context, tenancy)
         await mailboxOf(context).forget()
+        await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
         await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
         context.clearAll()
@@ -210,7 +213,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
     const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
-    const end = await attempt({
+    const end = await attemptAt({ sessionId, tenant: tenancy?.tenant, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
       mail: requests.map((request) => JSON.stringify(request)),
@@ -225,11 +228,12 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
           record,
           found,
           before: await conversation.records(),
+          onOpen,
         }),
       onBatch: (batch) => record.onBatch(batch),
       departure: options.departure,
       wantsRoom: options.wantsRoom,
-    })
+    }))
     await conversation.append(record.said, async (put) => context.run('put', put))
     // `SessionWork` wrote it.
     const done = end as unknown as WorkEnd

@@ -16,6 +16,8 @@ const expected = [
   /goes on with this session elsewhere/,
   // No place: the engine offers the session again.
   /^This worker runs the maximum number of sessions/,
+  // It is reported as an event of its own.
+  /This session is set aside: /,
 ]
 
 /**

@@ -9,11 +9,12 @@ import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
 import { SdkLog } from './sdk-log.ts'
+import { pauseSetAside } from './set-aside-work.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -65,14 +66,25 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure })],
+      services: [
+        ...sessionServices({
+          ...service,
+          stalledOf: (sessionId) => stalls.of(sessionId),
+          workerUrl: () => url,
+          departure,
+        }),
+      ],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
     http1: (request, response) => void answer(request, response, whyNotReady),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
+  const watch = new EngineWatch(engine, url, [
+    ({ resting }) => stalls.see(resting),
+    ({ resting }) => pauseSetAside(engine, resting),
+    (seen) => handOver.see(seen),
+  ])
   return {
     port: listener.port,
     url,
