@@ -12,7 +12,6 @@ import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
 import { payloadsAt } from './payloads.ts'
-import { Slots } from './slots.ts'
 import { tenantFor } from './tenants.ts'
 import { openWorkerSession } from './worker-sessions.ts'
 import { workerEventWords } from './worker-log.ts'
@@ -38,8 +37,10 @@ export async function serve(given: Flags, program: Program): Promise<number> {
       ),
     )
     const why = await worker.whyNotReady()
-    if (why !== undefined && !ending.signal.aborted)
-      output.err(told(`not ready: ${why}. Use --register, or restate deployments register ${worker.url}`))
+    if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
+      output.err(
+        told(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`),
+      )
   } catch (error) {
     if (!ending.signal.aborted) {
       await worker.close()
@@ -60,7 +61,6 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   const { output, cwd, env } = program
   const tokens = clusterTokens(env)
   const [clusterToken] = tokens
-  const slots = new Slots(flags.concurrency ?? defaults.concurrency)
   const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
   const workspaces = new Workspaces({
     base: resolve(cwd, flags.workspaces ?? 'halting-workspaces'),
@@ -96,9 +96,9 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       ...(flags.takeOver === true && { takesOver: true }),
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
-      open: (asked) => openWorkerSession({ flags: own, program, slots, workspaces, gates, refusal }, asked),
+      open: (asked) => openWorkerSession({ flags: own, program, workspaces, gates, refusal }, asked),
       onRemove: (sessionId) => workspaces.remove(sessionId),
-      wantsRoom: () => slots.isWanted,
+      concurrency: flags.concurrency ?? defaults.concurrency,
       onEvent: (event) => output.err(told(workerEventWords(event))),
     })
     return {

@@ -11,7 +11,6 @@ import { clusterTokenVariable } from './cluster-token-variable.ts'
 import { flagsOfSession, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
-import type { Slots } from './slots.ts'
 import { ceilingsOf, heldToLimits } from './worker-limits.ts'
 import { workerTokenVariable } from './worker-token.ts'
 import type { Workspaces } from './workspaces.ts'
@@ -19,7 +18,6 @@ import type { Workspaces } from './workspaces.ts'
 export interface WorkerSessionsOptions {
   readonly flags: Flags
   readonly program: Program
-  readonly slots: Slots
   readonly workspaces: Workspaces
   /** Where its requests wait for their turn. */
   readonly gates?: Gates | undefined
@@ -27,23 +25,11 @@ export interface WorkerSessionsOptions {
   readonly refusal: (message: string) => Error
 }
 
-/** So long a session waits here for its turn; then the engine offers it again, here or to another worker. It is shorter than what the engine bears in silence. */
-const patienceMs = 25_000
-
 /** Opens a session in this process as the flags of the worker say, in the folder of the session. */
 export async function openWorkerSession(options: WorkerSessionsOptions, asked: SessionToOpen): Promise<WorkerSession> {
-  const { sessionId, gone } = asked
-  const giveBack = await options.slots.take(patienceMs, gone)
-  if (giveBack === undefined)
-    throw new Error(`This worker runs the maximum number of sessions (--concurrency); ${sessionId} waits.`)
   try {
-    const session = await opened(options, asked)
-    session.listen(({ type }) => {
-      if (type === 'closed') giveBack()
-    })
-    return session
+    return await opened(options, asked)
   } catch (error) {
-    giveBack()
     const isUsers = error instanceof UsageError || error instanceof ConfigurationError
     throw isUsers ? options.refusal(error.message) : error
   }

@@ -6,7 +6,6 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterEach, expect, test } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
-import { Slots } from '../../src/cluster/slots.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import type { Flags } from '../../src/flags/flags.ts'
@@ -41,7 +40,6 @@ async function setting(replies: readonly unknown[], flags: Flags = {}, onOpen = 
         {
           flags: { ...flags, script },
           program,
-          slots: new Slots(4),
           workspaces,
           refusal: (message) => new Error(message),
         },

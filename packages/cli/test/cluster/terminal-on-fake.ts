@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
 import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
-import { Slots } from '../../src/cluster/slots.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
@@ -23,7 +22,6 @@ export async function clusterOfReplies(
   const own = {
     flags: { script, allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
     program,
-    slots: new Slots(16),
     workspaces,
     refusal: (message: string) => new Error(message),
   }

@@ -7,7 +7,6 @@ import { ConfigurationError, type SettingsChange } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { flagsOfSession, readOpening } from '../../src/cluster/opening.ts'
 import { heldToLimits } from '../../src/cluster/worker-limits.ts'
-import { Slots } from '../../src/cluster/slots.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 
 let folder = ''
@@ -96,31 +95,6 @@ test('the limits of an opening make those of the worker narrower, never wider', 
   expect(readOpening({ tenant: 'of others', maxTurns: 3 })).toEqual({ tenant: 'of others', maxTurns: 3 })
   for (const wrong of [{ maxTurns: 0 }, { maxTurns: '3' }, { folder: 3 }, { model: '' }])
     expect(() => readOpening(wrong)).toThrow('in the session options must be')
-})
-
-test('no more sessions are at work than there are slots, and who waits longest goes first', async () => {
-  const slots = new Slots(2)
-  const never = new AbortController().signal
-  const [first, second] = [await slots.take(0, never), await slots.take(0, never)]
-  expect(await slots.take(0, never)).toBeUndefined()
-  const order: string[] = []
-  const waits = async (name: string): Promise<void> => {
-    expect(await slots.take(60_000, never)).toBeDefined()
-    order.push(name)
-  }
-  const waiting = [waits('a'), waits('b')]
-  first?.()
-  // Given back once, however often it is said.
-  first?.()
-  await waiting[0]
-  expect(order).toEqual(['a'])
-  second?.()
-  await waiting[1]
-  expect(order).toEqual(['a', 'b'])
-  const gone = new AbortController()
-  const left = slots.take(60_000, gone.signal)
-  gone.abort()
-  expect(await left).toBeUndefined()
 })
 
 test('an opening has no more tries of a goal than the worker gives', () => {

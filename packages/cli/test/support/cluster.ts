@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScriptedServer, startScriptedServer } from '@halting/models/scripted'
 import { fakeCluster, type FakeCluster, SessionRefusedError } from '../../../restate/test/support/fake-cluster.ts'
-import { Slots } from '../../src/cluster/slots.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import type { Flags } from '../../src/flags/flags.ts'
@@ -39,7 +38,6 @@ export async function servedCluster(
   const options = {
     flags,
     program: programInMemory({ cwd: home, env }),
-    slots: new Slots(8),
     workspaces: new Workspaces({ base }),
     refusal: (message: string) => new SessionRefusedError(message),
   }

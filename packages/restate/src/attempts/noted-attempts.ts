@@ -1,11 +1,11 @@
 import type { Json } from '@halting/core'
-import { attempt, type AttemptOptions } from '../engine/attempt.ts'
+import { attempt, type AttemptOptions, type AttemptTurn } from '../engine/attempt.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import { NotedWork, NotedWorkOfProcess, type WorkToNote } from './noted-work.ts'
 
 /** `holdUntil`: the session is open in this process until that settles. */
-type OptionsOf = (holdUntil: (over: Promise<unknown>) => void) => AttemptOptions
-type AttemptAt = (work: Omit<WorkToNote, 'gone'>, optionsOf: OptionsOf) => Promise<Json>
+type OptionsOf<Turn extends AttemptTurn> = (holdUntil: (over: Promise<unknown>) => void) => AttemptOptions<Turn>
+type AttemptAt = <Turn extends AttemptTurn>(work: Omit<WorkToNote, 'gone'>, optionsOf: OptionsOf<Turn>) => Promise<Json>
 
 /** Attempts in this process, of which others are told in case that they end it; without a way to the engine they are not. */
 export function notedAttempts({ ingress, ...options }: SessionServiceOptions): AttemptAt {
@@ -25,20 +25,20 @@ export function notedAttempts({ ingress, ...options }: SessionServiceOptions): A
   }
 }
 
-function notedOptions(noted: NotedWork, options: AttemptOptions): AttemptOptions {
-  const { begin, onBatch, wantsRoom } = options
+function notedOptions<Turn extends AttemptTurn>(noted: NotedWork, options: AttemptOptions<Turn>): AttemptOptions<Turn> {
+  const { begin, onBatch } = options
   return {
     ...options,
     firstNote: () => noted.firstNote(),
-    begin: async (found) => {
+    begin: async (found, turn) => {
       await noted.begin(found.gone)
-      return begin(found)
+      return begin(found, turn)
     },
     onBatch: (batch) => {
       noted.onBatch(batch)
       onBatch?.(batch)
     },
     onMakeWay: (makeWay) => noted.onMakeWay(makeWay),
-    wantsRoom: () => noted.wantsRoom || wantsRoom?.() === true,
+    leavesAtRest: () => noted.leavesAtRest,
   }
 }

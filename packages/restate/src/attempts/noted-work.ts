@@ -97,7 +97,7 @@ export class NotedWork {
   }
 
   /** At a rest it gives its place away: one that has to be alone keeps others waiting. */
-  get wantsRoom(): boolean {
+  get leavesAtRest(): boolean {
     return this.#place?.isAlone === true
   }
 

@@ -11,8 +11,8 @@ import { keptFormat, recordsStep } from './format.ts'
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
 
-/** How often a session at rest looks whether somebody wants its place. */
-const roomMs = 250
+/** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
+const emptyBatch = `{"format":${keptFormat},"records":[]}`
 
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
@@ -36,8 +36,24 @@ export interface Found {
   readonly isResting: () => boolean
 }
 
+/** The turn of an attempt among those of its process. */
+export interface AttemptTurn {
+  /** `granted`: the work begins. `waits`: it has waited for so long that the engine has to hear of it; ask again. Rejects after `leave`. */
+  next(): Promise<'granted' | 'waits'>
+  /** A message came while it waits. */
+  hear(message: string): void
+  /** Somebody cancels what waits. */
+  hurry(): void
+  /** The work only waits, such as for a person. `giveUp` is called, once, when another one needs its place. */
+  rests(giveUp: () => void): void
+  /** It works again. */
+  works(): void
+  /** It waits no longer. Called before the work has begun. */
+  leave(): void
+}
+
 /** Options of one attempt of an invocation. */
-export interface AttemptOptions {
+export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** The engine of the invocation. */
   readonly engine: Engine
   /** Where large payloads are; without it all of them are inline. */
@@ -46,26 +62,28 @@ export interface AttemptOptions {
   readonly mail?: readonly string[]
   /**
    * Begins the work. Called when the engine has nothing more to tell of earlier attempts, and again after work at rest was let go of: `gone` of that is aborted,
-   * and what is begun then finds all that is on record and hears all that came.
+   * and what is begun then finds all that is on record and hears all that came. `turn` is the one that was granted.
    */
-  readonly begin: (found: Found) => Work | Promise<Work>
+  readonly begin: (found: Found, turn?: Turn) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
   /**
-   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing on record; undefined for nothing that has to be. Without it
-   * the work begins at once.
+   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing of the work on record; undefined for nothing that has to be.
+   * Without it the work begins at once.
    */
   readonly firstNote?: (() => Json | undefined) | undefined
   /** How this process ends, where it does not just die. */
-  readonly departure?: Pick<Departure, 'soon' | 'now'> | undefined
-  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, which may wait for its turn then. */
+  readonly departure?: Departure | undefined
+  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, when it has its turn again. */
   readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
-  /** Somebody waits for a place in this process: work at rest is let go of. */
-  readonly wantsRoom?: (() => boolean) | undefined
+  /** Whether work at a rest is let go of at once, as `onMakeWay` has it done. */
+  readonly leavesAtRest?: (() => boolean) | undefined
+  /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
+  readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
 
 /** One attempt of the engine at an invocation: what is on record is read, then the work goes on. Gives what the handler gives back. */
-export async function attempt(options: AttemptOptions): Promise<Json> {
+export async function attempt<Turn extends AttemptTurn = AttemptTurn>(options: AttemptOptions<Turn>): Promise<Json> {
   const going = new Attempt(options)
   try {
     return await Promise.race([going.run(), going.left])
@@ -82,20 +100,24 @@ type Came =
 /**
  * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
  * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, or the one behind `firstNote`, so it knows all that was. E4: at a rest the
- * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt.
+ * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt. E5: an attempt that waits for its turn writes nothing but
+ * what keeps the engine's patience, and leaves at once when this process is to end.
  */
-class Attempt {
-  readonly #options: AttemptOptions
+class Attempt<Turn extends AttemptTurn> {
+  readonly #options: AttemptOptions<Turn>
   readonly #engine: Engine
   #log: ClusterLog
   readonly #records: StepRecord[] = []
   /** All that came from outside. */
   readonly #heard: ((work: Work) => void)[] = []
+  readonly #messages: string[] = []
   #work: Work | undefined
   #letGo = sharedAbort()
+  #gone: AbortSignal | undefined
   #hasBegun = false
-  /** Something is on record, or was noted to be. */
+  /** Something of the work is on record, or was noted to be. */
   #isOnRecord = false
+  #turn: Turn | undefined
   #mail: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
@@ -105,11 +127,12 @@ class Attempt {
   readonly left: Promise<never>
   #leave: () => void = () => {}
 
-  constructor(options: AttemptOptions) {
+  constructor(options: AttemptOptions<Turn>) {
     const { engine, store, mail = [] } = options
     this.#options = options
     this.#engine = engine
     this.#log = new ClusterLog(store)
+    this.#messages = [...mail]
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
@@ -133,7 +156,7 @@ class Attempt {
     const { departure } = this.#options
     if (departure === undefined) return
     const { signal } = this.#released
-    const onSoon = (): void => (this.#isResting ? this.#leave() : this.#log.leave())
+    const onSoon = (): void => (this.#isResting || this.#isWaiting ? this.#leave() : this.#log.leave())
     departure.soon.addEventListener('abort', onSoon, { signal })
     departure.now.addEventListener('abort', this.#leave, { signal })
     if (departure.soon.aborted) onSoon()
@@ -143,6 +166,12 @@ class Attempt {
   /** The attempt is over: how the process ends is no affair of it any more. */
   release(): void {
     this.#released.abort()
+    if (this.#isWaiting) this.#turn?.leave()
+  }
+
+  /** For its turn. */
+  get #isWaiting(): boolean {
+    return this.#turn !== undefined && !this.#hasBegun
   }
 
   async run(): Promise<Json> {
@@ -151,9 +180,9 @@ class Attempt {
       const step = this.#engine.once(recordsStep(keptFormat), () => this.#take())
       const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
       if (came.type !== 'batch') continue
-      this.#isOnRecord = true
       const batch = await readBatch(came.text, store)
       this.#records.push(...batch.records)
+      this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
       onBatch?.(batch)
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
@@ -177,16 +206,10 @@ class Attempt {
     if (this.#options.departure?.soon.aborted === true) throw new LeftError()
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
-    const watch = setInterval(() => {
-      if (this.#options.wantsRoom?.() === true) this.#makeRoom()
-    }, roomMs)
-    // Who is let go of by the engine waits here for ever.
-    const stop = (): void => clearInterval(watch)
-    const signals = [this.#released.signal, this.#engine.gone]
-    for (const signal of signals) signal.addEventListener('abort', stop)
+    this.#turn?.rests(() => this.#makeRoom())
+    if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
     this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
-    stop()
-    for (const signal of signals) signal.removeEventListener('abort', stop)
+    this.#turn?.works()
     this.#isResting = false
   }
 
@@ -198,6 +221,9 @@ class Attempt {
     this.#letGo = sharedAbort()
     this.#log = new ClusterLog(this.#options.store)
     this.#work = undefined
+    this.#makesWay = false
+    this.#turn = undefined
+    this.#gone = undefined
     this.#hasBegun = false
   }
 
@@ -213,10 +239,13 @@ class Attempt {
     if (came.type === 'mail') {
       const { message } = came
       this.#mail = this.#nextMail()
+      this.#messages.push(message)
       this.#tell((work) => work.deliver(message))
+      if (this.#isWaiting) this.#turn?.hear(message)
     } else if (came.type === 'cancelled') {
       this.#cancelled = undefined
       this.#tell((work) => work.cancel())
+      if (this.#isWaiting) this.#turn?.hurry()
     }
   }
 
@@ -227,15 +256,15 @@ class Attempt {
   }
 
   async #take(): Promise<string> {
-    if (!this.#isOnRecord) {
+    if (!this.#hasBegun) {
+      if ((await this.#nextTurn()) === 'waits') return emptyBatch
+      if (this.#released.signal.aborted) throw new LeftError()
+      const note = this.#isOnRecord ? undefined : this.#options.firstNote?.()
       this.#isOnRecord = true
-      const note = this.#options.firstNote?.()
       if (note !== undefined) {
         this.#log.note(note)
         return this.#log.take()
       }
-    }
-    if (!this.#hasBegun) {
       this.#hasBegun = true
       void this.#begin()
     }
@@ -243,22 +272,31 @@ class Attempt {
       return await this.#log.take()
     } catch (error) {
       if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
-      this.#makesWay = false
       this.#makeRoom()
       return this.#take()
     }
   }
 
+  async #nextTurn(): Promise<'granted' | 'waits'> {
+    const { turn } = this.#options
+    this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal])
+    if (turn === undefined) return 'granted'
+    if (this.#turn === undefined) {
+      const { departure } = this.#options
+      if (departure?.soon.aborted === true) throw new LeftError()
+      this.#turn = turn(this.#gone)
+      for (const message of this.#messages) this.#turn.hear(message)
+      if (this.#cancelled === undefined) this.#turn.hurry()
+    }
+    return this.#turn.next()
+  }
+
   async #begin(): Promise<void> {
     const log = this.#log
     try {
-      const gone = AbortSignal.any([this.#engine.gone, this.#letGo.signal])
-      const work = await this.#options.begin({
-        records: [...this.#records],
-        log,
-        gone,
-        isResting: () => this.#isResting,
-      })
+      const gone = (this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal]))
+      const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
+      const work = await this.#options.begin(found, this.#turn)
       this.#work = work
       for (const what of this.#heard) what(work)
       await work.run()

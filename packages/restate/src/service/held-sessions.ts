@@ -1,6 +1,6 @@
 /** An attempt's hold on a session. */
 export interface Holding {
-  /** How the work is ended when somebody else goes on with the session. */
+  /** How the work is ended when somebody else goes on with the session: the last one that was given counts. */
   readonly leaveBy: (leave: () => void) => void
   /** The work is over. Again is harmless. */
   readonly release: () => void
@@ -47,6 +47,7 @@ export class HeldSessions {
       leaveBy(leave) {
         let hasLeft = false
         holder.leave = () => {
+          isToLeave = true
           if (hasLeft) return
           hasLeft = true
           leave()

@@ -71,15 +71,7 @@ export function mailboxDefinition({
         return true
       },
 
-      begin: async (context: ObjectContext, invocation: string): Promise<Begun> => {
-        const mailbox = begin(await readMailbox(context), invocation)
-        writeMailbox(context, mailbox)
-        const opening = (await readOpening(context)) ?? {}
-        const page = await waitingAfter(context, mailbox, 0)
-        // Of what is gone nothing is kept.
-        if (page.requests.length === 0) return { ...page, opening }
-        return { ...page, opening, ...(await keepTenancy(context, invocation, () => tenantOf(opening))) }
-      },
+      begin: (context: ObjectContext, invocation: string): Promise<Begun> => beginWork(context, invocation, tenantOf),
 
       /** Nothing is known any more. Those who wait learn of it. */
       forget: async (context: ObjectContext): Promise<void> => {
@@ -130,4 +122,20 @@ export function mailboxDefinition({
       }),
     },
   })
+}
+
+async function beginWork(
+  context: ObjectContext,
+  invocation: string,
+  tenantOf: (opening: Opening) => string | undefined,
+): Promise<Begun> {
+  const mailbox = begin(await readMailbox(context), invocation)
+  writeMailbox(context, mailbox)
+  const opening = (await readOpening(context)) ?? {}
+  const page = await waitingAfter(context, mailbox, 0)
+  // Of what is gone nothing is kept.
+  if (page.requests.length === 0) return { ...page, opening }
+  const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
+  // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
+  return { ...page, opening, ...tenancy, sinceMs: await context.date.now() }
 }

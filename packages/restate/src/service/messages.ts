@@ -136,3 +136,8 @@ export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'wa
       return 'moot'
   }
 }
+
+/** Whether it ends work that has not begun, too: such a request waits for no place. */
+export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
+  return type === 'interrupt' || type === 'stop' || type === 'close'
+}

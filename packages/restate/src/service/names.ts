@@ -13,6 +13,8 @@ export const mailboxObject = 'halting_mailbox'
 export interface Begun extends WaitingPage {
   readonly opening: Opening
   readonly tenancy?: Tenancy
+  /** When the invocation began, in milliseconds since 1970; absent where another version has begun it. */
+  readonly sinceMs?: number
   /** Why nothing comes of the work: its opening names a tenant that it may not have. */
   readonly refusal?: string
 }

@@ -1,5 +1,5 @@
 import type { MessageContent } from '@halting/core'
-import type { NumberedRequest } from './messages.ts'
+import { isUrgent, type NumberedRequest } from './messages.ts'
 import type { PreparedPrompt, WorkerSession } from './session-options.ts'
 
 export interface RequestsInOrderOptions {
@@ -31,8 +31,7 @@ export class RequestsInOrder {
   take(request: NumberedRequest): void {
     if (this.#making === undefined) return this.#next(request)
     this.#behind.push(request)
-    const { type } = request.request
-    if (type === 'interrupt' || type === 'stop' || type === 'close') this.abort()
+    if (isUrgent(request.request)) this.abort()
   }
 
   /** What is made ready is not wanted any more. */

@@ -30,6 +30,7 @@ import { namedHandlers } from './named-handlers.ts'
 import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
+import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
 import { readStatus, withTenant, type SessionStatus } from './status.ts'
@@ -202,7 +203,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
   async function workOn(
     context: ObjectContext,
-    { opening, tenancy, refusal }: Omit<Begun, keyof WaitingPage>,
+    { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd> {
     const { key: sessionId } = context
@@ -213,26 +214,17 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
     const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
-    const end = await attemptAt({ sessionId, tenant: tenancy?.tenant, turn }, (onOpen) => ({
+    const whose = { sessionId, tenant: tenancy?.tenant }
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
+    const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
       mail: requests.map((request) => JSON.stringify(request)),
-      begin: async (found) =>
-        sessions.begin({
-          sessionId,
-          opening,
-          tenancy,
-          inherited,
-          refusal,
-          turn,
-          record,
-          found,
-          before: await conversation.records(),
-          onOpen,
-        }),
+      turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
+      begin: async (found, granted?: SessionTurn) =>
+        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
       departure: options.departure,
-      wantsRoom: options.wantsRoom,
     }))
     await conversation.append(record.said, async (put) => context.run('put', put))
     // `SessionWork` wrote it.

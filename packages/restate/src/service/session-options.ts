@@ -4,6 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
+import type { Places } from '../worker/places.ts'
 import type { WorkerListener } from '../worker/worker-events.ts'
 import type { ClusterSession } from './cluster-session.ts'
 import type { Opening } from './messages.ts'
@@ -85,13 +86,10 @@ export interface SessionServiceOptions {
   readonly stalledOf?: (sessionId: string) => Stalled | undefined
   /** Is notified of what happens in the sessions of this process. Default: nobody. */
   readonly listener?: SessionListener
+  /** Places of this process: other sessions wait in their order. A session that only waits, such as for a person, gives its place to one of them. Default: no limit. */
+  readonly places?: Places
   /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
   readonly onEvent?: WorkerListener
-  /**
-   * Whether somebody waits for a place in this process. A session at which nothing goes on but waiting, such as for a person, is closed here while it says so, and opened
-   * again when something comes.
-   */
-  readonly wantsRoom?: () => boolean
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
   /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */

@@ -6,7 +6,9 @@ import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
+import { Places } from '../worker/places.ts'
 import { HeldSessions, type Holding } from './held-sessions.ts'
+import { SessionTurn } from './session-turn.ts'
 import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
 import type { Tenancy } from './tenancy.ts'
@@ -36,6 +38,18 @@ export interface WorkToBegin {
   readonly onOpen?: (closed: Promise<void>) => void
 }
 
+/** A session that comes to this process. */
+export interface SessionArrival {
+  readonly sessionId: string
+  readonly tenant: string | undefined
+  /** Since when there is this work, in milliseconds since 1970; undefined where nobody knows: it has just come. */
+  readonly sinceMs: number | undefined
+  /** Aborted when the engine goes on with it elsewhere. */
+  readonly gone: AbortSignal
+  /** Numbers of requests whose outcome is on record. */
+  readonly settled: ReadonlySet<number>
+}
+
 function whyLeft(departure: SessionServiceOptions['departure']): string {
   return departure?.soon.aborted === true
     ? 'this worker gives its sessions up'
@@ -47,17 +61,36 @@ export class SessionsOfProcess {
   readonly #options: SessionServiceOptions
   readonly #held = new HeldSessions()
   readonly #desks = new LeaseDesks()
+  readonly #places: Places
 
   constructor(options: SessionServiceOptions) {
     this.#options = options
+    this.#places = options.places ?? new Places(Infinity)
   }
 
-  async begin(work: WorkToBegin): Promise<Work> {
-    const holding = await this.#held.enter(work.sessionId, work.found.gone)
+  /** The session has its place in the order from here on. An attempt of it that was here before leaves. */
+  arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
+    const entered = this.#held.enter(sessionId, gone)
+    // Another worker's clock may be ahead: nobody waits behind those that come later.
+    const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
+    const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
+    if (!ticket.hasPlace)
+      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
+    return new SessionTurn(entered, ticket, settled)
+  }
+
+  /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
+  async begin(work: WorkToBegin, turn?: SessionTurn): Promise<Work> {
+    const { sessionId, found } = work
+    const { leaveBy, release } = await (turn?.entered ?? this.#held.enter(sessionId, found.gone))
+    const leave = (): void => {
+      release()
+      turn?.leave()
+    }
     try {
-      return await this.#open(work, holding)
+      return await this.#open(work, { leaveBy, release: leave })
     } catch (error) {
-      holding.release()
+      leave()
       throw error
     }
   }

@@ -14,8 +14,6 @@ const expected = [
   // LeftError, and what its log says to a run.
   /^This worker leaves the session\./,
   /goes on with this session elsewhere/,
-  // No place: the engine offers the session again.
-  /^This worker runs the maximum number of sessions/,
   // It is reported as an event of its own.
   /This session is set aside: /,
 ]

@@ -68,12 +68,11 @@ test('a failure is reported once for its session, until another one comes', () =
   )
 })
 
-test('what is as it should be is no trouble: an answer of 4xx, a session that is left, one without a place', () => {
+test('what is as it should be is no trouble: an answer of 4xx, a session that is left', () => {
   const events: WorkerEvent[] = []
   const log = new SdkLog((event) => events.push(event))
   log.take(of('a'), ['failed', Object.assign(new Error('Give the callId.'), { code: 400 })])
   log.take(of('a'), ['failed', new LeftError()])
-  log.take(of('a'), ['failed', new Error('This worker runs the maximum number of sessions (--concurrency); a waits.')])
   log.take({ ...of('a'), level: 'info' as never }, ['Invocation suspended'])
   log.take({ level: 'warn' as never }, ['Accepting requests without validating request signatures; …'])
   expect(events).toEqual([])

@@ -54,6 +54,11 @@ export class FakeInvocation {
     for (const listener of this.#listeners) listener()
   }
 
+  /** What came, in order. */
+  get kept(): readonly string[] {
+    return this.#notified.map(({ value }) => value)
+  }
+
   /** What came first of these. */
   firstOf(ids: ReadonlySet<string>): { readonly id: string; readonly value: string } | undefined {
     return this.#notified.find(({ id }) => ids.has(id))
@@ -120,8 +125,9 @@ export class FakeAttempt implements Engine {
     this.#open++
     // The engine calls it in a later turn.
     await Promise.resolve()
-    const value = await effect()
+    const value = await effect().catch(() => undefined)
     this.#open--
+    if (value === undefined) return
     if (!this.gone.aborted) this.#invocation.notify(id, value)
   }
 

@@ -1,7 +1,9 @@
-// Holds rules of docs/spec.md: R-WORK-3a
+// Holds rules of docs/spec.md: R-WORK-3a, R-LOAD-1, R-LOAD-4, R-LOAD-5
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
-import { attempt, mailSignal, type Found } from '../../src/engine/attempt.ts'
+import { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found } from '../../src/engine/attempt.ts'
+import { Departure, LeftError } from '../../src/worker/departure.ts'
+import { Places, type Ticket } from '../../src/worker/places.ts'
 import { FakeInvocation } from '../support/fake-engine.ts'
 
 const intent = (key: string): StepRecord => ({ type: 'intent', key, digest: null, intent: null, at: 1 })
@@ -13,37 +15,59 @@ async function when(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('a session at rest gives its place to one that waits, and begins again from the record when something comes', async () => {
-  const invocation = new FakeInvocation()
-  const begun: (Found & { readonly heard: string[] })[] = []
-  let isWanted = false
-  let looked = 0
-  const going = (): Promise<unknown> =>
-    attempt({
-      engine: invocation.attempt(),
+function turnOf(ticket: Ticket): AttemptTurn {
+  return {
+    next: () => ticket.next(),
+    hear: (message) => message === 'the end' && ticket.hurry(),
+    hurry: () => ticket.hurry(),
+    rests: (giveUp) => ticket.rests(giveUp),
+    works: () => ticket.works(),
+    leave: () => ticket.leave(),
+  }
+}
+
+/** A session whose place is given back when its work is let go of. */
+class Attempts {
+  readonly places = new Places(1)
+  readonly begun: (Found & { readonly heard: string[] })[] = []
+  readonly invocation = new FakeInvocation()
+
+  begin(more: Partial<AttemptOptions> = {}): Promise<unknown> {
+    return attempt({
+      engine: this.invocation.attempt(),
       mail: ['the prompt'],
-      wantsRoom() {
-        looked++
-        return isWanted
-      },
-      begin(found) {
+      turn: () => turnOf(this.places.ask({ group: '', sinceMs: 1 })),
+      begin: (found, turn) => {
         const heard: string[] = []
-        begun.push({ ...found, heard })
+        found.gone.addEventListener('abort', () => turn?.leave())
+        this.begun.push({ ...found, heard })
         return { deliver: (message) => heard.push(message), cancel() {}, run: () => new Promise(() => {}) }
       },
+      ...more,
     })
-  const first = going()
+  }
+}
+
+test('a session at rest gives its place to one that waits, and begins again from the record when something comes', async () => {
+  const attempts = new Attempts()
+  const { begun, places, invocation } = attempts
+  const first = attempts.begin()
   await when(() => begun.length === 1)
   begun[0]?.log.append(intent('a'))
   begun[0]?.log.rests(null)
-  await when(() => looked > 1)
+  await new Promise((resolve) => setTimeout(resolve, 300))
   // Nobody wants it: it stays where it is.
   expect(begun[0]?.gone.aborted).toBe(false)
-  isWanted = true
-  await when(() => begun[0]?.gone.aborted === true)
+  const other = places.ask({ group: '', sinceMs: 2 })
+  expect(await other.next()).toBe('granted')
+  expect(begun[0]?.gone.aborted).toBe(true)
   expect(() => begun[0]?.log.append(intent('b'))).toThrow('elsewhere')
 
+  // It waits for its turn like others.
   invocation.signal(mailSignal, 'the answer')
+  await when(() => places.waiting === 1)
+  expect(begun).toHaveLength(1)
+  other.leave()
   await when(() => begun.length === 2 && begun[1]?.heard.length === 2)
   expect(begun.map(keysOf)).toEqual([[], ['a']])
   expect(begun[1]?.heard).toEqual(['the prompt', 'the answer'])
@@ -51,6 +75,36 @@ test('a session at rest gives its place to one that waits, and begins again from
   begun[1]?.log.finish('done')
   expect(await first).toBe('done')
   // Another attempt asks the engine for the same.
-  expect(await going()).toBe('done')
+  expect(await attempts.begin()).toBe('done')
   expect(begun).toHaveLength(2)
+})
+
+test('a session that waits for its turn begins nothing and writes nothing, and what ends it is heard at once', async () => {
+  const attempts = new Attempts()
+  const { begun, places, invocation } = attempts
+  places.ask({ group: '', sinceMs: 0 })
+  void attempts.begin()
+  await when(() => places.waiting === 1)
+  invocation.signal(mailSignal, 'a steer')
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect(begun).toEqual([])
+  expect(invocation.kept).toEqual(['a steer'])
+  invocation.signal(mailSignal, 'the end')
+  await when(() => begun.length === 1)
+  expect(begun[0]?.heard).toEqual(['the prompt', 'a steer', 'the end'])
+})
+
+test('a process that is to end leaves a session that waits at once, and its turn goes to the next', async () => {
+  const attempts = new Attempts()
+  const { places, begun } = attempts
+  const held = places.ask({ group: '', sinceMs: 0 })
+  const departure = new Departure()
+  const left = attempts.begin({ departure })
+  await when(() => places.waiting === 1)
+  departure.begin()
+  await expect(left).rejects.toThrow(LeftError)
+  expect(places.waiting).toBe(0)
+  held.leave()
+  expect(places.free).toBe(1)
+  expect(begun).toEqual([])
 })

@@ -1,0 +1,189 @@
+import { PlaceQueue, type QueuedPlace } from './place-queue.ts'
+
+/** A wait of this length is reported to whoever waits. It is shorter than what the engine allows an attempt to be silent. */
+const beatMs = 40_000
+const betweenBeatsMs = 5_000
+
+/** One session's claim to a place. */
+export interface Ticket {
+  /** `granted`: it has a place until `leave`. `waits`: it has waited for so long that the engine has to hear of it; ask again. Rejects after `leave`. */
+  next(): Promise<'granted' | 'waits'>
+  /** It has a place. */
+  readonly hasPlace: boolean
+  /** Grants it a place now, even if all are taken: a person wants to end what waits. */
+  hurry(): void
+  /** The session only waits, such as for a person. `giveUp` is called, once, when another session needs the place. */
+  rests(giveUp: () => void): void
+  /** The session works again. */
+  works(): void
+  /** Gives the place back, or waits no longer. Calling it again has no effect. */
+  leave(): void
+}
+
+class Claim implements Ticket, QueuedPlace {
+  readonly group: string
+  readonly sinceMs: number
+  readonly #places: Places
+  state: 'waits' | 'granted' | 'left' = 'waits'
+  /** Since when the engine has heard nothing of it, by `performance.now`. */
+  silentSince = 0
+  #asked: { readonly resolve: (came: 'granted' | 'waits') => void; readonly reject: (error: Error) => void } | undefined
+  giveUp: (() => void) | undefined
+
+  constructor(places: Places, { group, sinceMs }: QueuedPlace) {
+    this.#places = places
+    this.group = group
+    this.sinceMs = sinceMs
+  }
+
+  get hasPlace(): boolean {
+    return this.state === 'granted'
+  }
+
+  next(): Promise<'granted' | 'waits'> {
+    if (this.state === 'granted') return Promise.resolve('granted')
+    if (this.state === 'left') return Promise.reject(leftError())
+    this.silentSince = performance.now()
+    return new Promise((resolve, reject) => (this.#asked = { resolve, reject }))
+  }
+
+  settle(came: 'granted' | 'waits' | 'left'): void {
+    const asked = this.#asked
+    this.#asked = undefined
+    if (came === 'left') asked?.reject(leftError())
+    else asked?.resolve(came)
+  }
+
+  hurry(): void {
+    this.#places.hurry(this)
+  }
+
+  rests(giveUp: () => void): void {
+    this.#places.rests(this, giveUp)
+  }
+
+  works(): void {
+    this.#places.works(this)
+  }
+
+  leave(): void {
+    this.#places.leave(this)
+  }
+}
+
+function leftError(): Error {
+  return new Error('The engine goes on with this session elsewhere.')
+}
+
+/**
+ * The places of a worker process: at most so many sessions work at once, and the others wait in the order of `PlaceQueue`.
+ * P1: no more places are taken than there are, but for those of `hurry`. P2: a place that comes free goes to the next session at once. P3: sessions that rest give
+ * their places to those that wait, the one that rests longest first, and no more of them than wait. P4: there is one timer, however many wait.
+ */
+export class Places {
+  readonly #most: number
+  readonly #queue = new PlaceQueue<Claim>()
+  #taken = 0
+  readonly #resting = new Set<Claim>()
+  /** Those that were told to give up their place and have it still. */
+  readonly #leaving = new Set<Claim>()
+  #beats: NodeJS.Timeout | undefined
+
+  /** @param most Maximum number of sessions that work at the same time; Infinity for no limit. */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Places that nobody has. */
+  get free(): number {
+    return Math.max(0, this.#most - this.#taken)
+  }
+
+  /** Sessions at work, including those that rest here. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** Sessions that wait for a place. */
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  /** Asks for a place. */
+  ask(whose: QueuedPlace): Ticket {
+    const claim = new Claim(this, whose)
+    this.#queue.add(claim)
+    this.#fill()
+    return claim
+  }
+
+  hurry(claim: Claim): void {
+    if (claim.state !== 'waits') return
+    this.#queue.remove(claim)
+    this.#grant(claim)
+    this.#fill()
+  }
+
+  rests(claim: Claim, giveUp: () => void): void {
+    if (claim.state !== 'granted') return
+    claim.giveUp = giveUp
+    this.#resting.add(claim)
+    this.#reclaim()
+  }
+
+  works(claim: Claim): void {
+    this.#resting.delete(claim)
+    claim.giveUp = undefined
+  }
+
+  leave(claim: Claim): void {
+    const { state } = claim
+    if (state === 'left') return
+    claim.state = 'left'
+    this.#resting.delete(claim)
+    this.#leaving.delete(claim)
+    if (state === 'granted') this.#taken--
+    else this.#queue.remove(claim)
+    claim.settle('left')
+    this.#fill()
+  }
+
+  #fill(): void {
+    while (this.#taken < this.#most) {
+      const claim = this.#queue.next()
+      if (claim === undefined) break
+      this.#grant(claim)
+    }
+    this.#reclaim()
+    this.#beat()
+  }
+
+  #grant(claim: Claim): void {
+    this.#taken++
+    claim.state = 'granted'
+    claim.settle('granted')
+  }
+
+  /** Has as many resting sessions give up their places as wait. */
+  #reclaim(): void {
+    for (const claim of this.#resting) {
+      if (this.#leaving.size >= this.#queue.size) return
+      const { giveUp } = claim
+      this.works(claim)
+      this.#leaving.add(claim)
+      giveUp?.()
+    }
+  }
+
+  #beat(): void {
+    if (this.#queue.size === 0) {
+      clearInterval(this.#beats)
+      this.#beats = undefined
+      return
+    }
+    this.#beats ??= setInterval(() => {
+      const before = performance.now() - beatMs
+      for (const claim of this.#queue) if (claim.silentSince < before) claim.settle('waits')
+    }, betweenBeatsMs).unref()
+  }
+}
