@@ -32,10 +32,10 @@ const attemptsKey = 'attempts'
 const setAsideKey = 'set_aside'
 
 /** Why a session is set aside. */
-export type SetAside = { readonly because: string; readonly deaths: readonly Death[] }
+type SetAside = { readonly because: string; readonly deaths: readonly Death[] }
 
 /** An attempt of a turn. */
-export type AttemptOfTurn = { readonly turn: number; readonly attempt: string }
+type AttemptOfTurn = { readonly turn: number; readonly attempt: string }
 
 export type AttemptsObject = {
   readonly begin: (context: ObjectContext, asked: BeginAttempt) => Promise<Begun>

@@ -31,7 +31,11 @@ function notedOptions<Turn extends AttemptTurn>(noted: NotedWork, options: Attem
     ...options,
     firstNote: () => noted.firstNote(),
     begin: async (found, turn) => {
-      await noted.begin(found.gone)
+      await noted.begin(found.gone).catch((error: unknown) => {
+        // Nothing has begun that would give its turn back.
+        turn?.leave()
+        throw error
+      })
       return begin(found, turn)
     },
     onBatch: (batch) => {

@@ -147,6 +147,19 @@ try {
   const seconds = await setAside(culprit)
   demand(worker.deaths - deaths === 3, `After its release it ended ${worker.deaths - deaths} workers.`)
   console.log(`kept: after its release it is tried again, and set aside after 3 more ends, in ${seconds.toFixed(1)} s`)
+
+  const acted = noted('acted', culprit).length
+  await cluster.call(`halting_session/${culprit}/interrupt`, {})
+  await programs.run(['sessions', 'release', culprit, ...where])
+  let last: FullStatus | undefined
+  await until(
+    async () => (last = await status(culprit)).state === 'idle',
+    () => `The run that was interrupted does not end: ${JSON.stringify(last)}`,
+  )
+  demand(worker.deaths - deaths === 3 && noted('acted', culprit).length === acted, 'It was run again.')
+  console.log(
+    `kept: one that was interrupted while it was set aside ends when it is released (${last?.reason}), and is not run again`,
+  )
 } catch (error) {
   console.error(String(error))
   console.error(readFileSync(log, 'utf8').split('\n').slice(-60).join('\n'))
