@@ -39,6 +39,8 @@ const programs = [
   'waits',
   'three-nodes',
   'operations',
+  'poison',
+  'poison-worker',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -67,6 +69,7 @@ const checks = {
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
+  'fault: a session that kills its worker': ['poison'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server beside the engine. */

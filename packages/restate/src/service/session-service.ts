@@ -1,4 +1,5 @@
 import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
+import { attemptsDefinition } from '../attempts/attempts-object.ts'
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
@@ -19,6 +20,7 @@ export function sessionServices(
   return [
     sessionDefinition(options),
     mailboxDefinition(options),
+    attemptsDefinition(options),
     budgetDefinition(tokens),
     gateDefinition(tokens),
     passDefinition(tokens),

@@ -14,6 +14,8 @@ const expected = [
   // LeftError, and what its log says to a run.
   /^This worker leaves the session\./,
   /goes on with this session elsewhere/,
+  // It is reported as an event of its own.
+  /This session is set aside: /,
 ]
 
 /**
