@@ -37,8 +37,10 @@ export async function serve(given: Flags, program: Program): Promise<number> {
       ),
     )
     const why = await worker.whyNotReady()
-    if (why !== undefined && !ending.signal.aborted)
-      output.err(told(`not ready: ${why}. Use --register, or restate deployments register ${worker.url}`))
+    if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
+      output.err(
+        told(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`),
+      )
   } catch (error) {
     if (!ending.signal.aborted) {
       await worker.close()

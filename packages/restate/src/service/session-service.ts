@@ -2,12 +2,13 @@ import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/res
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
+import { pulseDefinition } from '../worker/pulse-service.ts'
 import { mailboxDefinition } from './mailbox-object.ts'
 import { sessionDefinition } from './session-object.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
 /**
- * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, and turns at a provider.
+ * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, turns at a provider, and how a worker sees that the engine writes.
  * @throws ConfigurationError on Node 20: the engine's SDK needs 22.
  */
 export function sessionServices(
@@ -21,5 +22,6 @@ export function sessionServices(
     budgetDefinition(tokens),
     gateDefinition(tokens),
     passDefinition(tokens),
+    pulseDefinition(tokens),
   ]
 }

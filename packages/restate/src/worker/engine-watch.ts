@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sharedAbort } from '@halting/core/adapters'
+import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { readMetadata } from '../service/session-metadata.ts'
 import { sameAddress, type Deployment, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
 
@@ -30,6 +30,10 @@ export class EngineWatch {
   readonly #url: string
   readonly #watchers: readonly Watcher[]
   readonly #over = sharedAbort()
+  /** How often a look failed, in all. */
+  failures = 0
+  /** Since when every look fails, by `performance.now`, and why the last one did; undefined while they succeed. */
+  failure: { readonly since: number; readonly because: string } | undefined
 
   constructor(admin: EngineAdmin, url: string, watchers: readonly Watcher[]) {
     this.#admin = admin
@@ -45,8 +49,14 @@ export class EngineWatch {
   async #watch(): Promise<void> {
     const { signal } = this.#over
     while (!signal.aborted) {
-      // An engine that does not answer is asked again.
-      await this.#look(signal).catch(() => undefined)
+      try {
+        await this.#look(signal)
+        this.failure = undefined
+      } catch (error) {
+        // An engine that does not answer is asked again.
+        this.failures++
+        this.failure = { since: this.failure?.since ?? performance.now(), because: messageOf(error) }
+      }
       await pause(betweenLooksMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
