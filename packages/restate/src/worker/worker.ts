@@ -12,6 +12,7 @@ import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
@@ -100,7 +101,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
+  const watch = new EngineWatch(engine, url, [
+    ({ resting }) => stalls.see(resting),
+    (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
+  ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (): WorkerFigures => ({

@@ -1,10 +1,11 @@
-// A worker of load.ts and suspended.ts, as `halting serve` starts one: load-worker.js PORT ADMIN INGRESS ADDRESS PLACES. Its sessions wait for as long as their opening says, and ask first where it says so.
+// A worker of load.ts and suspended.ts, as `halting serve` starts one: load-worker.js PORT ADMIN INGRESS ADDRESS PLACES [LOG], where calls are noted. Its sessions wait for as long as their opening says, and ask first where it says so.
+import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { AnyTool } from '@halting/core'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', admin = '', ingress = '', advertise = '', places = '16'] = process.argv.slice(2)
+const [port = '0', admin = '', ingress = '', advertise = '', places = '16', log] = process.argv.slice(2)
 const tell = (message: object): void => void process.send?.({ at: Date.now(), ...message })
 
 const worker = await startWorker({
@@ -23,6 +24,7 @@ const worker = await startWorker({
       inputSchema: { type: 'object' },
       readOnly: false,
       async execute() {
+        if (log !== undefined) appendFileSync(log, `${sessionId}\n`)
         tell({ calls: sessionId })
         await new Promise((resolve) => setTimeout(resolve, Number(opening['ms'])))
         return 'waited'
@@ -51,5 +53,5 @@ const worker = await startWorker({
   },
 })
 setInterval(() => tell({ rssMb: Math.round(process.memoryUsage().rss / 1_048_576) }), 500)
-process.once('SIGTERM', () => void worker.drain(30_000).then(() => process.exit(0)))
+process.once('SIGTERM', () => void worker.drain(1_000).then(() => process.exit(0)))
 process.send?.('serving')

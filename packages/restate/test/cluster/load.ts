@@ -1,9 +1,9 @@
 // Five hundred sessions that come at once, on 32 places: how long they take beside the ideal, and in which order they begin (R-LOAD). Run by scripts/cluster.mjs:
 // load.js SERVER FOLDER WORKERS; load-worker.js stands beside it.
-import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
+import { cpuMsOf } from './cpu.ts'
 import { Cluster, wait } from './server.ts'
 import { Workers, type WorkerProcess } from './workers.ts'
 
@@ -77,12 +77,10 @@ async function ask(session: string, tenant: string, ms: number): Promise<void> {
   await cluster.call(`halting_session/${session}/request`, request)
 }
 
-const cpuMs = (pid = 0): number => {
-  // The command stands in parentheses; times are in hundredths of a second.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * 10
-}
-const cpus = (): readonly number[] => [cpuMs(cluster.pid()), ...workers.ready.map(({ process: { pid } }) => cpuMs(pid))]
+const cpus = (): readonly number[] => [
+  cpuMsOf(cluster.pid()),
+  ...workers.ready.map(({ process: { pid } }) => cpuMsOf(pid)),
+]
 const cpuBefore = cpus()
 const began = Date.now()
 const names = Array.from({ length: count }, (_, index) => `s-${index}`)

@@ -58,6 +58,13 @@ export class Workers {
     return workers
   }
 
+  /** One more of them. */
+  async add(): Promise<void> {
+    const before = this.ready.length
+    await this.#spawn()
+    while (this.ready.length <= before) await wait(20)
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
   }
