@@ -18,7 +18,8 @@ export { mailboxObject, sessionObject } from './service/names.ts'
 export type { Taken } from './service/named-handlers.ts'
 export type { RequestAnswer } from './service/answers.ts'
 export { SessionRefusedError } from './service/refused.ts'
-export type { FullStatus, WorkDone } from './service/session-object.ts'
+export type { FullStatus } from './service/full-status.ts'
+export type { WorkDone } from './service/session-object.ts'
 export type {
   PreparedPrompt,
   SessionListener,
@@ -34,4 +35,5 @@ export { Departure } from './worker/departure.ts'
 export { startWorker, type Worker, type WorkerFigures, type WorkerOptions } from './worker/worker.ts'
 export { Places, type Ticket } from './worker/places.ts'
 export type { QueuedPlace } from './worker/place-queue.ts'
+export type { SessionToMove } from './worker/lost-work.ts'
 export type { SessionOfWorker, WorkerEvent, WorkerListener } from './worker/worker-events.ts'

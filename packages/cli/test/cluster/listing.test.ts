@@ -1,6 +1,7 @@
 // Holds rules of docs/spec.md: R-LIST-2, R-LIST-2a, R-LIST-3
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { LimitRequest } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessionTable } from '../../src/cluster/list-text.ts'
 import { everySessionOf, listedState, pageOfCluster } from '../../src/cluster/session-pages.ts'
@@ -86,10 +87,10 @@ test('the command for the next page is printed, and what is none of its cursors 
 
 test('a row says how old a session is, whose, what it does, and under it what it waits for', () => {
   const question = { callId: 'toolu_1', key: 'k', toolName: 'Bash', about: 'npm test' }
-  const limitQuestion = {
+  const limitQuestion: LimitRequest = {
     ...{ id: 'l', limit: 'maxTurns', used: 4, of: 4, most: null, offers: [{ to: 8 }] },
     ...{ message: '', sinceMs: 0, untilMs: null },
-  } as const
+  }
   const asks = { ...status, state: 'requires_action' } as const
   const table = sessionTable(
     [

@@ -294,7 +294,7 @@ test('agents that wait at the same time are all paid in the end, and each leaves
 })
 
 test('a wait that is on record is begun again by another process, and a replay tells the same', async () => {
-  const options = (lease: BudgetLease): RunOptions => ({
+  const options = (lease: BudgetLease) => ({
     model: models([
       { ...calls('Look'), usage: small },
       { text: 'answer', usage: small },

@@ -8,13 +8,15 @@ import { EnginePulse } from './engine-pulse.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import type { SessionToMove } from './lost-work.ts'
+import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
-import type { WorkerEvent } from './worker-events.ts'
+import type { WorkerEvent, WorkerListener } from './worker-events.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
@@ -28,6 +30,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /**
+   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Asked before the session is moved here; where the answer is
+   * no, the session waits for its worker. Default: yes.
+   */
+  readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
@@ -77,7 +84,8 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, metrics, ...service } = options
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...given } = options
+  const { canOpen, metrics, ...service } = given
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
   const places = new Places(concurrency)
@@ -85,11 +93,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure, report)
   const stalls = new Stalls()
+  const lost = new LostWorkers({ admin: engine, departure, report, canOpen })
+  const stalledOf: SessionServiceOptions['stalledOf'] = (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId)
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
+      services: [...sessionServices({ ...service, stalledOf, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -108,6 +118,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     ({ resting }) => stalls.see(resting),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
+    // Last: it waits for workers that do not answer.
+    (seen) => lost.see(seen),
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
@@ -121,24 +133,29 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return {
     port: listener.port,
     url,
-    register: (signal) =>
-      engine.register(url, signal, (because) =>
-        report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` }),
-      ),
+    register: (signal) => engine.register(url, signal, reportWaiting(report)),
     whyNotReady: () => readiness.whyNot(),
     async drain(graceMs) {
       departure.begin()
       listener.drain()
-      const hurry = setTimeout(() => departure.hurry(), graceMs)
-      const giveUp = new AbortController()
-      const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
-      await Promise.race([departure.over(), enough])
-      giveUp.abort()
-      clearTimeout(hurry)
+      await endAttempts(departure, graceMs)
     },
     close() {
       watch.end()
       return listener.close()
     },
   }
+}
+
+function reportWaiting(report: WorkerListener): (because: string) => void {
+  return (because) => report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` })
+}
+
+async function endAttempts(departure: Departure, graceMs: number): Promise<void> {
+  const hurry = setTimeout(() => departure.hurry(), graceMs)
+  const giveUp = new AbortController()
+  const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
+  await Promise.race([departure.over(), enough])
+  giveUp.abort()
+  clearTimeout(hurry)
 }
