@@ -2,6 +2,7 @@ import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/res
 import { attemptsDefinition } from '../attempts/attempts-object.ts'
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
+import { fleetDefinition } from '../fleet/free-places-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
 import { pulseDefinition } from '../worker/pulse-service.ts'
 import { mailboxDefinition } from './mailbox-object.ts'
@@ -21,6 +22,7 @@ export function sessionServices(
     sessionDefinition(options),
     mailboxDefinition(options),
     attemptsDefinition(options),
+    fleetDefinition(tokens),
     budgetDefinition(tokens),
     gateDefinition(tokens),
     passDefinition(tokens),

@@ -74,9 +74,14 @@ export class SessionsOfProcess {
     // Another worker's clock may be ahead: nobody waits behind those that come later.
     const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
-    if (!ticket.hasPlace)
-      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
-    return new SessionTurn(entered, ticket, settled)
+    const { departure, onEvent: report } = this.#options
+    const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
+    if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
+    return new SessionTurn(entered, ticket, settled, () => {
+      const hasNoPart = gone.aborted || departure?.soon.aborted === true
+      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      report?.({ type: 'session_left', ...about, because })
+    })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */

@@ -15,6 +15,7 @@ import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { pauseSetAside } from './set-aside-work.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
@@ -107,10 +108,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     ({ resting }) => pauseSetAside(engine, resting),
     (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
