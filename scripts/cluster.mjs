@@ -40,6 +40,12 @@ const programs = [
   'waits',
   'three-nodes',
   'operations',
+  'poison',
+  'poison-worker',
+  'load',
+  'load-worker',
+  'queue',
+  'suspended',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -69,6 +75,11 @@ const checks = {
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
+  'fault: a session that kills its worker': ['poison'],
+  'fault: 500 sessions on the 32 places of one worker': ['load', '1'],
+  'fault: 500 sessions on two workers with 16 places each': ['load', '2'],
+  'fault: a long queue: a worker comes, one is told to end, and one is killed': ['queue'],
+  'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server beside the engine. */

@@ -6,6 +6,7 @@ import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
+import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
 export interface ListedSession extends SessionStatus {
@@ -14,6 +15,8 @@ export interface ListedSession extends SessionStatus {
   readonly pausedInvocation?: string
   /** The worker that it waits for, which the engine does not reach. */
   readonly awaited?: AwaitedWorker
+  /** Why it is set aside, as a clause; absent where it is not. */
+  readonly setAside?: string
 }
 
 /** Which sessions are wanted. */
@@ -56,12 +59,21 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const sessions = shown.map(({ session }) => session)
+  // Their work is paused.
+  const isAnyPaused = sessions.some(({ state }) => state === 'paused')
+  const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
   const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
   const trouble = await troubleOf(flags, tried)
   return {
-    sessions: shown.map(({ session }) => {
+    sessions: sessions.map((session) => {
+      const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
       const awaited = trouble.get(session.sessionId)?.awaited
-      return awaited === undefined ? session : { ...session, awaited }
+      return {
+        ...session,
+        ...(because !== undefined && { setAside: because }),
+        ...(awaited !== undefined && { awaited }),
+      }
     }),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
