@@ -171,6 +171,10 @@ class FakeSession {
       }
       case 'records':
         return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+      case 'remove':
+        this.state.values.clear()
+        this.#mailbox.values.clear()
+        return ok(null)
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
