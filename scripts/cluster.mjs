@@ -45,6 +45,7 @@ const programs = [
   'load-worker',
   'queue',
   'suspended',
+  'listing',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -70,6 +71,7 @@ const checks = {
   'workers behind one address, told to end while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'a session that is paused, large records, a worker that others reach': ['operations'],
+  'listing: many sessions in pages, and one replayed, exported and deleted by the program': ['listing'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],

@@ -40,6 +40,12 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
   }
 }
 
+/** The folder in which a session worked last, on its worker; `/` where nobody has said it yet. */
+export async function folderOnWorker(flags: Named, sessionId: string, program: Program): Promise<string> {
+  const done = await asked(flags, clientOf(flags, program).done(sessionId))
+  return done?.snapshot?.cwd ?? '/'
+}
+
 /** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
 export async function sessionOfCluster(
   flags: Named & Pick<Flags, 'settings'>,
