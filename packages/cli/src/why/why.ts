@@ -54,8 +54,8 @@ async function found(
   program: Program,
 ): Promise<{ readonly path?: string; readonly session: AnySession }> {
   if (flags.cluster !== undefined) {
-    const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-    return { session: await sessionOfCluster(flags, given, program) }
+    const { explainedSession } = await import('../cluster/explained-session.ts')
+    return { session: await explainedSession(flags, given, program) }
   }
   const path = await findFile(given, 'why', program)
   return { path, session: await readNamedSession(path, pricesFor(flags, program)) }
