@@ -36,6 +36,7 @@ const programs = [
   'waits',
   'three-nodes',
   'operations',
+  'clients',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -52,6 +53,7 @@ const checks = {
   'who may do what: a token, and an engine that signs': ['access'],
   'two versions of a worker beside each other': ['upgrade'],
   'a worker that takes running sessions over': ['take-over'],
+  'fault: a client is killed, or told to end': ['clients'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
