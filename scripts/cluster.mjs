@@ -47,6 +47,7 @@ const programs = [
   'queue',
   'suspended',
   'listing',
+  'clients',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -67,6 +68,9 @@ const checks = {
   'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
   'fault: two workers claim one session': ['claims'],
   'the commands of the guide for a lost worker': ['remedy'],
+  'two versions of a worker beside each other': ['upgrade'],
+  'a worker that takes running sessions over': ['take-over'],
+  'fault: a client is killed, or told to end': ['clients'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
