@@ -111,6 +111,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     ({ resting }) => stalls.see(resting),
     ({ resting }) => pauseSetAside(engine, resting),
     (seen) => handOver.see(seen),
+    // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)

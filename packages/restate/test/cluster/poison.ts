@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { FullStatus } from '../../src/service/session-object.ts'
+import type { FullStatus } from '../../src/service/full-status.ts'
 import { demand, Programs, until } from './programs.ts'
 import { Cluster, freePort, wait } from './server.ts'
 
