@@ -1,4 +1,5 @@
 import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
+import { attemptsDefinition } from '../attempts/attempts-object.ts'
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
 import { fleetDefinition } from '../fleet/free-places-service.ts'
@@ -20,6 +21,7 @@ export function sessionServices(
   return [
     sessionDefinition(options),
     mailboxDefinition(options),
+    attemptsDefinition(options),
     fleetDefinition(tokens),
     budgetDefinition(tokens),
     gateDefinition(tokens),

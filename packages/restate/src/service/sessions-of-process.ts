@@ -34,6 +34,8 @@ export interface WorkToBegin {
   readonly before: readonly StepRecord[]
   readonly record: WorkRecord
   readonly found: Found
+  /** The session is open in this process until `closed` settles. */
+  readonly onOpen?: (closed: Promise<void>) => void
 }
 
 /** A session that comes to this process. */
@@ -99,7 +101,7 @@ export class SessionsOfProcess {
   }
 
   async #open(
-    { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found }: WorkToBegin,
+    { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found, onOpen }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
@@ -137,6 +139,7 @@ export class SessionsOfProcess {
       })
     })
     departure?.hold(closed)
+    onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
       log.note(writtenNote({ type: 'at', url: listener.url }))

@@ -14,6 +14,8 @@ const expected = [
   // LeftError, and what its log says to a run. The SDK puts a status before it where a step failed by it.
   /This worker leaves the session\./,
   /goes on with this session elsewhere/,
+  // It is reported as an event of its own.
+  /This session is set aside: /,
 ]
 
 /**
