@@ -6,6 +6,8 @@ import { attempt, mailSignal } from '../../src/engine/attempt.ts'
 import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
 import { answerTo, resultOfRun } from '../../src/service/answers.ts'
 import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
+import { isCut } from '../../src/engine/cluster-log.ts'
+import { RunSoFar } from '../../src/service/carried-run.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
 import { begin, push, settle } from '../../src/service/mailbox.ts'
@@ -46,14 +48,17 @@ export interface FakeCluster {
 }
 
 /** @param open Opens a session in the worker. */
-export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>): Promise<FakeCluster> {
+export async function fakeCluster({
+  open,
+  renewAfter,
+}: Pick<SessionServiceOptions, 'open' | 'renewAfter'>): Promise<FakeCluster> {
   const live = await createLiveEvents()
   const sessions = new SessionsOfProcess({ open, listener: live })
   const objects = new Map<string, FakeSession>()
   const requests: (PushRequest & { sessionId: string })[] = []
   let isCutOff = false
   const objectOf = (key: string): FakeSession => {
-    const object = objects.get(key) ?? new FakeSession(key, sessions, live)
+    const object = objects.get(key) ?? new FakeSession(key, sessions, live, renewAfter)
     objects.set(key, object)
     return object
   }
@@ -123,6 +128,7 @@ class FakeSession {
   readonly #key: string
   readonly #sessions: SessionsOfProcess
   readonly #live: LiveEvents
+  readonly #renewAfter: SessionServiceOptions['renewAfter']
   /** What is done with a mailbox is done one after another. */
   #turn: Promise<unknown> = Promise.resolve()
   #invocation: FakeInvocation | undefined
@@ -132,7 +138,13 @@ class FakeSession {
   /** Resolves when something is answered for. */
   readonly #awake = new Set<() => void>()
 
-  constructor(key: string, sessions: SessionsOfProcess, live: LiveEvents) {
+  constructor(
+    key: string,
+    sessions: SessionsOfProcess,
+    live: LiveEvents,
+    renewAfter: SessionServiceOptions['renewAfter'],
+  ) {
+    this.#renewAfter = renewAfter
     this.#key = key
     this.#sessions = sessions
     this.#live = live
@@ -165,7 +177,7 @@ class FakeSession {
         })
       }
       case 'records':
-        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0, undefined))
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
@@ -208,6 +220,8 @@ class FakeSession {
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
       if (end === undefined) return
+      // Whoever asks meanwhile asks the next one.
+      if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
         const mailbox = settle(before, end.upTo)
@@ -220,7 +234,7 @@ class FakeSession {
   }
 
   /** As many attempts as it takes. Undefined where all is over. */
-  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | undefined> {
+  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | 'goes on elsewhere' | undefined> {
     const invocation = this.#invocation
     if (invocation === undefined) return undefined
     const status = await readStatus(this.state)
@@ -237,9 +251,15 @@ class FakeSession {
       })
       const context = this.#contextOf(journal)
       const conversation = await Conversation.read(this.state, undefined)
-      const record = new WorkRecord(context, status, this.#live)
+      const record = new WorkRecord(context, status, {
+        listener: this.#live,
+        carried: conversation.carried,
+        run: new RunSoFar(conversation.carried, await conversation.agents()),
+      })
       const done = attempt({
         engine,
+        texts: conversation.texts,
+        renewAfter: this.#renewAfter,
         mail: requests.map((request) => JSON.stringify(request)),
         begin: async (found) =>
           this.#sessions.begin({
@@ -250,16 +270,23 @@ class FakeSession {
             refusal: undefined,
             turn: requests[0]?.number ?? 0,
             before: await conversation.records(),
+            carried: conversation.carried,
             record,
             found,
           }),
         onBatch: (batch) => record.onBatch(batch),
       }).catch(() => undefined)
       // The work wrote it.
-      const end = (await Promise.race([done, lost])) as WorkEnd | undefined
-      if (end === undefined) continue
+      const came = await Promise.race([done, lost])
+      if (came === undefined) continue
       engine.kill()
       this.#attempt = undefined
+      if (isCut(came)) {
+        await conversation.append(record.said, (put) => put(), record.handover)
+        record.leave()
+        return 'goes on elsewhere'
+      }
+      const end = came as unknown as WorkEnd
       await conversation.append(record.said, (put) => put())
       const { results, refused } = record
       this.state.set('done', { ...end, results, refused })
@@ -295,7 +322,7 @@ class FakeSession {
   async records(): Promise<readonly StepRecord[]> {
     const records: StepRecord[] = []
     for (;;) {
-      const page = await recordsSince(this.state, records.length)
+      const page = await recordsSince(this.state, records.length, undefined)
       if (page.records.length === 0) return records
       // Without a payload store nothing is kept elsewhere.
       records.push(...(page.records as readonly StepRecord[]))
