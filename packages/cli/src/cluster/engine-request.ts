@@ -10,6 +10,7 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
+<<<<<<< HEAD
   /** So long it may take; 30 s. */
   readonly patienceMs?: number
 }
@@ -22,12 +23,20 @@ export async function askEngine({
   body,
   patienceMs = usualPatienceMs,
 }: EngineRequest): Promise<unknown> {
+=======
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PATCH'
+}
+
+/** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
+export async function askEngine({ base, path, headers, body, method = 'POST' }: EngineRequest): Promise<unknown> {
+>>>>>>> main
   const url = new URL(base.replace(/\/+$/, '') + path)
   let response
   let text
   try {
     response = await fetch(url, {
-      method: 'POST',
+      method,
       // What it is asked is for it alone.
       redirect: 'manual',
       signal: AbortSignal.timeout(patienceMs),

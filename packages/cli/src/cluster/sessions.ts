@@ -16,6 +16,7 @@ export async function sessionsOnCluster(
   [doing = 'list', about, ...more]: readonly string[],
   program: Program,
 ): Promise<number> {
+<<<<<<< HEAD
   if (more.length > 0) throw new UsageError(`halting sessions ${oneLine(doing, 40)} takes one argument.`)
   if (doing !== 'list') refuseOfLists(flags)
   switch (doings.find((known) => known === doing)) {
@@ -104,4 +105,13 @@ async function ended(look: () => Promise<FullStatus>, name: string): Promise<voi
       )
     await new Promise((resolve) => setTimeout(resolve, betweenLooksMs))
   }
+=======
+  if (doing === 'release') {
+    const { releaseOnCluster } = await import('./release.ts')
+    return releaseOnCluster(flags, more, program)
+  }
+  if (doing !== 'list' || more.length > 0)
+    throw new UsageError('With --cluster, halting sessions only lists and releases. For one session, use halting why.')
+  return listOfCluster(flags, program)
+>>>>>>> main
 }
