@@ -10,9 +10,10 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
-<<<<<<< HEAD
   /** So long it may take; 30 s. */
   readonly patienceMs?: number
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PATCH'
 }
 
 /** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
@@ -21,16 +22,9 @@ export async function askEngine({
   path,
   headers,
   body,
+  method = 'POST',
   patienceMs = usualPatienceMs,
 }: EngineRequest): Promise<unknown> {
-=======
-  /** Default: POST. */
-  readonly method?: 'POST' | 'PATCH'
-}
-
-/** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
-export async function askEngine({ base, path, headers, body, method = 'POST' }: EngineRequest): Promise<unknown> {
->>>>>>> main
   const url = new URL(base.replace(/\/+$/, '') + path)
   let response
   let text

@@ -3,12 +3,8 @@ import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-<<<<<<< HEAD
-import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
-=======
 import { releaseCommand } from './release.ts'
-import { listedState, type ListedSession } from './session-pages.ts'
->>>>>>> main
+import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 

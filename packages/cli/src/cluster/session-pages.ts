@@ -4,12 +4,8 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
-<<<<<<< HEAD
 import { literal, rowsOf, type EngineRow } from './engine-query.ts'
-=======
-import { rowsOf, type EngineRow } from './engine-query.ts'
 import { sessionsSetAside } from './release.ts'
->>>>>>> main
 
 /** A row of the list of sessions. */
 export interface ListedSession extends SessionStatus {

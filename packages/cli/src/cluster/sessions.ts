@@ -8,7 +8,7 @@ import { UsageError } from '../usage-error.ts'
 import { listOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
 
-const doings = ['list', 'delete', 'export'] as const
+const doings = ['list', 'delete', 'export', 'release'] as const
 
 /** `halting sessions … --cluster URL`. */
 export async function sessionsOnCluster(
@@ -16,7 +16,6 @@ export async function sessionsOnCluster(
   [doing = 'list', about, ...more]: readonly string[],
   program: Program,
 ): Promise<number> {
-<<<<<<< HEAD
   if (more.length > 0) throw new UsageError(`halting sessions ${oneLine(doing, 40)} takes one argument.`)
   if (doing !== 'list') refuseOfLists(flags)
   switch (doings.find((known) => known === doing)) {
@@ -30,6 +29,10 @@ export async function sessionsOnCluster(
     case 'export': {
       const { exportSession } = await import('../export/export.ts')
       return exportSession(flags, needed(about, 'export SESSION'), program)
+    }
+    case 'release': {
+      const { releaseOnCluster } = await import('./release.ts')
+      return releaseOnCluster(flags, about === undefined ? [] : [about], program)
     }
     case undefined: {
       const meant = nearest(doing, doings)
@@ -105,13 +108,4 @@ async function ended(look: () => Promise<FullStatus>, name: string): Promise<voi
       )
     await new Promise((resolve) => setTimeout(resolve, betweenLooksMs))
   }
-=======
-  if (doing === 'release') {
-    const { releaseOnCluster } = await import('./release.ts')
-    return releaseOnCluster(flags, more, program)
-  }
-  if (doing !== 'list' || more.length > 0)
-    throw new UsageError('With --cluster, halting sessions only lists and releases. For one session, use halting why.')
-  return listOfCluster(flags, program)
->>>>>>> main
 }

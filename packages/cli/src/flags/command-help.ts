@@ -244,7 +244,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
       'sessions export SESSION --format html|markdown|jsonl [--output FILE]',
       'sessions copy [ID] --to sqlite:PATH|postgres://…|files',
       'sessions delete ID --yes',
-<<<<<<< HEAD
+      'sessions release ID --cluster URL',
       'sessions [list] --cluster URL [--state S] [--tenant NAME] [--older-than AGE] [--limit N]',
       'sessions export|delete ID --cluster URL',
     ],
@@ -254,9 +254,6 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
       'halting sessions',
       'halting sessions --cluster http://127.0.0.1:8080 --state waiting',
       'halting sessions export 3f2a8c1e --format html --output it.html',
-=======
-      'sessions release ID --cluster URL',
->>>>>>> main
     ],
   },
   setup: {
