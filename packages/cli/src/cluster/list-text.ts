@@ -3,6 +3,7 @@ import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
+import { releaseCommand } from './release.ts'
 import { listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
@@ -65,7 +66,8 @@ function stateWord(session: ListedSession): string {
 
 /** What an operator or a person has to do for it, a line for each. */
 function waitsFor(session: ListedSession): readonly string[] {
-  const { state, reason, questions, limitQuestion: limit, pausedInvocation } = session
+  const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
+  if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
   if (state === 'paused') return [`is paused: restate invocations resume ${pausedInvocation}`]
   if (listedState(session) !== 'waiting') return []
   const asked = questions.map(

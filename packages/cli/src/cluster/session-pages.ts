@@ -5,12 +5,15 @@ import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
+import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** Why it is set aside, as a clause; absent where it is not. */
+  readonly setAside?: string
 }
 
 /** Which sessions are wanted. */
@@ -53,8 +56,15 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const sessions = shown.map(({ session }) => session)
+  // Their work is paused.
+  const isAnyPaused = sessions.some(({ state }) => state === 'paused')
+  const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
   return {
-    sessions: shown.map(({ session }) => session),
+    sessions: sessions.map((session) => {
+      const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
+      return because === undefined ? session : { ...session, setAside: because }
+    }),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
   }

@@ -9,7 +9,11 @@ export async function sessionsOnCluster(
   [doing = 'list', ...more]: readonly string[],
   program: Program,
 ): Promise<number> {
+  if (doing === 'release') {
+    const { releaseOnCluster } = await import('./release.ts')
+    return releaseOnCluster(flags, more, program)
+  }
   if (doing !== 'list' || more.length > 0)
-    throw new UsageError('With --cluster, halting sessions only lists. For one session, use halting why.')
+    throw new UsageError('With --cluster, halting sessions only lists and releases. For one session, use halting why.')
   return listOfCluster(flags, program)
 }

@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
 import { toldLines } from './told-lines.ts'
 
-const doings = ['list', 'show', 'search', 'delete', 'export', 'copy'] as const
+const doings = ['list', 'show', 'search', 'delete', 'export', 'copy', 'release'] as const
 
 /** `halting sessions`: what is kept. Asks no model, needs no key. */
 export async function sessions(
@@ -54,6 +54,10 @@ export async function sessions(
       const { copySessions } = await import('./copy.ts')
       return copySessions(flags, about, program)
     }
+    case 'release':
+      throw new UsageError(
+        'halting sessions release needs the address of the cluster: --cluster http://127.0.0.1:8080. Sessions on this machine are never set aside.',
+      )
     case undefined: {
       const meant = nearest(doing, doings)
       throw new UsageError(

@@ -72,8 +72,17 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   readonly onBatch?: (batch: ReadBatch) => void
   /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
   readonly onWatch?: (message: string) => void
+  /**
+   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing of the work on record; undefined for nothing that has to be.
+   * Without it the work begins at once.
+   */
+  readonly firstNote?: (() => Json | undefined) | undefined
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure | undefined
+  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, when it has its turn again. */
+  readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
+  /** Whether work at a rest is let go of at once, as `onMakeWay` has it done. */
+  readonly leavesAtRest?: (() => boolean) | undefined
   /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
@@ -96,7 +105,7 @@ type Came =
 
 /**
  * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
- * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was. E4: at a rest the
+ * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, or the one behind `firstNote`, so it knows all that was. E4: at a rest the
  * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt. E5: an attempt that waits for its turn writes nothing but
  * what keeps the engine's patience, and leaves at once when this process is to end.
  */
@@ -112,11 +121,14 @@ class Attempt<Turn extends AttemptTurn> {
   #letGo = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
+  /** Something of the work is on record, or was noted to be. */
+  #isOnRecord = false
   #turn: Turn | undefined
   #mail: EnginePromise<Came>
   #watch: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
+  #makesWay = false
   readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
@@ -141,6 +153,11 @@ class Attempt<Turn extends AttemptTurn> {
     })
     this.left.catch(() => {})
     this.#watchDeparture()
+    options.onMakeWay?.(() => {
+      if (this.#isResting) return this.#makeRoom()
+      this.#makesWay = true
+      this.#log.leave()
+    })
   }
 
   #watchDeparture(): void {
@@ -173,6 +190,7 @@ class Attempt<Turn extends AttemptTurn> {
       if (came.type !== 'batch') continue
       const batch = await readBatch(came.text, store)
       this.#records.push(...batch.records)
+      this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
       onBatch?.(batch)
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
@@ -198,6 +216,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
     this.#turn?.rests(() => this.#makeRoom())
+    if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
     let came: Came
     do {
       came = await this.#engine.first([...awake, ...this.#fromOutside])
@@ -215,6 +234,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#letGo = sharedAbort()
     this.#log = new ClusterLog(this.#options.store)
     this.#work = undefined
+    this.#makesWay = false
     this.#turn = undefined
     this.#gone = undefined
     this.#hasBegun = false
@@ -260,10 +280,22 @@ class Attempt<Turn extends AttemptTurn> {
     if (!this.#hasBegun) {
       if ((await this.#nextTurn()) === 'waits') return emptyBatch
       if (this.#released.signal.aborted) throw new LeftError()
+      const note = this.#isOnRecord ? undefined : this.#options.firstNote?.()
+      this.#isOnRecord = true
+      if (note !== undefined) {
+        this.#log.note(note)
+        return this.#log.take()
+      }
       this.#hasBegun = true
       void this.#begin()
     }
-    return this.#log.take()
+    try {
+      return await this.#log.take()
+    } catch (error) {
+      if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
+      this.#makeRoom()
+      return this.#take()
+    }
   }
 
   async #nextTurn(): Promise<'granted' | 'waits'> {

@@ -9,7 +9,8 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { guarded } from '../access/guard.ts'
-import { attempt } from '../engine/attempt.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
@@ -39,6 +40,7 @@ import {
 } from './names.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
+import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
 import { readStatus, withTenant } from './status.ts'
@@ -79,6 +81,7 @@ const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
+  const attemptAt = notedAttempts(options)
   const mailboxOf = (context: ObjectContext | ObjectSharedContext) =>
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
@@ -144,6 +147,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { tenancy } = await mailboxOf(context).status('')
         if (tenancy !== undefined) await giveUpLease(context, tenancy)
         await mailboxOf(context).forget()
+        await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
         await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
         context.clearAll()
@@ -218,17 +222,17 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
     const whose = { sessionId, tenant: tenancy?.tenant }
     const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
-    const end = await attempt({
+    const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
       mail: requests.map((request) => JSON.stringify(request)),
       turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
-      begin: async (found, granted) =>
-        sessions.begin({ ...work, found, before: await conversation.records() }, granted),
+      begin: async (found, granted?: SessionTurn) =>
+        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
       onWatch: (message) => record.onWatch(message),
       departure: options.departure,
-    })
+    }))
     await conversation.append(record.said, async (put) => context.run('put', put))
     // `SessionWork` wrote it.
     const done = end as unknown as WorkEnd

@@ -114,6 +114,7 @@ export class WorkRecord {
         this.refused.push({ id: note.id, because: note.because })
         break
       case 'into_run':
+      case 'attempt':
         break
     }
     return keepAnswer(this.#context, note)

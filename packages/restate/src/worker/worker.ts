@@ -14,11 +14,13 @@ import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
+import { pauseSetAside } from './set-aside-work.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -86,18 +88,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
   const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
   const sdkLog = new SdkLog(report)
+  const inProcess = {
+    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    workerUrl: () => url,
+  }
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [
-        ...sessionServices({
-          ...service,
-          stalledOf: (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId),
-          departure,
-          places,
-        }),
-      ],
+      services: [...sessionServices({ ...service, ...inProcess, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -109,9 +108,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
+    ({ resting }) => pauseSetAside(engine, resting),
     (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
+    // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
