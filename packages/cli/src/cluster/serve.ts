@@ -36,6 +36,12 @@ export async function serve(given: Flags, program: Program): Promise<number> {
         `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
       ),
     )
+    if (flags.port === 0 && flags.register === '')
+      output.err(
+        told(
+          'the port changes with each start (--port 0). Sessions that this worker leaves wait some 10 s until it, or another worker, takes them over. Use a fixed --port.',
+        ),
+      )
     const why = await worker.whyNotReady()
     if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
       output.err(
@@ -112,9 +118,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
     }
   } catch (error) {
     await live?.close()
-    throw new UsageError(
-      `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
-    )
+    throw new UsageError(`The worker cannot listen: ${messageOf(error)}. Use --port N for another port.`)
   }
 }
 

@@ -172,6 +172,10 @@ class FakeSession {
         return ok(await this.#changed(input))
       case 'records':
         return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+      case 'remove':
+        this.state.values.clear()
+        this.#mailbox.values.clear()
+        return ok(null)
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
