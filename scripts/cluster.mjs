@@ -48,6 +48,8 @@ const programs = [
   'suspended',
   'listing',
   'clients',
+  'growth',
+  'growth-worker',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -74,6 +76,7 @@ const checks = {
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
   'workers behind one address, told to end while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
+  'growth: what tools returned is stored once, and a journal has an end': ['growth'],
   'a session that is paused, large records, a worker that others reach': ['operations'],
   'listing: many sessions in pages, and one replayed, exported and deleted by the program': ['listing'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
@@ -104,17 +107,26 @@ tell(outcomes)
 async function bundlePrograms() {
   const cluster = (name) => `packages/restate/test/cluster/${name}.ts`
   await bundleInto(bundled, { entryPoints: programs.map(cluster) })
-  await bundleInto(bundled, { entryPoints: { 'worker-later': cluster('worker') }, plugins: [laterFormat()] })
+  const other = (entryPoints, changes) => bundleInto(bundled, { entryPoints, plugins: [otherFormat(changes)] })
+  await other(
+    { 'worker-later': cluster('worker') },
+    { 'keptFormat = 2': 'keptFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
+  )
+  // It reads nothing of what this version has added.
+  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'keptFormat = 2': 'keptFormat = 1' })
 }
 
-/** As a later version would be built: the format of what it keeps is another one. */
-function laterFormat() {
+/** As another version would be built: the format of what it keeps is another one. */
+function otherFormat(changes) {
   const change = ({ path }) => {
-    const contents = readFileSync(path, 'utf8').replace('keptFormat = 1', 'keptFormat = 2')
-    if (!contents.includes('keptFormat = 2')) throw new Error(`${path} has another format.`)
+    let contents = readFileSync(path, 'utf8')
+    for (const [before, after] of Object.entries(changes)) {
+      if (!contents.includes(before)) throw new Error(`${path} has another format.`)
+      contents = contents.replace(before, after)
+    }
     return { contents, loader: 'ts' }
   }
-  return { name: 'later format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
+  return { name: 'other format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
 }
 
 async function outcomeOf(title, [program, ...given]) {

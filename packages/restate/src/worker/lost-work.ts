@@ -75,7 +75,7 @@ export class LostWork {
     const { admin, report } = this.#options
     const { name, bound, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if (readMetadata(await admin.metadataOf(name)).format !== keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
