@@ -71,8 +71,6 @@ const checks = {
   'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
   'fault: two workers claim one session': ['claims'],
   'the commands of the guide for a lost worker': ['remedy'],
-  'two versions of a worker beside each other': ['upgrade'],
-  'a worker that takes running sessions over': ['take-over'],
   'fault: a client is killed, or told to end': ['clients'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
