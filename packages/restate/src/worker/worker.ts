@@ -139,6 +139,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
+      void share?.leave()
       await settled(departure, graceMs)
     },
     close() {
