@@ -7,9 +7,9 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../frontends/check-mode.ts'
-import { sessionsOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
+import { InvalidCursorError, pageOfCluster } from './session-pages.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
@@ -30,13 +30,16 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
     },
     async list({ cwd, cursor }) {
-      const start = /^\d{1,9}$/.test(cursor ?? '0') ? Number(cursor ?? '0') : undefined
-      if (start === undefined) return undefined
-      const all = (await sessionsOfCluster(flags)).toSorted((a, b) => a.sessionId.localeCompare(b.sessionId))
-      const next = start + pageSize
+      const request = { limit: pageSize, ...(typeof cursor === 'string' && { cursor }) }
+      const page = await pageOfCluster(flags, request).catch((error: unknown) => {
+        if (error instanceof InvalidCursorError) return undefined
+        throw error
+      })
+      if (page === undefined) return undefined
+      const { sessions, nextCursor } = page
       return {
-        sessions: all.slice(start, next).map(({ sessionId }) => ({ sessionId, cwd: cwd ?? program.cwd })),
-        ...(next < all.length && { nextCursor: String(next) }),
+        sessions: sessions.map(({ sessionId }) => ({ sessionId, cwd: cwd ?? program.cwd })),
+        ...(nextCursor !== undefined && { nextCursor }),
       }
     },
     async remove() {

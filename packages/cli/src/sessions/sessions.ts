@@ -24,9 +24,10 @@ export async function sessions(
   program: Program,
 ): Promise<number> {
   if (flags.cluster !== undefined) {
-    const { listOfCluster } = await import('../cluster/list.ts')
-    return listOfCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
+    const { sessionsOnCluster } = await import('../cluster/sessions.ts')
+    return sessionsOnCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
   }
+  refuseWithoutCluster(flags)
   if (more.length > 0)
     throw new UsageError(`halting sessions ${doing} takes one argument; put a text with spaces in quotes.`)
   if (doing !== 'export')
@@ -75,6 +76,19 @@ export async function tellWhatToResume(program: Program): Promise<number> {
     ),
   )
   return 2
+}
+
+/** @throws UsageError for a flag of lists of a cluster. */
+function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags): void {
+  const given = {
+    '--limit': limit,
+    '--cursor': cursor,
+    '--state': state,
+    '--older-than': olderThan,
+    '--tenant': tenant,
+  }
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
+  if (flag !== undefined) throw new UsageError(`${flag} needs --cluster URL: it is about sessions of a cluster.`)
 }
 
 /** @throws UsageError for a flag that says nothing of what is asked for. */

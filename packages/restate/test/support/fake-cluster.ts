@@ -59,9 +59,10 @@ export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>)
   }
   const answer = async (path: string, input: unknown): Promise<Answer> => {
     if (path === '/query') {
-      const rows = [...objects].flatMap(([key, { state }]) => {
+      const rows = [...objects].flatMap(([key, { state, isWorking }]) => {
+        const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
         const status = state.values.get('status')
-        return status === undefined ? [] : [{ service_key: key, value_utf8: status }]
+        return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
       })
       return { status: 200, body: { rows } }
     }
@@ -136,6 +137,10 @@ class FakeSession {
     this.#key = key
     this.#sessions = sessions
     this.#live = live
+  }
+
+  get isWorking(): boolean {
+    return this.#invocation !== undefined
   }
 
   #exclusive<T>(act: () => Promise<T>): Promise<T> {
