@@ -122,7 +122,8 @@ export class SessionsOfProcess {
     const presence = new Presence(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        if (event.type === 'run_end') presence.ranUntil(event.terminal.reason)
+        // How a run breaks here that goes on elsewhere is no end of it.
+        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
         // The work at a session whose log is broken is over here, and not in the session.
         if (log.isBroken) presence.left(whyLeft(departure))
