@@ -97,6 +97,8 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, log, workspaces, gates, refusal }, asked),
+      canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
+        workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
       onEvent: log.event,
@@ -116,6 +118,11 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
       `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
     )
   }
+}
+
+/** What else an opening may say there is refused when the session is opened. */
+function textIn(given: unknown): string | undefined {
+  return typeof given === 'string' ? given : undefined
 }
 
 function ingressOf(url: string | undefined, token: string | undefined): IngressOptions | undefined {

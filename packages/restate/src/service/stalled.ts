@@ -41,3 +41,28 @@ export function stalledOf({
   const message = why ?? `The engine has paused it: ${failure ?? 'somebody asked for that.'} Mend what is wrong.`
   return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
 }
+
+/** Why the work at a session waits for a worker that is lost. */
+export interface LostWorkerStall {
+  /** The address of the worker. */
+  readonly worker: string
+  /** Since when it does not answer, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** `folder`: no other worker has its folder. `format`: the others read another one. `nobody`: the worker that says so takes nothing. */
+  readonly why: 'folder' | 'format' | 'nobody'
+}
+
+const whatHelps: Readonly<Record<LostWorkerStall['why'], string>> = {
+  folder:
+    'The folder of this session is on none of the other machines. Start that worker again at its address, or another one that has the folder (--workspaces).',
+  format:
+    'The other workers read another storage format. Start a worker of its version again, at its address or with --register.',
+  nobody: 'No other registered worker has taken this session yet. Start one: halting serve --register.',
+}
+
+/** What a session says whose worker is lost, until another one continues it. */
+export function lostWorkerStall(invocation: string, { worker, sinceMs, why }: LostWorkerStall): Stalled {
+  const since = new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const message = `It waits for its worker ${worker}, which has not answered since ${since}. ${whatHelps[why]}`
+  return { kind: 'worker_lost', invocation, needsResume: false, message, worker, sinceMs }
+}

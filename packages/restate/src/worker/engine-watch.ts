@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { readMetadata } from '../service/session-metadata.ts'
-import { sameAddress, type Deployment, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
+import {
+  sameAddress,
+  type Deployment,
+  type DeploymentAddress,
+  type EngineAdmin,
+  type WorkOfSession,
+} from './engine-admin.ts'
 
 const betweenLooksMs = 2_000
 
@@ -14,6 +20,12 @@ export interface Seen {
   /** What it says of itself, also where that is this one. */
   readonly takesOver: boolean
   readonly format: number | undefined
+  /** Where the engine reaches this worker. */
+  readonly url: string
+  /** Every worker that the engine knows. */
+  readonly deployments: readonly DeploymentAddress[]
+  /** The names that the engine has for this worker: one, and one of each worker whose work came to this one. */
+  readonly here: readonly string[]
   /** Work that goes on nowhere at this moment. */
   readonly resting: readonly WorkOfSession[]
 }
@@ -62,13 +74,15 @@ export class EngineWatch {
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const latest = await this.#admin.latest()
+    const deployments = await this.#admin.deployments()
+    const latest = await this.#admin.latest(deployments)
     if (latest === undefined) return
     const isHere = sameAddress(latest.uri, this.#url)
     const { format, takesOver } = readMetadata(latest.metadata)
-    const resting = await this.#admin.workThatRests(isHere && takesOver ? latest.id : undefined)
+    const here = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
+    const resting = await this.#admin.workThatRests(isHere && takesOver ? here : undefined)
+    const seen: Seen = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
     for (const watcher of this.#watchers)
-      if (!signal.aborted)
-        await Promise.resolve(watcher({ latest, isHere, takesOver, format, resting }, signal)).catch(() => undefined)
+      if (!signal.aborted) await Promise.resolve(watcher(seen, signal)).catch(() => undefined)
   }
 }

@@ -8,6 +8,8 @@ import { EnginePulse } from './engine-pulse.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import type { SessionToMove } from './lost-work.ts'
+import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
@@ -27,6 +29,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /**
+   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Asked before the session is moved here; where the answer is
+   * no, the session waits for its worker. Default: yes.
+   */
+  readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
@@ -76,19 +83,21 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, metrics, ...service } = options
-  const report = (event: WorkerEvent): void => service.onEvent?.(event)
-  const departure = new Departure()
-  const places = new Places(concurrency)
+  const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
+  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
   const sdkLog = new SdkLog(report)
-  const engine = new EngineAdmin(admin)
-  const handOver = new HandOver(engine, departure, report)
-  const stalls = new Stalls()
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
+      services: [
+        ...sessionServices({
+          ...service,
+          stalledOf: (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId),
+          departure,
+          places,
+        }),
+      ],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -100,7 +109,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
+  const watch = new EngineWatch(engine, url, [
+    ({ resting }) => stalls.see(resting),
+    (seen) => handOver.see(seen),
+    (seen) => lost.see(seen),
+  ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (): WorkerFigures => ({
@@ -121,16 +134,48 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
-      const hurry = setTimeout(() => departure.hurry(), graceMs)
-      const giveUp = new AbortController()
-      const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
-      await Promise.race([departure.over(), enough])
-      giveUp.abort()
-      clearTimeout(hurry)
+      await settled(departure, graceMs)
     },
     close() {
       watch.end()
       return listener.close()
     },
   }
+}
+
+/** What a worker is made of beside its port. */
+function partsOf({
+  host: _,
+  port: __,
+  admin,
+  advertise: ___,
+  identityKeys: ____,
+  concurrency,
+  metrics: _____,
+  canOpen,
+  ...service
+}: WorkerOptions) {
+  const report = (event: WorkerEvent): void => service.onEvent?.(event)
+  const departure = new Departure()
+  const engine = new EngineAdmin(admin)
+  return {
+    service,
+    report,
+    departure,
+    engine,
+    places: new Places(concurrency ?? Infinity),
+    handOver: new HandOver(engine, departure, report),
+    stalls: new Stalls(),
+    lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
+  }
+}
+
+/** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
+async function settled(departure: Departure, graceMs: number): Promise<void> {
+  const hurry = setTimeout(() => departure.hurry(), graceMs)
+  const giveUp = new AbortController()
+  const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
+  await Promise.race([departure.over(), enough])
+  giveUp.abort()
+  clearTimeout(hurry)
 }
