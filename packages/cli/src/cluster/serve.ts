@@ -11,6 +11,7 @@ import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
+import { openMetrics } from './metrics/metrics.ts'
 import { payloadsAt } from './payloads.ts'
 import { tenantFor } from './tenants.ts'
 import { openWorkerSession } from './worker-sessions.ts'
@@ -61,6 +62,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
   const { output, cwd, env } = program
   let url: string | undefined
   const log = workerLog({ format: flags.logFormat ?? 'text', output, worker: () => url })
+  const metrics = await openMetrics()
   const tokens = clusterTokens(env)
   const [clusterToken] = tokens
   const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
@@ -96,12 +98,17 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
       ...(flags.takeOver === true && { takesOver: true }),
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
-      open: (asked) => openWorkerSession({ flags: own, program, log, workspaces, gates, refusal }, asked),
+      open: (asked) => openWorkerSession({ flags: own, program, log, metrics, workspaces, gates, refusal }, asked),
       canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
         workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
-      onEvent: log.event,
+      onEvent(event) {
+        log.event(event)
+        metrics.onEvent(event)
+      },
+      // What others can reach is told to who has the token alone.
+      metrics: { read: (figures) => metrics.text(figures), ...(!isLoopback(host) && { token: token ?? null }) },
     })
     url = worker.url
     return {

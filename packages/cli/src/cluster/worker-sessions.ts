@@ -13,12 +13,15 @@ import { bucketKeyVariables } from './payloads.ts'
 import { ceilingsOf, heldToLimits } from './worker-limits.ts'
 import type { WorkerLog } from './worker-log.ts'
 import { workerTokenVariable } from './worker-token.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { Workspaces } from './workspaces.ts'
 
 export interface WorkerSessionsOptions {
   readonly flags: Flags
   readonly program: Program
   readonly log: Pick<WorkerLog, 'ofSession'>
+  /** Counts what their runs do. */
+  readonly metrics?: Pick<Metrics, 'listener'>
   readonly workspaces: Workspaces
   /** Where its requests wait for their turn. */
   readonly gates?: Gates | undefined
@@ -37,7 +40,7 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
 }
 
 async function opened(
-  { flags, program, log, workspaces, gates }: WorkerSessionsOptions,
+  { flags, program, log, workspaces, gates, metrics }: WorkerSessionsOptions,
   { sessionId, opening: given, journal }: SessionToOpen,
 ): Promise<WorkerSession> {
   const opening = readOpening(given)
@@ -61,6 +64,7 @@ async function opened(
         flags.smallModel,
         program.env['ANTHROPIC_MODEL'],
       ].filter((name) => name !== undefined),
+      ...(metrics !== undefined && { openMetrics: (id) => metrics.listener(id) }),
       ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
     },
   )

@@ -47,8 +47,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
 
 /** What a worker knows of itself, for its metrics. */
 export interface WorkerFigures {
-  /** What `GET /ready` found when it was asked last; undefined before. */
-  readonly isReady: boolean | undefined
+  /** What `GET /ready` would answer. */
+  readonly isReady: boolean
   /** How often this worker could not read the engine's administration. */
   readonly engineLookFailures: number
   /** Maximum number of sessions at work; null for no limit. */
@@ -105,7 +105,13 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       void answerProbe(request, response, {
         whyNotReady: () => readiness.whyNot(),
         unchecked: readiness.unchecked,
-        metrics: metrics && { ...metrics, read: () => metrics.read(figures()) },
+        metrics: metrics && {
+          ...metrics,
+          async read() {
+            const isReady = (await readiness.whyNot()) === undefined
+            return metrics.read(figures(isReady))
+          },
+        },
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
@@ -116,8 +122,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
-  const figures = (): WorkerFigures => ({
-    isReady: readiness.isReady,
+  const figures = (isReady: boolean): WorkerFigures => ({
+    isReady,
     engineLookFailures: watch.failures,
     places: Number.isFinite(concurrency) ? concurrency : null,
     atWork: places.taken,
