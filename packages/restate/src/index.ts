@@ -18,7 +18,8 @@ export { mailboxObject, sessionObject } from './service/names.ts'
 export type { Taken } from './service/named-handlers.ts'
 export type { RequestAnswer } from './service/answers.ts'
 export { SessionRefusedError } from './service/refused.ts'
-export type { FullStatus, WorkDone } from './service/session-object.ts'
+export type { FullStatus } from './service/full-status.ts'
+export type { WorkDone } from './service/session-object.ts'
 export type {
   PreparedPrompt,
   SessionListener,

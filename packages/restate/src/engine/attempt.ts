@@ -14,6 +14,9 @@ export const mailSignal = 'mail'
 /** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
 const emptyBatch = `{"format":${keptFormat},"records":[]}`
 
+/** The name under which an invocation hears that somebody watches its session. */
+export const watchSignal = 'watch'
+
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
   /** A message from outside, as JSON. What the records show as taken comes again after a crash. */
@@ -67,6 +70,8 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   readonly begin: (found: Found, turn?: Turn) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
+  /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
+  readonly onWatch?: (message: string) => void
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure | undefined
   /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
@@ -86,6 +91,7 @@ export async function attempt<Turn extends AttemptTurn = AttemptTurn>(options: A
 type Came =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
+  | { readonly type: 'watch'; readonly message: string }
   | { readonly type: 'cancelled' | 'woke' }
 
 /**
@@ -108,6 +114,7 @@ class Attempt<Turn extends AttemptTurn> {
   #hasBegun = false
   #turn: Turn | undefined
   #mail: EnginePromise<Came>
+  #watch: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
   readonly #released = sharedAbort()
@@ -123,6 +130,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#messages = [...mail]
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
+    this.#watch = this.#nextWatch()
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
     engine.gone.addEventListener('abort', () => this.#log.break())
     this.left = new Promise<never>((_, reject) => {
@@ -180,7 +188,8 @@ class Attempt<Turn extends AttemptTurn> {
       const came = await this.#engine.first([step, ...this.#fromOutside])
       if (came.type === 'batch') return { came, heard }
       this.#hear(came)
-      heard = true
+      // Who watches ends no rest.
+      heard ||= came.type !== 'watch'
     }
   }
 
@@ -189,7 +198,11 @@ class Attempt<Turn extends AttemptTurn> {
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
     this.#turn?.rests(() => this.#makeRoom())
-    this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
+    let came: Came
+    do {
+      came = await this.#engine.first([...awake, ...this.#fromOutside])
+      this.#hear(came)
+    } while (came.type === 'watch')
     this.#turn?.works()
     this.#isResting = false
   }
@@ -208,7 +221,12 @@ class Attempt<Turn extends AttemptTurn> {
   }
 
   get #fromOutside(): readonly EnginePromise<Came>[] {
-    return this.#cancelled === undefined ? [this.#mail] : [this.#mail, this.#cancelled]
+    const signals = [this.#mail, this.#watch]
+    return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
+  }
+
+  #nextWatch(): EnginePromise<Came> {
+    return this.#engine.signal(watchSignal).map((message) => ({ type: 'watch', message }))
   }
 
   #nextMail(): EnginePromise<Came> {
@@ -222,6 +240,9 @@ class Attempt<Turn extends AttemptTurn> {
       this.#messages.push(message)
       this.#tell((work) => work.deliver(message))
       if (this.#isWaiting) this.#turn?.hear(message)
+    } else if (came.type === 'watch') {
+      this.#watch = this.#nextWatch()
+      this.#options.onWatch?.(came.message)
     } else if (came.type === 'cancelled') {
       this.#cancelled = undefined
       this.#tell((work) => work.cancel())

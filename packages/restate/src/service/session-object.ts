@@ -19,6 +19,8 @@ import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
 import { anyRequest, requestWithoutStore } from './check-request.ts'
+import { changedPorts, whenChanged } from './changed.ts'
+import { fullStatus, type FullStatus } from './full-status.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
 import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
@@ -26,12 +28,20 @@ import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
-import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
+import {
+  mailboxObject,
+  sessionObject,
+  type Begun,
+  type Listener,
+  type MailboxObject,
+  type MailboxStatus,
+  type SessionObject,
+} from './names.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
-import { readStatus, withTenant, type SessionStatus } from './status.ts'
+import { readStatus, withTenant } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
@@ -49,15 +59,20 @@ export type WorkDone = WorkEnd & {
   }[]
 }
 
-/** What stands with a session, and with what was asked of it. */
-export interface FullStatus extends SessionStatus {
-  /** Somebody works at it, or was called to. */
-  readonly isWorking: boolean
-  /** Whether the session was closed. */
-  readonly isClosed: boolean
-  /** How many requests the work has not answered for. */
-  readonly waiting: number
-}
+/** A call that waits for a change takes none of the places that the engine has for calls at work. */
+const soonSuspended = { seconds: 1 }
+
+/** A call with an idempotency key can be made again where its connection was lost: it is the same one then, and nothing of it is kept once it is over. */
+const waitingCall = { inactivityTimeout: soonSuspended, idempotencyRetention: 0 }
+
+/** Who waits asks again: a call whose worker is lost is not kept for long. */
+const lookRetries = {
+  initialInterval: 200,
+  maxInterval: 2_000,
+  exponentiationFactor: 2,
+  maxAttempts: 10,
+  onMaxAttempts: 'kill',
+} as const
 
 const doneKey = 'done'
 const adoptedKey = 'adopted'
@@ -113,11 +128,16 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<FullStatus> => {
-        const { isWorking, isClosed, waiting } = await mailboxOf(context).status('')
-        const status = { ...(await readStatus(context)), isWorking, isClosed, waiting }
-        const stall = options.stalledOf?.(context.key)
-        return stall === undefined ? status : { ...status, state: 'paused', stalled: stall }
+        const mailbox = await mailboxOf(context).status('')
+        return fullStatus({ mailbox, session: await readStatus(context), stalled: options.stalledOf?.(context.key) })
       }),
+
+      /** The same, when it is another one than the caller has seen. A call that waits is out of this process after a moment, and costs nothing. */
+      changed: handlers.object.shared(
+        { inactivityTimeout: soonSuspended, retryPolicy: lookRetries },
+        (context: ObjectSharedContext, given: unknown): Promise<FullStatus> =>
+          whenChanged(given, () => context.rand.uuidv4(), changedPorts(context, mailboxOf(context), options.stalledOf)),
+      ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
       remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
@@ -132,23 +152,9 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
 
       /** What became of a request; with `wait` it is answered when that is known. */
-      result: handlers.object.shared(async (context: ObjectSharedContext, given: unknown): Promise<RequestAnswer> => {
-        const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
-        const id = checkedId(name)
-        for (;;) {
-          const answer = await answerTo(context, id, false)
-          if (isOver(answer)) return answer
-          if (wait !== true) {
-            const { isWaiting } = await mailboxOf(context).status(id)
-            return answerTo(context, id, isWaiting)
-          }
-          const { id: awakeable, promise } = context.awakeable<void>()
-          const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
-          if (!(await mailboxOf(context).listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
-          // It may have been answered for before anybody listened.
-          if (!isOver(await answerTo(context, id, false))) await promise
-        }
-      }),
+      result: handlers.object.shared(waitingCall, (context: ObjectSharedContext, given: unknown) =>
+        resultFor(context, mailboxOf(context), given),
+      ),
 
       /** The result of a run, by its name. */
       runResult: handlers.object.shared(
@@ -220,6 +226,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       begin: async (found, granted) =>
         sessions.begin({ ...work, found, before: await conversation.records() }, granted),
       onBatch: (batch) => record.onBatch(batch),
+      onWatch: (message) => record.onWatch(message),
       departure: options.departure,
     })
     await conversation.append(record.said, async (put) => context.run('put', put))
@@ -288,4 +295,27 @@ async function allOf(
 
 async function inheritedBy(context: ObjectContext): Promise<Spent> {
   return (await context.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
+}
+
+interface AskedMailbox {
+  status(id: string): Promise<MailboxStatus>
+  listen(listener: Listener): Promise<boolean>
+}
+
+async function resultFor(context: ObjectSharedContext, mailbox: AskedMailbox, given: unknown): Promise<RequestAnswer> {
+  const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
+  const id = checkedId(name)
+  for (;;) {
+    const answer = await answerTo(context, id, false)
+    if (isOver(answer)) return answer
+    if (wait !== true) {
+      const { isWaiting } = await mailbox.status(id)
+      return answerTo(context, id, isWaiting)
+    }
+    const { id: awakeable, promise } = context.awakeable<void>()
+    const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
+    if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
+    // It may have been answered for before anybody listened.
+    if (!isOver(await answerTo(context, id, false))) await promise
+  }
 }

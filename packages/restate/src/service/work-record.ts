@@ -5,7 +5,7 @@ import type { KeptRecord, ReadBatch } from '../engine/batch.ts'
 import { keepAnswer } from './answers.ts'
 import { isOfConversation } from './conversation.ts'
 import { recordsKey, type KeptRecords } from './kept-records.ts'
-import { mailboxObject, type MailboxObject } from './names.ts'
+import { mailboxObject, type MailboxObject, type SeenState } from './names.ts'
 import { readNote, type WorkNote } from './notes.ts'
 import type { SessionListener } from './session-options.ts'
 import { statusAfter, statusKey, type SessionStatus } from './status.ts'
@@ -29,6 +29,8 @@ export class WorkRecord {
   readonly refused: { readonly id: string; readonly because: string }[] = []
   /** Runs whose result is on record. */
   readonly told: Set<string> = new Set()
+  /** Somebody has to be woken at the next change. */
+  #isWatched = false
 
   constructor(context: ObjectContext, status: SessionStatus, listener?: SessionListener) {
     this.#context = context
@@ -41,8 +43,26 @@ export class WorkRecord {
     const answers = notes.map((note) => this.#take(note))
     if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
     // At the end the mailbox wakes who waits as it settles.
-    if (answers.includes(true) && batch.done === undefined)
-      this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key).wake()
+    if (batch.done !== undefined) return
+    if (answers.includes(true)) this.#wake()
+    else if (this.#isWatched && (batch.records.length > 0 || notes.some(({ type }) => type === 'at')))
+      this.#wake('watchers')
+  }
+
+  /** Somebody watches. The message says what they have seen; null where nobody knows what. */
+  onWatch(message: string): void {
+    // Only the mailbox sends it.
+    const seen = JSON.parse(message) as SeenState | null
+    const { records, live } = this.#status
+    if (seen?.records === records && seen.live === live) this.#isWatched = true
+    else this.#wake('watchers')
+  }
+
+  #wake(only?: 'watchers'): void {
+    this.#isWatched = false
+    const mailbox = this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key)
+    if (only === undefined) mailbox.wake()
+    else mailbox.wake(only)
   }
 
   /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */

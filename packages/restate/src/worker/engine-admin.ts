@@ -6,7 +6,7 @@ import { sessionObject } from '../service/names.ts'
 const betweenTriesMs = 500
 const patienceMs = 60_000
 /** So long the engine may take to get an answer from a worker. */
-const reachMs = 4_000
+const reachMs = 3_000
 /** So many sessions are asked about in one query. */
 const mostNames = 500
 

@@ -5,9 +5,11 @@ import { sameAddress, type BoundInvocation } from './engine-admin.ts'
 import type { Seen } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
-/** So often in a row a worker does not answer before the engine is asked about it: with two seconds between them, for some ten seconds. */
-export const failuresUntilLost = 5
-/** Workers act one after another, so that each finds what the one before it did; so many looks behind the first at most. */
+/** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
+const silentMs = 7_500
+const leastFailures = 3
+/** Workers act one after another, so that each finds what the one before it did. */
+const betweenTurnsMs = 2_000
 const latestTurn = 4
 /** A worker that accepts connections and says nothing is given so long each time. */
 const probeMs = 1_500
@@ -20,14 +22,18 @@ export interface LostWorkersOptions extends LostWorkOptions {
   readonly departure: Departure
   /** Whether the worker at this address answers. */
   readonly probe?: (address: string) => Promise<boolean>
+  /** The clock that runs on, in milliseconds; `performance.now` without it. */
+  readonly now?: () => number
 }
 
 /** A worker that does not answer. */
 interface Silent {
   failures: number
+  /** In milliseconds since 1970, and by the clock that runs on. */
   readonly sinceMs: number
+  readonly since: number
   isLost: boolean
-  /** By `performance.now`. */
+  /** By the clock that runs on. */
   quietUntil: number
   /** Sessions that wait for it, by their ids. */
   waiting: ReadonlyMap<string, Stalled>
@@ -92,30 +98,36 @@ export class LostWorkers {
 
   async #look(address: string, names: readonly string[], seen: Seen): Promise<void> {
     const { admin, report, probe = answers } = this.#options
+    const began = this.#now
     const known = this.#silent.get(address)
-    if (known !== undefined && performance.now() < known.quietUntil) return
+    if (known !== undefined && began < known.quietUntil) return
     if (await probe(address)) {
       this.#silent.delete(address)
       if (known?.isLost === true) report({ type: 'worker_back', address })
       return
     }
-    const silent = known ?? { failures: 0, sinceMs: Date.now(), isLost: false, quietUntil: 0, waiting: new Map() }
+    const silent = known ?? newlySilent(began)
     this.#silent.set(address, silent)
     silent.failures++
-    if (silent.failures < failuresUntilLost + this.#turn(seen)) return
+    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(seen) * betweenTurnsMs)
+      return
     const bound = await admin.boundTo(names)
     const isLatest = names.includes(seen.latest.id)
     if (bound.length === 0 && !isLatest) {
       silent.waiting = new Map()
-      silent.quietUntil = performance.now() + quietMs
+      silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
       // It is asked again from the beginning.
-      this.#silent.set(address, { ...silent, failures: 0, quietUntil: performance.now() + quietMs })
+      this.#silent.set(address, { ...newlySilent(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })
       silent.isLost = true
       await this.#settle({ address, names, silent, bound, isLatest }, seen)
     }
+  }
+
+  get #now(): number {
+    return (this.#options.now ?? performance.now.bind(performance))()
   }
 
   /** Where this worker is among those that may live. */
@@ -146,10 +158,14 @@ export class LostWorkers {
           waiting.set(sessionId, lostWorkerStall(id, { worker: address, sinceMs: silent.sinceMs, why: staying.why }))
     }
     silent.waiting = waiting
-    if (waiting.size > 0) silent.quietUntil = performance.now() + betweenTriesMs
+    if (waiting.size > 0) silent.quietUntil = this.#now + betweenTriesMs
     // What is not bound is tried where new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
+}
+
+function newlySilent(since: number): Silent {
+  return { failures: 0, sinceMs: Date.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
 /** Whether anything that is a worker answers there. */

@@ -15,7 +15,7 @@ import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
 import { Stalls } from './stalls.ts'
-import type { WorkerEvent } from './worker-events.ts'
+import type { WorkerEvent, WorkerListener } from './worker-events.ts'
 
 /** Options of a worker. */
 export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
@@ -83,21 +83,22 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
+  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...given } = options
+  const { canOpen, metrics, ...service } = given
+  const report = (event: WorkerEvent): void => service.onEvent?.(event)
+  const departure = new Departure()
+  const places = new Places(concurrency)
   const sdkLog = new SdkLog(report)
+  const engine = new EngineAdmin(admin)
+  const handOver = new HandOver(engine, departure, report)
+  const stalls = new Stalls()
+  const lost = new LostWorkers({ admin: engine, departure, report, canOpen })
+  const stalledOf: SessionServiceOptions['stalledOf'] = (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId)
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [
-        ...sessionServices({
-          ...service,
-          stalledOf: (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId),
-          departure,
-          places,
-        }),
-      ],
+      services: [...sessionServices({ ...service, stalledOf, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -118,6 +119,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     (seen) => handOver.see(seen),
+    // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
@@ -132,15 +134,12 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return {
     port: listener.port,
     url,
-    register: (signal) =>
-      engine.register(url, signal, (because) =>
-        report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` }),
-      ),
+    register: (signal) => engine.register(url, signal, reportWaiting(report)),
     whyNotReady: () => readiness.whyNot(),
     async drain(graceMs) {
       departure.begin()
       listener.drain()
-      await settled(departure, graceMs)
+      await endAttempts(departure, graceMs)
     },
     close() {
       watch.end()
@@ -149,35 +148,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-/** What a worker is made of beside its port. */
-function partsOf({
-  host: _,
-  port: __,
-  admin,
-  advertise: ___,
-  identityKeys: ____,
-  concurrency,
-  metrics: _____,
-  canOpen,
-  ...service
-}: WorkerOptions) {
-  const report = (event: WorkerEvent): void => service.onEvent?.(event)
-  const departure = new Departure()
-  const engine = new EngineAdmin(admin)
-  return {
-    service,
-    report,
-    departure,
-    engine,
-    places: new Places(concurrency ?? Infinity),
-    handOver: new HandOver(engine, departure, report),
-    stalls: new Stalls(),
-    lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
-  }
+function reportWaiting(report: WorkerListener): (because: string) => void {
+  return (because) => report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` })
 }
 
-/** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
-async function settled(departure: Departure, graceMs: number): Promise<void> {
+async function endAttempts(departure: Departure, graceMs: number): Promise<void> {
   const hurry = setTimeout(() => departure.hurry(), graceMs)
   const giveUp = new AbortController()
   const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)

@@ -1,10 +1,13 @@
 // Holds rules of docs/spec.md: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Departure } from '../../src/worker/departure.ts'
-import { LostWorkers, failuresUntilLost } from '../../src/worker/lost-workers.ts'
+import { LostWorkers } from '../../src/worker/lost-workers.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 import { FakeAdmin } from '../support/fake-admin.ts'
+
+/** So often it looks, every two seconds, until it takes one that does not answer for lost. */
+const failuresUntilLost = 5
 
 interface Looks {
   /** How often in a row it looks. */
@@ -18,7 +21,9 @@ interface Looks {
 
 /** A worker that looks. */
 function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, probe }: Looks = {}) {
+  let now = 0
   const lost = new LostWorkers({
+    now: () => now,
     admin: admin.asked,
     departure: departure ?? new Departure(),
     report: (event) => events?.push(event),
@@ -28,7 +33,10 @@ function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, p
   return {
     of: (session: string) => lost.of(session),
     async looks(times = failuresUntilLost) {
-      for (let left = times; left > 0; left--) await lost.see(admin.seenBy(url))
+      for (let left = times; left > 0; left--) {
+        await lost.see(admin.seenBy(url))
+        now += 2_000
+      }
     },
   }
 }
@@ -175,7 +183,9 @@ test('whichever workers are lost and however the others come between each other,
         admin.attempt()
         for (const [session, { status }] of admin.work) {
           if (someAreElsewhere && session === 's0') continue
-          expect(admin.living.has(addressOf(admin, session) ?? ''), session).toBe(true)
+          expect(admin.living.has(addressOf(admin, session) ?? ''), `${session} is bound to a worker that lives`).toBe(
+            true,
+          )
           expect(status).not.toBe('backing-off')
         }
         expect(admin.living.has(admin.seenBy('').latest.uri)).toBe(true)
