@@ -42,6 +42,7 @@ const programs = [
   'three-nodes',
   'operations',
   'disk-full',
+  'clocks',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -71,6 +72,7 @@ const checks = {
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'fault: the disk of the engine is full, and has room again': ['disk-full', 'store'],
   'fault: the log of the engine is full, and a supervisor starts it again': ['disk-full', 'log'],
+  'fault: clocks of workers are an hour ahead and behind': ['clocks'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }

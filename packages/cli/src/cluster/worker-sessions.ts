@@ -1,6 +1,7 @@
 import type { SessionToOpen, WorkerSession } from '@halting/restate'
 import type { SessionParts } from '@halting/core/session'
 import { ConfigurationError, Transcript } from '@halting/core'
+import { systemClock } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import type { LiveSession } from '../flags/open-session.ts'
@@ -41,7 +42,7 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
 
 async function opened(
   { flags, program, log, workspaces, gates, metrics }: WorkerSessionsOptions,
-  { sessionId, opening: given, journal }: SessionToOpen,
+  { sessionId, opening: given, journal, now }: SessionToOpen,
 ): Promise<WorkerSession> {
   const opening = readOpening(given)
   const kept = ownCopy(journal)
@@ -56,6 +57,8 @@ async function opened(
       confinesEdits: true,
       limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
       kept,
+      // Another process goes on with its waits: they are by a clock that all have.
+      ...(now !== undefined && { clock: { ...systemClock, wallTime: now } }),
       // Who opens a session chooses its model, and not which code the worker loads.
       packagesOf: [
         flags.model,

@@ -1,6 +1,7 @@
 import { HaltingError, type Json } from '@halting/core'
 import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
 import { checkSize, mostInlineBytes, writtenRecord } from './batch.ts'
 import { keptFormat } from './format.ts'
@@ -145,7 +146,7 @@ export class ClusterLog implements StepStore {
     const records = await Promise.all(waiting.map((text) => writtenRecord(text, this.#store)))
     this.#taken += waiting.length
     this.#isFirst = false
-    return `{"format":${keptFormat},"atMs":${Date.now()},"records":[${records.join(',')}]${after}}`
+    return `{"format":${keptFormat},"atMs":${engineClock.now()},"records":[${records.join(',')}]${after}}`
   }
 
   /** How many records go into one batch. */

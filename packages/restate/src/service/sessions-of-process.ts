@@ -4,6 +4,7 @@ import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
+import { engineClock } from '../http/engine-clock.ts'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
@@ -70,7 +71,7 @@ export class SessionsOfProcess {
   arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
     const entered = this.#held.enter(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
-    const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
+    const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
     if (!ticket.hasPlace)
       this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
@@ -111,7 +112,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone }))
+    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error

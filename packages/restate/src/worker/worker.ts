@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { SessionServiceOptions } from '../service/session-options.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -88,12 +90,14 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
   const places = new Places(concurrency)
-  const sdkLog = new SdkLog(report)
+  const sdkLog = new SdkLog(report, () => departure.soon.aborted)
   const engine = new EngineAdmin(admin)
   const handOver = new HandOver(engine, departure, report)
   const stalls = new Stalls()
   const lost = new LostWorkers({ admin: engine, departure, report, canOpen })
   const stalledOf: SessionServiceOptions['stalledOf'] = (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId)
+  // The first session finds the engine's time, where the engine is there.
+  await engine.readClock()
   const listener = await listen({
     host,
     port,
@@ -116,8 +120,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const clocks = new ClockWatch(engineClock, report)
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
+    () => clocks.see(),
     (seen) => handOver.see(seen),
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),

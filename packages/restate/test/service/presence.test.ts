@@ -89,6 +89,11 @@ test('what is as it should be is no trouble: an answer of 4xx, a session that is
   log.take(of('a'), ['failed', new LeftError()])
   log.take({ ...of('a'), level: 'info' as never }, ['Invocation suspended'])
   log.take({ level: 'warn' as never }, ['Accepting requests without validating request signatures; …'])
+  const ending = new SdkLog(
+    (event) => events.push(event),
+    () => true,
+  )
+  ending.take(of('a'), ['failed', new Error('Premature close')])
   expect(events).toEqual([])
   log.take({ level: 'error' as never }, ['Rejecting request as its JWT did not validate: x'])
   expect(events).toEqual([
