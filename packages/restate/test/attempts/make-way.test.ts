@@ -68,7 +68,7 @@ async function play(onCall: (makeWay: () => void, callId: string) => void, first
         inherited: { nanos: 0, unknownNanos: 0 },
         refusal: undefined,
         turn: 1,
-        before: [],
+        before: { ended: [], open: [] },
         record,
         found,
       }),
