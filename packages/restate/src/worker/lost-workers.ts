@@ -1,3 +1,4 @@
+import { engineClock } from '../http/engine-clock.ts'
 import { below } from '../http/below.ts'
 import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
 import type { Departure } from './departure.ts'
@@ -170,7 +171,7 @@ function written(address: string): string {
 }
 
 function newlySilent(since: number): Silent {
-  return { failures: 0, sinceMs: Date.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
+  return { failures: 0, sinceMs: engineClock.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
 /** Whether anything that is a worker answers there. */

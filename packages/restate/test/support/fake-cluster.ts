@@ -221,7 +221,7 @@ class FakeSession {
     const awakeable = crypto.randomUUID()
     const woken = new Promise<MailboxState>((resolve) => this.#watching.set(awakeable, resolve))
     return whenChanged(input, () => awakeable, {
-      stalled: async () => undefined,
+      stalled: () => undefined,
       session: () => readStatus(this.state),
       mailbox: async () => stateOf(await readMailbox(this.#mailbox)),
       watch: ({ by, ifStill, seen }) =>
