@@ -40,6 +40,7 @@ const programs = [
   'waits',
   'three-nodes',
   'operations',
+  'listing',
   'poison',
   'poison-worker',
   'load',
