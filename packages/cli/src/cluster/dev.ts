@@ -14,6 +14,7 @@ import type { Program } from '../program.ts'
 import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
 import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
+import { watchFullDisk } from './full-disk.ts'
 import { loadRestate } from './load-restate.ts'
 import { ownRun } from './own-run.ts'
 import { limitLine, questionLine } from './question-line.ts'
@@ -46,6 +47,13 @@ export async function cluster(
   let worker: Worker | undefined
   try {
     engine = await startEngine(binary, folder)
+    // One that does not come up again is gone, which is waited for below.
+    void watchFullDisk({
+      engine,
+      folder,
+      signal: interruption.signal,
+      say: (message) => program.output.err(told(message)),
+    }).catch(() => undefined)
     const played = withModel(flags, prompt, program)
     worker = await beginWorker(
       {
