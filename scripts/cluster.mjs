@@ -31,6 +31,9 @@ const programs = [
   'money',
   'upgrade',
   'take-over',
+  'lost',
+  'zombie',
+  'claims',
   'program',
   'drain',
   'waits',
@@ -38,6 +41,12 @@ const programs = [
   'operations',
   'growth',
   'growth-worker',
+  'poison',
+  'poison-worker',
+  'load',
+  'load-worker',
+  'queue',
+  'suspended',
 ]
 /** Each a program of packages/restate/test/cluster, and what it is given behind the server and a folder. */
 const checks = {
@@ -52,8 +61,11 @@ const checks = {
   ],
   'the same sessions in memory and on a node': ['same', numberOf('sessions', 20), numberOf('seed', 14)],
   'who may do what: a token, and an engine that signs': ['access'],
-  'two versions of a worker beside each other': ['upgrade'],
-  'a worker that takes running sessions over': ['take-over'],
+  'fault: upgrade, two versions of a worker beside each other': ['upgrade'],
+  'fault: upgrade with running sessions, a worker that takes them over': ['take-over'],
+  'fault: a worker is killed and never returns': ['lost'],
+  'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
+  'fault: two workers claim one session': ['claims'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
@@ -64,6 +76,11 @@ const checks = {
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
+  'fault: a session that kills its worker': ['poison'],
+  'fault: 500 sessions on the 32 places of one worker': ['load', '1'],
+  'fault: 500 sessions on two workers with 16 places each': ['load', '2'],
+  'fault: a long queue: a worker comes, one is told to end, and one is killed': ['queue'],
+  'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server beside the engine. */

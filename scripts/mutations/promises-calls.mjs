@@ -388,7 +388,7 @@ export const promisesOfCalls = [
     ['tools/agent-limits'],
     [
       'turn/request/attempt.ts',
-      "if (came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
+      "if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
       '',
     ],
   ],

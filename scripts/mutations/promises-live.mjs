@@ -105,6 +105,16 @@ export const promisesOfLiveRuns = [
     ],
   ],
   [
+    'money of a lease: what a request may still cost is given back before its result is on record',
+    ['budget/lease-that-waits'],
+    ['budget/lease-line.ts', 'Math.max(0, reservation.amount.nanos - spentNanos)', '0'],
+  ],
+  [
+    'money of a lease: who waits for it keeps its turn at the gate',
+    ['budget/lease-that-waits'],
+    ['turn/request/attempt.ts', '  admission?.leave()\n  return { waits:', '  return { waits:'],
+  ],
+  [
     'budget: a count that falls is believed',
     ['budget/falling-count'],
     ['turn/request/prompt-count.ts', 'tokens < highest.prompt', 'tokens < 0'],

@@ -173,7 +173,8 @@ function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): v
       '--cluster is only valid with -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
     )
   const isOfOpening = cluster !== undefined && beginsSessions.has(command)
-  if (tenant !== undefined && command !== 'serve' && command !== 'cluster' && !isOfOpening)
+  const takesTenant = command === 'serve' || command === 'cluster' || command === 'sessions' || isOfOpening
+  if (tenant !== undefined && !takesTenant)
     throw new UsageError('--tenant needs halting serve, or a new session with --cluster.')
 }
 

@@ -85,7 +85,7 @@ export type {
   ModelStopReason,
   Usage,
 } from './messages.ts'
-export type { BudgetLease } from './budget/lease.ts'
+export type { BudgetLease, LeaseShortage, LeaseUse, LeaseWanted } from './budget/lease.ts'
 export { sharedBudget, type SharedBudgetLimits, type SharedRunBudget } from './budget/run-budget.ts'
 export type {
   StandingBudget,

@@ -1,5 +1,6 @@
-// Holds rules of docs/spec.md: R-CLU-4: status says why a session does not go on.
+// Holds rules of docs/spec.md: R-CLU-4, R-POIS-2: status says why a session does not go on.
 import { expect, test } from 'vitest'
+import { SetAsideError } from '../src/attempts/set-aside.ts'
 import { stalledOf } from '../src/service/stalled.ts'
 
 const id = 'inv_1'
@@ -24,6 +25,23 @@ test('another one that the engine paused says what the engine said', () => {
     message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
   })
   expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
+})
+
+test('one that is set aside says why, where, and how it is released', () => {
+  const death = { attempt: 'a', process: 'p', worker: 'http://w1:9080', atMs: Date.UTC(2026, 10, 30, 14, 2), laps: 0 }
+  const { message } = new SetAsideError('s-17', [death, death, death])
+  const because = 'its work has ended three workers (last: http://w1:9080, at work since 2026-11-30 14:02 UTC)'
+  expect(message).toBe(
+    `This session is set aside: ${because}. Release it with: halting sessions release s-17 --cluster URL`,
+  )
+  const failure = `[500 Internal] ${message}\nSetAsideError: ${message}\n    at somewhere`
+  for (const status of ['backing-off', 'paused'] as const)
+    expect(stalledOf({ id, status, failure })).toEqual({
+      kind: 'set_aside',
+      invocation: id,
+      needsResume: status === 'paused',
+      message,
+    })
 })
 
 test('one that is tried again is none', () => {

@@ -7,9 +7,10 @@ import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../frontends/check-mode.ts'
-import { sessionsOfCluster } from './list.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
+import { returnCommand } from './return-command.ts'
+import { InvalidCursorError, pageOfCluster } from './session-pages.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['verbose', 'permissionMode']
@@ -20,8 +21,21 @@ const pageSize = 50
 export function openerOnCluster(flags: Flags, program: Program): Opener {
   /** Records of sessions whose conversation the editor was told last. */
   const read = new Map<string, number>()
+  const open = new Map<string, OpenedSession['session']>()
   return {
-    open: (request) => openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') }),
+    async open(request) {
+      const opened = await openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') })
+      const { session } = opened
+      open.set(session.id, session)
+      session.listen(({ type }) => {
+        if (type === 'closed') open.delete(session.id)
+      })
+      return opened
+    },
+    left: () =>
+      [...open.values()]
+        .filter(({ snapshot }) => snapshot.status !== 'idle')
+        .map(({ id }) => `a run continues on the cluster. Resume: ${returnCommand(id, flags.cluster ?? '')}`),
     async history(sessionId) {
       const records = await asked(flags, clientOf(flags, program).records(sessionId))
       if (records.length === 0) return undefined
@@ -30,13 +44,16 @@ export function openerOnCluster(flags: Flags, program: Program): Opener {
       return { entries: [...recordedTranscript(foldSession(runsOf(records)))] }
     },
     async list({ cwd, cursor }) {
-      const start = /^\d{1,9}$/.test(cursor ?? '0') ? Number(cursor ?? '0') : undefined
-      if (start === undefined) return undefined
-      const all = (await sessionsOfCluster(flags)).toSorted((a, b) => a.sessionId.localeCompare(b.sessionId))
-      const next = start + pageSize
+      const request = { limit: pageSize, ...(typeof cursor === 'string' && { cursor }) }
+      const page = await pageOfCluster(flags, request).catch((error: unknown) => {
+        if (error instanceof InvalidCursorError) return undefined
+        throw error
+      })
+      if (page === undefined) return undefined
+      const { sessions, nextCursor } = page
       return {
-        sessions: all.slice(start, next).map(({ sessionId }) => ({ sessionId, cwd: cwd ?? program.cwd })),
-        ...(next < all.length && { nextCursor: String(next) }),
+        sessions: sessions.map(({ sessionId }) => ({ sessionId, cwd: cwd ?? program.cwd })),
+        ...(nextCursor !== undefined && { nextCursor }),
       }
     },
     async remove() {

@@ -10,16 +10,18 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PATCH'
 }
 
 /** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
-export async function askEngine({ base, path, headers, body }: EngineRequest): Promise<unknown> {
+export async function askEngine({ base, path, headers, body, method = 'POST' }: EngineRequest): Promise<unknown> {
   const url = new URL(base.replace(/\/+$/, '') + path)
   let response
   let text
   try {
     response = await fetch(url, {
-      method: 'POST',
+      method,
       // What it is asked is for it alone.
       redirect: 'manual',
       signal: AbortSignal.timeout(answerMs),

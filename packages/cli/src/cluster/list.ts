@@ -1,100 +1,52 @@
-import { isJsonObject } from '@halting/core/adapters'
-import type { SessionStatus } from '@halting/restate'
-import { type Flags, wantsJson } from '../flags/flags.ts'
-import { many, money, oneLine, told } from '../io/figures.ts'
+import type { Flags } from '../flags/flags.ts'
+import { wantsJson } from '../flags/flags.ts'
+import { counted, told } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
-import { UsageError } from '../usage-error.ts'
-import { adminOf } from './admin-address.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { momentOf } from '../report/period.ts'
+import { sessionTable } from './list-text.ts'
+import { pageOfCluster, type PageRequest, type SessionPage } from './session-pages.ts'
 
-/** A row of the list of sessions. */
-interface ListedSession extends SessionStatus {
-  readonly sessionId: string
-  /** The engine has paused the work at it, which goes on when this invocation is resumed. */
-  readonly pausedInvocation?: string
-}
+const usualPage = 50
 
-const kept = `select service_key, value_utf8 from state where service_name = 'halting_session' and key = 'status'`
-const paused = `select target_service_key as service_key, id from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status = 'paused'`
-/** Of a session that was paused before anything of it was on record. */
-const nothingYet: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 0 }
-
-/** What is kept of all sessions, by the engine's own query language; those that go on come first, then by their names. @throws UsageError that says what is the matter, and where. */
-export async function sessionsOfCluster(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<readonly ListedSession[]> {
-  const { origin } = new URL(adminOf(flags))
-  const invocations = textsByKey(await rowsOf(flags, paused), 'id', origin)
-  const sessions = textsByKey(await rowsOf(flags, kept), 'value_utf8', origin)
-  const found = [...new Set([...sessions.keys(), ...invocations.keys()])].map((sessionId): ListedSession => {
-    const text = sessions.get(sessionId)
-    const invocation = invocations.get(sessionId)
-    return {
-      sessionId,
-      ...(text === undefined ? nothingYet : statusIn(text, sessionId, origin)),
-      ...(invocation !== undefined && { state: 'paused', pausedInvocation: invocation }),
-    }
-  })
-  return found.toSorted(
-    (a, b) => Number(a.state === 'idle') - Number(b.state === 'idle') || a.sessionId.localeCompare(b.sessionId),
-  )
-}
-
-/** A row without this column has nothing to tell. */
-function textsByKey(rows: readonly EngineRow[], column: string, origin: string): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>()
-  for (const { service_key: key, [column]: text = null } of rows) {
-    if (typeof key !== 'string' || (text !== null && typeof text !== 'string'))
-      throw new UsageError(`The cluster at ${origin} does not return a list of sessions.`)
-    if (text !== null) texts.set(key, text)
+/** `halting sessions --cluster URL`: a page of the sessions of a cluster. */
+export async function listOfCluster(flags: Flags, program: Program): Promise<number> {
+  const { output } = program
+  const now = Date.now()
+  const page = await pageOfCluster(flags, requestOf(flags, now))
+  const { sessions, nextCursor } = page
+  if (wantsJson(flags)) {
+    output.out(`${JSON.stringify({ sessions, total: page.total, ...(nextCursor !== undefined && { nextCursor }) })}\n`)
+    return 0
   }
-  return texts
-}
-
-/** What the object of a session has written. Whatever answers at the address of a cluster is asked for it. */
-function statusIn(text: string, sessionId: string, origin: string): SessionStatus {
-  try {
-    const status: unknown = JSON.parse(text)
-    if (isStatus(status)) return status
-  } catch {
-    // No JSON.
-  }
-  throw new UsageError(`The cluster at ${origin} has no status of the session ${oneLine(sessionId, 100)}.`)
-}
-
-function isStatus(value: unknown): value is SessionStatus {
-  if (!isJsonObject(value) || typeof value['state'] !== 'string') return false
-  const { turns, usd, tokens, records, questions, reason } = value
-  return (
-    [turns, usd, tokens, records].every(Number.isFinite) &&
-    (reason === undefined || typeof reason === 'string') &&
-    Array.isArray(questions) &&
-    questions.every((question) => isJsonObject(question) && typeof question['callId'] === 'string')
-  )
-}
-
-/** `halting sessions --cluster URL`: what stands with every session of a cluster; those that go on come first. */
-export async function listOfCluster(
-  flags: Flags,
-  [doing = 'list', ...more]: readonly string[],
-  { output }: Program,
-): Promise<number> {
-  if (doing !== 'list' || more.length > 0)
-    throw new UsageError('With --cluster, halting sessions only lists. For one session, use halting why.')
-  const found = await sessionsOfCluster(flags)
-  if (wantsJson(flags)) output.out(`${JSON.stringify({ sessions: found })}\n`)
-  else if (found.length === 0) output.err(told(`the cluster ${flags.cluster} has no session.`))
-  else output.out(found.map((session) => `${oneLine(session.sessionId, 100)}  ${factsOf(session)}\n`).join(''))
+  if (sessions.length > 0) output.out(sessionTable(sessions, now, output.width))
+  const says = pageText(page, flags, program)
+  if (says !== '') output.err(told(says))
   return 0
 }
 
-/** What stands with a session, in one line. */
-export function factsOf({ state, reason, turns, usd, questions, pausedInvocation }: ListedSession): string {
-  const stands =
-    state === 'requires_action'
-      ? `waits for an answer: ${questions.map(({ callId }) => oneLine(callId, 100)).join(', ')}`
-      : state === 'idle'
-        ? (reason ?? 'nothing was run')
-        : state === 'paused'
-          ? `is paused: restate invocations resume ${pausedInvocation}`
-          : 'running'
-  return [many(turns, 'turn'), ...(usd > 0 ? [money(usd)] : []), stands].join(', ')
+function requestOf({ limit = usualPage, cursor, state, tenant, olderThan }: Flags, now: number): PageRequest {
+  return {
+    limit,
+    ...(cursor !== undefined && { cursor }),
+    ...(state !== undefined && { state }),
+    ...(tenant !== undefined && { tenant }),
+    ...(olderThan !== undefined && { changedBefore: momentOf(olderThan, now) }),
+  }
+}
+
+/** What there is beyond the page. */
+function pageText({ sessions, total, nextCursor }: SessionPage, flags: Flags, { argv }: Program): string {
+  const { state, tenant, olderThan, cursor, cluster } = flags
+  const isNarrowed = [state, tenant, olderThan, cursor].some((each) => each !== undefined)
+  if (sessions.length === 0)
+    return isNarrowed ? `no more sessions of ${cluster} fit.` : `the cluster ${cluster} has no session.`
+  if (nextCursor === undefined) return ''
+  return `${counted(sessions.length)} of ${counted(total)} sessions. Next page: halting ${shellQuoted(withCursor(argv, nextCursor))}`
+}
+
+/** The same call, for the next page. */
+function withCursor(argv: readonly string[], next: string): readonly string[] {
+  const kept = argv.filter((word, at) => !word.startsWith('--cursor') && argv[at - 1] !== '--cursor')
+  return [...kept, '--cursor', next]
 }

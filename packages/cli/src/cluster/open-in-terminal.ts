@@ -2,17 +2,21 @@ import type { Session } from '@halting/core/session'
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
-import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { entriesIn } from '../terminal/app/kept-entries.ts'
 import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/context.ts'
-import { factsOf, sessionsOfCluster } from './list.ts'
+import { factsOf } from './list-text.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
+import { returnCommand } from './return-command.ts'
+import { pageOfCluster } from './session-pages.ts'
 
 /** What the interactive program heeds itself. */
 const heeded: readonly FlagName[] = ['theme', 'noAnimation', 'forkSession', 'quiet', 'verbose']
+
+/** As many as of this machine are offered to choose from. */
+const offeredSessions = 200
 
 /** Sessions of a cluster, for the interactive program. */
 export interface ClusterInTerminal extends ShownCluster {
@@ -28,8 +32,10 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
   return {
     url,
     async sessions() {
-      const all = await sessionsOfCluster({ cluster: url, ...(admin !== undefined && { admin }) })
-      return all.map((session) => ({ sessionId: session.sessionId, facts: factsOf(session) }))
+      const flags = { cluster: url, ...(admin !== undefined && { admin }) }
+      const { sessions, total } = await pageOfCluster(flags, { limit: offeredSessions })
+      const now = Date.now()
+      return { sessions: sessions.map((each) => ({ sessionId: each.sessionId, facts: factsOf(each, now) })), total }
     },
     async open(flags, program) {
       const { session, client, since, isNew } = await openRemote(await chosenIn(flags, program), program, {
@@ -75,7 +81,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
     comingBack({ id }) {
       const { hasBegun, goesOn } = left.get(id) ?? { hasBegun: false, goesOn: false }
       if (!hasBegun) return ''
-      const command = `halting ${shellQuoted(['--cluster', url, '--resume', id])}`
+      const command = returnCommand(id, url)
       return goesOn ? `The run continues on the cluster. Resume: ${command}\n` : `Resume: ${command}\n`
     },
   }

@@ -37,8 +37,10 @@ export async function serve(given: Flags, program: Program): Promise<number> {
       ),
     )
     const why = await worker.whyNotReady()
-    if (why !== undefined && !ending.signal.aborted)
-      output.err(told(`not ready: ${why}. Use --register, or restate deployments register ${worker.url}`))
+    if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
+      output.err(
+        told(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`),
+      )
   } catch (error) {
     if (!ending.signal.aborted) {
       await worker.close()
@@ -95,6 +97,8 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
       open: (asked) => openWorkerSession({ flags: own, program, workspaces, gates, refusal }, asked),
+      canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
+        workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
       onEvent: (event) => output.err(told(workerEventWords(event))),
@@ -112,6 +116,11 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
     )
   }
+}
+
+/** What else an opening may say there is refused when the session is opened. */
+function textIn(given: unknown): string | undefined {
+  return typeof given === 'string' ? given : undefined
 }
 
 function ingressOf(url: string | undefined, token: string | undefined): IngressOptions | undefined {

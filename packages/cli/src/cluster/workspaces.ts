@@ -49,6 +49,19 @@ export class Workspaces {
     return own
   }
 
+  /** Whether a session can continue on this machine: its folder is here, or `folderFor` makes it. */
+  async has({ sessionId, isNew, forkedFrom, folder }: WantedWorkspace): Promise<boolean> {
+    if (folder !== undefined)
+      return this.#named(folder).then(
+        () => true,
+        () => false,
+      )
+    if (isNew) return true
+    const { base } = this.#options
+    const sources = [sessionId, ...(forkedFrom === undefined ? [] : [forkedFrom])]
+    return (await Promise.all(sources.map((id) => isFolder(join(base, nameFor(id)))))).includes(true)
+  }
+
   /** The folder of a session that is no more. One that its opening named is not the session's. */
   async remove(sessionId: string): Promise<void> {
     await rm(join(this.#options.base, nameFor(sessionId)), { recursive: true, force: true })

@@ -243,6 +243,7 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
       'sessions export SESSION --format html|markdown|jsonl [--output FILE]',
       'sessions copy [ID] --to sqlite:PATH|postgres://…|files',
       'sessions delete ID --yes',
+      'sessions release ID --cluster URL',
     ],
     about: "Lists this folder's sessions, newest first, or shows, searches, exports, copies or deletes them.",
     examples: ['halting sessions', 'halting sessions export 3f2a8c1e --format html --output it.html'],
@@ -423,6 +424,13 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
     about: "Lists this folder's sessions, newest first.",
     flags: ['all', 'sessionStore', 'cluster', 'admin', 'json'],
     examples: ['halting sessions list --all'],
+  },
+  'sessions release': {
+    usage: ['sessions release ID --cluster URL'],
+    about:
+      'Tries a session of a cluster again that was set aside because its work ended three workers. halting sessions --cluster URL lists these.',
+    flags: ['cluster', 'admin'],
+    examples: ['halting sessions release 3f2a8c1e --cluster http://127.0.0.1:8080'],
   },
   'sessions search': {
     usage: ['sessions search TEXT'],

@@ -27,6 +27,10 @@ type FileFormat = (typeof fileFormats)[number]
 export const breakdowns = ['day', 'model', 'folder'] as const
 
 /** A moment as a person names it: so long ago, a day, or a moment in milliseconds since 1970. */
+/** How a list of a cluster's sessions calls what they do. */
+export const listedStates = ['running', 'waiting', 'paused', 'idle'] as const
+export type ListedState = (typeof listedStates)[number]
+
 export type NamedMoment =
   | { readonly kind: 'ago'; readonly count: number; readonly unit: 'h' | 'd' | 'w' }
   | { readonly kind: 'day'; readonly year: number; readonly month: number; readonly day: number }
@@ -94,6 +98,11 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly identityKey?: readonly string[]
   readonly concurrency?: number
   readonly tenant?: string
+  /** Of a list of a cluster: how many sessions, behind which, and which ones. */
+  readonly limit?: number
+  readonly cursor?: string
+  readonly state?: ListedState
+  readonly olderThan?: NamedMoment
   readonly allowedTenants?: readonly string[]
   readonly maxConcurrentRequests?: number
   readonly requestsPerMinute?: number

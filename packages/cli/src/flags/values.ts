@@ -30,6 +30,11 @@ export function wholeNumber(given: string): Reading<number> {
     : { expected: 'a whole number of at least 1' }
 }
 
+/** How many sessions are asked of a cluster at once. */
+export function pageSize(given: string): Reading<number> {
+  return wholeNumberUpTo(1_000, given)
+}
+
 /** How often an answer may be sent back: without a bound a run would not halt by construction. */
 export function goalTries(given: string): Reading<number> {
   return wholeNumberUpTo(mostGoalTries, given)

@@ -24,7 +24,8 @@ export async function manySessions<Session>(
     return sessionsInFiles(await files(), (path, together) => ofFile(path, prices, together))
   }
   const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-  const { sessionsOfCluster } = await import('../cluster/list.ts')
-  const names = words.length > 0 ? words : (await sessionsOfCluster(flags)).map(({ sessionId }) => sessionId)
+  const { everySessionOf } = await import('../cluster/session-pages.ts')
+  const names = [...words]
+  if (words.length === 0) for await (const { sessionId } of everySessionOf(flags)) names.push(sessionId)
   return { names, read: async (name) => ofCluster(await sessionOfCluster(flags, name, program)) }
 }

@@ -1,5 +1,5 @@
 import type { InspectedSession, Entry, Shelf } from '@halting/analysis/view'
-import { sessionsOfCluster } from '../cluster/list.ts'
+import { everySessionOf, type ListedSession } from '../cluster/session-pages.ts'
 import { sessionOfCluster } from '../cluster/of-cluster.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
@@ -39,7 +39,8 @@ export class ClusterShelf implements Shelf {
   }
 
   async look(): Promise<readonly Entry[]> {
-    const all = await sessionsOfCluster(this.#flags)
+    const all: ListedSession[] = []
+    for await (const session of everySessionOf(this.#flags)) all.push(session)
     return all
       .filter(({ sessionId }) => this.#named.size === 0 || this.#named.has(sessionId))
       .map(({ sessionId, ...status }) => ({

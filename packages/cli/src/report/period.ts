@@ -21,8 +21,8 @@ export function periodOf(
   return { since: from, until: to }
 }
 
-/** `more` days later, where it names a day: that day is in what it ends. */
-function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
+/** In milliseconds since 1970. `more` days later, where it names a day: that day is in what it ends. */
+export function momentOf(moment: NamedMoment, now: number, more: 0 | 1 = 0): number {
   switch (moment.kind) {
     case 'moment':
       return moment.at

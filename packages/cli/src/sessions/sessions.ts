@@ -15,7 +15,7 @@ import { UsageError } from '../usage-error.ts'
 import { factsOf, linesOf } from './session-text.ts'
 import { toldLines } from './told-lines.ts'
 
-const doings = ['list', 'show', 'search', 'delete', 'export', 'copy'] as const
+const doings = ['list', 'show', 'search', 'delete', 'export', 'copy', 'release'] as const
 
 /** `halting sessions`: what is kept. Asks no model, needs no key. */
 export async function sessions(
@@ -24,9 +24,10 @@ export async function sessions(
   program: Program,
 ): Promise<number> {
   if (flags.cluster !== undefined) {
-    const { listOfCluster } = await import('../cluster/list.ts')
-    return listOfCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
+    const { sessionsOnCluster } = await import('../cluster/sessions.ts')
+    return sessionsOnCluster(flags, [doing, ...(about === undefined ? [] : [about]), ...more], program)
   }
+  refuseWithoutCluster(flags)
   if (more.length > 0)
     throw new UsageError(`halting sessions ${doing} takes one argument; put a text with spaces in quotes.`)
   if (doing !== 'export')
@@ -53,6 +54,10 @@ export async function sessions(
       const { copySessions } = await import('./copy.ts')
       return copySessions(flags, about, program)
     }
+    case 'release':
+      throw new UsageError(
+        'halting sessions release needs the address of the cluster: --cluster http://127.0.0.1:8080. Sessions on this machine are never set aside.',
+      )
     case undefined: {
       const meant = nearest(doing, doings)
       throw new UsageError(
@@ -75,6 +80,19 @@ export async function tellWhatToResume(program: Program): Promise<number> {
     ),
   )
   return 2
+}
+
+/** @throws UsageError for a flag of lists of a cluster. */
+function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags): void {
+  const given = {
+    '--limit': limit,
+    '--cursor': cursor,
+    '--state': state,
+    '--older-than': olderThan,
+    '--tenant': tenant,
+  }
+  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
+  if (flag !== undefined) throw new UsageError(`${flag} needs --cluster URL: it is about sessions of a cluster.`)
 }
 
 /** @throws UsageError for a flag that says nothing of what is asked for. */

@@ -36,7 +36,7 @@ test('a session that writes for the terminal is listed, told of and asked "what 
   }
   await run('-p', (program) => promptOnCluster({ ...flags, print: true, verbose: true }, [`go ${hostile}`], program))
   const sessionId = made.cluster.requests[0]?.sessionId ?? ''
-  await run('sessions', (program) => listOfCluster(flags, [], program))
+  await run('sessions', (program) => listOfCluster(flags, program))
   await run('why', (program) => why(flags, [sessionId], program))
   await run('what-if', (program) => whatIfCommand({ ...flags, maxTurns: 1 }, [sessionId], program))
   for (const [name, text] of Object.entries(shown)) {

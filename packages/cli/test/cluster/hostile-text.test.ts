@@ -1,10 +1,19 @@
 // Holds a rule of docs/spec.md: R-WORK-8
 import { expect, test } from 'vitest'
-import { factsOf } from '../../src/cluster/list.ts'
+import { factsOf } from '../../src/cluster/list-text.ts'
 
 test('what a session calls its calls is no command for the terminal', () => {
   const questions = [{ callId: 'a\u001B[2J\u001B]0;title\u0007\nb', key: 'k' }]
-  const line = factsOf({ sessionId: 's', state: 'requires_action', turns: 1, usd: 0, tokens: 0, questions, records: 1 })
+  const session = {
+    sessionId: 's',
+    state: 'requires_action',
+    turns: 1,
+    usd: 0,
+    tokens: 0,
+    questions,
+    records: 1,
+  } as const
+  const line = factsOf(session, 0)
   // oxlint-disable-next-line no-control-regex
   expect(line).not.toMatch(/[\u0000-\u001F\u007F-\u009F]/)
 })

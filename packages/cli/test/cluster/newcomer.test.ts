@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
-import { sessionsOfCluster } from '../../src/cluster/list.ts'
+import { pageOfCluster } from '../../src/cluster/session-pages.ts'
 import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
 import { openRemote } from '../../src/cluster/open-remote.ts'
 import { openingOf } from '../../src/cluster/opening.ts'
@@ -62,7 +62,7 @@ test('an address with a path keeps it, of the cluster and of its administration'
   const ingress = await answering(200, '{}')
   await statusAt(`${ingress.url}/restate/`)
   const admin = await answering(200, '{"rows":[]}')
-  await sessionsOfCluster({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` })
+  await pageOfCluster({ cluster: ingress.url, admin: `${admin.url}/behind/a-proxy` }, { limit: 1 })
   expect([ingress.paths, new Set(admin.paths)]).toEqual([
     ['/restate/halting_session/s1/status'],
     new Set(['/behind/a-proxy/query']),
@@ -71,7 +71,9 @@ test('an address with a path keeps it, of the cluster and of its administration'
 
 test('the port for requests is not the administration', async () => {
   const { url } = await answering(400, '{"code":400,"message":"bad path: /query","source":"ingress"}')
-  await expect(sessionsOfCluster({ cluster: url, admin: url })).rejects.toThrow('Set --admin to the admin address')
+  await expect(pageOfCluster({ cluster: url, admin: url }, { limit: 1 })).rejects.toThrow(
+    'Set --admin to the admin address',
+  )
 })
 
 test('who waits for a worker that is not there is told what the engine tries, once', async () => {

@@ -38,9 +38,7 @@ beforeAll(async () => {
       asked.push({ path: request.url ?? '', body: text === '' ? undefined : JSON.parse(text) })
       const answers: { readonly [end: string]: unknown } = {
         '/status': status,
-        '/query': text.includes('sys_invocation')
-          ? { rows: paused }
-          : { rows: [{ service_key: 's-1', value_utf8: JSON.stringify(status) }] },
+        '/query': { rows: [...paused, { service_key: 's-1', value_utf8: JSON.stringify(status), total: 1 }] },
         '/records': { first: 0, records: [] },
       }
       const answer = Object.entries(answers).find(([end]) => hasWorker && request.url?.endsWith(end) === true)
@@ -69,20 +67,31 @@ test.skipIf(!isOldNode)('on a Node that the engine’s library does not run on, 
 
 test('sessions of a cluster are listed in the words of local ones', async () => {
   const { status: code, stdout } = await run(['sessions', '--cluster', url, '--admin', url])
-  expect({ code, stdout }).toEqual({ code: 0, stdout: 's-1  2 turns, $0.0100, completed\n' })
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: 'SESSION  AGE  STATE      TURNS  COST\ns-1      -    completed  2      $0.0100\n',
+  })
   const { stdout: json } = await run(['sessions', '--cluster', url, '--admin', url, '--json'])
-  expect(JSON.parse(json)).toEqual({ sessions: [{ sessionId: 's-1', ...status }] })
+  expect(JSON.parse(json)).toEqual({ sessions: [{ sessionId: 's-1', ...status }], total: 1 })
 })
 
 test('a session that the engine has paused is listed as that, first, with what lets it go on', async () => {
   paused = [
-    { service_key: 's-1', id: 'inv_1' },
-    { service_key: 's-0', id: 'inv_0' },
+    { service_key: 's-0', invocation: 'inv_0', work: 'paused' },
+    { service_key: 's-2', value_utf8: JSON.stringify(status), invocation: 'inv_2', work: 'paused' },
   ]
   const { stdout } = await run(['sessions', '--cluster', url, '--admin', url])
   paused = []
   expect(stdout).toBe(
-    's-0  0 turns, is paused: restate invocations resume inv_0\ns-1  2 turns, $0.0100, is paused: restate invocations resume inv_1\n',
+    [
+      'SESSION  AGE  STATE      TURNS  COST',
+      's-0      -    paused     0      -',
+      '  is paused: restate invocations resume inv_0',
+      's-2      -    paused     2      $0.0100',
+      '  is paused: restate invocations resume inv_2',
+      's-1      -    completed  2      $0.0100',
+      '',
+    ].join('\n'),
   )
 })
 

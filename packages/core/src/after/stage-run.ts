@@ -95,6 +95,8 @@ export class StageRun {
   #begun: Promise<void> | undefined
   /** With dollars: a model with a price was asked. */
   #begunPriced: Promise<void> | undefined
+  /** What it may spend of a lease is held until its end is on record. */
+  #endSpending: (() => void) | undefined
 
   constructor(stage: Stage, identity: StageIdentity, around: StageSurroundings) {
     this.#stage = stage
@@ -127,6 +129,7 @@ export class StageRun {
     const isNews = report.reason !== 'skipped' || (this.#begunPriced ?? this.#begun) !== undefined
     // What it cost is charged as its beginning says, if nobody can write down its end.
     if (isNews) await this.#record({ phase: 'ended', ...report }).catch(() => {})
+    this.#endSpending?.()
     return { report, tells }
   }
 
@@ -278,7 +281,10 @@ export class StageRun {
 
   async #recordMost(kind: 'priced' | 'unpriced'): Promise<void> {
     const { lease } = this.#around
-    if (kind === 'priced' && lease !== null) await this.#growLease(lease)
+    if (kind === 'priced' && lease !== null) {
+      this.#endSpending ??= this.#ledger.lease?.spend()
+      await this.#growLease(lease)
+    }
     // What others have only taken aside they may give back.
     const { nanos, tokens } = this.#ledger.unspent()
     const most: Amount = { nanos: kind === 'priced' ? Math.max(0, nanos) : 0, tokens: Math.max(0, tokens) }

@@ -1,5 +1,6 @@
 import { HaltingError } from '../errors.ts'
 import type { BudgetLease } from './lease.ts'
+import { LeaseLine } from './lease-line.ts'
 import { nanosOf, type NanoUsd } from './prices.ts'
 import { FundsQueue } from './funds-queue.ts'
 
@@ -64,6 +65,8 @@ export type Reservation = {
 export interface Line {
   /** Of a budget that is shared with other sessions: it may grow when it is asked to. */
   readonly isLease: boolean
+  /** Its lease, where it is of one. */
+  lease?: LeaseLine
   /** Of a budget of several runs of this process: what a record tells of earlier processes is no part of it. */
   readonly isShared: boolean
   /** Of an agent: a resume puts what its record tells there as it is read. */
@@ -130,6 +133,7 @@ export class Ledger {
         tokens: Infinity,
       },
     }
+    line.lease = new LeaseLine(lease, line)
     return new Ledger([newLine(limits), line, ...(above === undefined ? [] : above.#lines)], isMeasured, above?.queue)
   }
 
@@ -242,9 +246,15 @@ export class Ledger {
       line.reserved = minus(line.reserved, reservation.amount)
       line.holders -= 1
       line.settled = plus(line.settled, settled)
+      line.lease?.settle(reservation, settled.nanos)
       if (!isKnown) line.unknown = plus(line.unknown, settled)
     }
     this.queue.serve()
+  }
+
+  /** What its session uses of a lease; undefined without one. */
+  get lease(): LeaseLine | undefined {
+    return this.#lines.find(({ lease }) => lease !== undefined)?.lease
   }
 
   /** Puts on the ledger what a record says was spent before this process began. @throws HaltingError `internal` for what is no amount. */

@@ -52,8 +52,17 @@ export const repeatedCalls = (turns: number, times: number): string =>
 // The next request does not fit.
 
 export const sharedBudget = 'the budget that is shared with other sessions'
-export const leaseUsedUp = (budget: string, used: string, needed: string | undefined): string =>
-  `Nothing is left of ${budget}: this session has used ${used}${needed === undefined ? '' : `, and the next request may cost up to ${needed}`}`
+export const leaseUsedUp = (
+  budget: string,
+  used: string,
+  needed: string | undefined,
+  reserved?: { readonly usd: string; readonly holders: number },
+): string => {
+  const next = needed === undefined ? '' : `, and the next request may cost up to ${needed}`
+  if (reserved === undefined) return `Nothing is left of ${budget}: this session has used ${used}${next}`
+  const others = reserved.holders === 1 ? '1 other session' : `${reserved.holders} other sessions`
+  return `Too little is left of ${budget}: this session has used ${used}${next}. ${reserved.usd} of it is reserved by ${others}`
+}
 export const sharedUsedUp = (budget: string, used: string, needed: string | undefined): string =>
   needed === undefined
     ? `The reply was cut to what was left of ${budget}: ${used} is used by all runs that share it`

@@ -6,7 +6,7 @@ import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from './endings.ts'
 import { committedUsd } from './figures.ts'
 import { draftOf, type Draft } from './outcome.ts'
-import type { Grant, OverBudget } from './request/grant.ts'
+import type { Grant, LeaseOthers, OverBudget } from './request/grant.ts'
 import type { Run } from './run.ts'
 import {
   limitName,
@@ -25,10 +25,11 @@ import {
 // Spec R-BUD-3a.
 /** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
 export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
-  const { currency, needed, available, isOfLease, shared, of, standing } = overBudget
+  const { currency, needed, available, isOfLease, leaseOthers, shared, of, standing } = overBudget
   if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
   if (shared !== undefined) return sharedDraft(shared, currency, { needed, available: Math.max(0, available) })
-  if (isOfLease === true) return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) })
+  if (isOfLease === true)
+    return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) }, leaseOthers)
   if (currency === 'tokens') return tokensDraft(run, needed, available, of)
   return dollarsDraft(
     run,
@@ -46,13 +47,17 @@ type Shared = OverBudget['of']
 export function leaseDraft(
   run: Run,
   figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
+  others?: LeaseOthers,
 ): Draft {
   const { lease } = run.context.settings
   const budget = lease?.name ?? sharedBudget
   const usedUsd = usdOf(nanosOf(run.ports.spentBeforeUsd) + nanosOf(committedUsd(run.spent)))
   const { neededUsd } = figures
-  const message = leaseUsedUp(budget, dollars(usedUsd), neededUsd === undefined ? undefined : dollars(neededUsd))
-  const context = { usedUsd, budget, ...figures }
+  const reserved =
+    others && others.holders > 0 ? { usd: dollars(others.reservedUsd), holders: others.holders } : undefined
+  const needed = neededUsd === undefined ? undefined : dollars(neededUsd)
+  const message = leaseUsedUp(budget, dollars(usedUsd), needed, reserved)
+  const context = { usedUsd, budget, ...figures, ...others }
   return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
 }
 

@@ -144,7 +144,7 @@ export function recoverCut(run: Run, reply: Answer): Outcome {
   const { message, grant } = reply
   if (grant.lowered !== null) {
     appendReply(run, reply)
-    if (grant.isOfLease === true) return ends(leaseDraft(run))
+    if (grant.isOfLease === true) return ends(leaseDraft(run, {}, grant.leaseOthers))
     if (grant.shared !== undefined) return ends(sharedDraft(grant.shared, grant.lowered))
     if (grant.isOfStanding === true) return ends(standingCutDraft(run, grant.standing))
     return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))

@@ -31,6 +31,8 @@ export const samples: SamplesOf<typeof import('../../src/endings/ending-texts.ts
   leaseUsedUp: [
     ['team', '$4', undefined],
     ['team', '$4', '$0.5'],
+    ['team', '$4', '$0.5', { usd: '$3', holders: 1 }],
+    ['team', '$4', undefined, { usd: '$3', holders: 12 }],
   ],
   sharedUsedUp: [
     ['the shared budget', '$4.9 of $5', undefined],

@@ -12,6 +12,8 @@ import { guarded } from '../access/guard.ts'
 import { attempt, type RenewAfter } from '../engine/attempt.ts'
 import { wholeRecords } from '../engine/batch.ts'
 import { isCut } from '../engine/cluster-log.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import type { ServedRecord } from '../engine/packed-record.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
@@ -21,6 +23,8 @@ import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
 import { anyRequest, requestWithoutStore } from './check-request.ts'
+import { changedPorts, whenChanged } from './changed.ts'
+import { fullStatus, type FullStatus } from './full-status.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
 import { RunSoFar } from './carried-run.ts'
 import { Conversation, type State } from './conversation.ts'
@@ -29,12 +33,21 @@ import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
-import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
+import {
+  mailboxObject,
+  sessionObject,
+  type Begun,
+  type Listener,
+  type MailboxObject,
+  type MailboxStatus,
+  type SessionObject,
+} from './names.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
+import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
-import { readStatus, withTenant, type SessionStatus } from './status.ts'
+import { readStatus, withTenant } from './status.ts'
 import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
@@ -52,15 +65,20 @@ export type WorkDone = WorkEnd & {
   }[]
 }
 
-/** What stands with a session, and with what was asked of it. */
-export interface FullStatus extends SessionStatus {
-  /** Somebody works at it, or was called to. */
-  readonly isWorking: boolean
-  /** Whether the session was closed. */
-  readonly isClosed: boolean
-  /** How many requests the work has not answered for. */
-  readonly waiting: number
-}
+/** A call that waits for a change takes none of the places that the engine has for calls at work. */
+const soonSuspended = { seconds: 1 }
+
+/** A call with an idempotency key can be made again where its connection was lost: it is the same one then, and nothing of it is kept once it is over. */
+const waitingCall = { inactivityTimeout: soonSuspended, idempotencyRetention: 0 }
+
+/** Who waits asks again: a call whose worker is lost is not kept for long. */
+const lookRetries = {
+  initialInterval: 200,
+  maxInterval: 2_000,
+  exponentiationFactor: 2,
+  maxAttempts: 10,
+  onMaxAttempts: 'kill',
+} as const
 
 /** So that a worker that takes a session up reads at most so much of the invocation, and the engine holds no more of it. */
 const defaultRenewal: RenewAfter = { records: 20_000, bytes: 20_000_000 }
@@ -70,6 +88,7 @@ const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
+  const attemptAt = notedAttempts(options)
   const mailboxOf = (context: ObjectContext | ObjectSharedContext) =>
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
@@ -123,17 +142,23 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<FullStatus> => {
-        const { isWorking, isClosed, waiting } = await mailboxOf(context).status('')
-        const status = { ...(await readStatus(context)), isWorking, isClosed, waiting }
-        const stall = options.stalledOf?.(context.key)
-        return stall === undefined ? status : { ...status, state: 'paused', stalled: stall }
+        const mailbox = await mailboxOf(context).status('')
+        return fullStatus({ mailbox, session: await readStatus(context), stalled: options.stalledOf?.(context.key) })
       }),
+
+      /** The same, when it is another one than the caller has seen. A call that waits is out of this process after a moment, and costs nothing. */
+      changed: handlers.object.shared(
+        { inactivityTimeout: soonSuspended, retryPolicy: lookRetries },
+        (context: ObjectSharedContext, given: unknown): Promise<FullStatus> =>
+          whenChanged(given, () => context.rand.uuidv4(), changedPorts(context, mailboxOf(context), options.stalledOf)),
+      ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
       remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
         const { tenancy } = await mailboxOf(context).status('')
         if (tenancy !== undefined) await giveUpLease(context, tenancy, storeOf(context))
         await mailboxOf(context).forget()
+        await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
         await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
         context.clearAll()
@@ -142,23 +167,9 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
 
       /** What became of a request; with `wait` it is answered when that is known. */
-      result: handlers.object.shared(async (context: ObjectSharedContext, given: unknown): Promise<RequestAnswer> => {
-        const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
-        const id = checkedId(name)
-        for (;;) {
-          const answer = await answerTo(context, id, false)
-          if (isOver(answer)) return answer
-          if (wait !== true) {
-            const { isWaiting } = await mailboxOf(context).status(id)
-            return answerTo(context, id, isWaiting)
-          }
-          const { id: awakeable, promise } = context.awakeable<void>()
-          const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
-          if (!(await mailboxOf(context).listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
-          // It may have been answered for before anybody listened.
-          if (!isOver(await answerTo(context, id, false))) await promise
-        }
-      }),
+      result: handlers.object.shared(waitingCall, (context: ObjectSharedContext, given: unknown) =>
+        resultFor(context, mailboxOf(context), given),
+      ),
 
       /** The result of a run, by its name. */
       runResult: handlers.object.shared(
@@ -225,18 +236,19 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const whose = { sessionId, tenant: tenancy?.tenant }
     const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record }
-    const end = await attempt({
+    const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
       texts,
       renewAfter: options.renewAfter ?? defaultRenewal,
       mail: requests.map((request) => JSON.stringify(request)),
       turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
-      begin: async (found, granted) =>
-        sessions.begin({ ...work, found, before: await conversation.records() }, granted),
+      begin: async (found, granted?: SessionTurn) =>
+        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
+      onWatch: (message) => record.onWatch(message),
       departure: options.departure,
-    })
+    }))
     const once = async (put: () => Promise<PayloadReference>): Promise<PayloadReference> => context.run('put', put)
     if (isCut(end)) {
       await conversation.append(record.said, once, record.handover)
@@ -310,4 +322,27 @@ async function allOf(
 
 async function inheritedBy(context: ObjectContext): Promise<Spent> {
   return (await context.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
+}
+
+interface AskedMailbox {
+  status(id: string): Promise<MailboxStatus>
+  listen(listener: Listener): Promise<boolean>
+}
+
+async function resultFor(context: ObjectSharedContext, mailbox: AskedMailbox, given: unknown): Promise<RequestAnswer> {
+  const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
+  const id = checkedId(name)
+  for (;;) {
+    const answer = await answerTo(context, id, false)
+    if (isOver(answer)) return answer
+    if (wait !== true) {
+      const { isWaiting } = await mailbox.status(id)
+      return answerTo(context, id, isWaiting)
+    }
+    const { id: awakeable, promise } = context.awakeable<void>()
+    const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
+    if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
+    // It may have been answered for before anybody listened.
+    if (!isOver(await answerTo(context, id, false))) await promise
+  }
 }

@@ -74,8 +74,13 @@ export interface SessionServiceOptions {
    * opening changes it. What it throws refuses the work. Without it, it is the `tenant` that the opening names.
    */
   readonly tenantOf?: (opening: Opening) => string | undefined
-  /** The way back to the engine, for a session that has a tenant. */
+  /**
+   * The way back to the engine, for a session that has a tenant, and for noticing which session ends its workers: one that ended three without progress is set aside. Without it
+   * such a session is tried again and again.
+   */
   readonly ingress?: IngressOptions
+  /** Where the engine reaches this process, for people who look where a session ended it; undefined where that is unknown. */
+  readonly workerUrl?: () => string | undefined
   /** How much more than it needs such a session takes of the budget at once, in US dollars. */
   readonly chunkUsd?: number
   /** Why the work at a session does not go on, as far as this process knows; undefined while it does. `status` tells it. Asked for each status: it answers from memory. */

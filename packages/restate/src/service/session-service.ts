@@ -1,13 +1,16 @@
 import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
+import { attemptsDefinition } from '../attempts/attempts-object.ts'
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
+import { fleetDefinition } from '../fleet/free-places-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
+import { pulseDefinition } from '../worker/pulse-service.ts'
 import { mailboxDefinition } from './mailbox-object.ts'
 import { sessionDefinition } from './session-object.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 
 /**
- * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, and turns at a provider.
+ * The session as an object of the engine: one invocation at a time works at it, and anybody asks. With it what all sessions share: money, turns at a provider, and how a worker sees that the engine writes.
  * @throws ConfigurationError on Node 20: the engine's SDK needs 22.
  */
 export function sessionServices(
@@ -18,8 +21,11 @@ export function sessionServices(
   return [
     sessionDefinition(options),
     mailboxDefinition(options),
+    attemptsDefinition(options),
+    fleetDefinition(tokens),
     budgetDefinition(tokens),
     gateDefinition(tokens),
     passDefinition(tokens),
+    pulseDefinition(tokens),
   ]
 }

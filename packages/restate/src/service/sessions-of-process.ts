@@ -36,6 +36,8 @@ export interface WorkToBegin {
   readonly carried?: Carried | undefined
   readonly record: WorkRecord
   readonly found: Found
+  /** The session is open in this process until `closed` settles. */
+  readonly onOpen?: (closed: Promise<void>) => void
 }
 
 /** A session that comes to this process. */
@@ -74,9 +76,14 @@ export class SessionsOfProcess {
     // Another worker's clock may be ahead: nobody waits behind those that come later.
     const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
-    if (!ticket.hasPlace)
-      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
-    return new SessionTurn(entered, ticket, settled)
+    const { departure, onEvent: report } = this.#options
+    const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
+    if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
+    return new SessionTurn(entered, ticket, settled, () => {
+      const hasNoPart = gone.aborted || departure?.soon.aborted === true
+      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      report?.({ type: 'session_left', ...about, because })
+    })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
@@ -96,7 +103,7 @@ export class SessionsOfProcess {
   }
 
   async #open(
-    { sessionId, opening, tenancy, inherited, refusal, turn, before, carried, record, found }: WorkToBegin,
+    { sessionId, opening, tenancy, inherited, refusal, turn, before, carried, record, found, onOpen }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
@@ -135,6 +142,7 @@ export class SessionsOfProcess {
       })
     })
     departure?.hold(closed)
+    onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
       log.note(writtenNote({ type: 'at', url: listener.url }))

@@ -1,10 +1,11 @@
 import { laterFormat } from '../engine/format.ts'
+import { setAsideIn } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session does not go on. */
 export interface Stalled {
-  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. */
-  readonly kind: 'paused' | 'format' | 'worker_lost'
+  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. `set_aside`: its work has ended several workers, and waits for somebody to release it. */
+  readonly kind: 'paused' | 'format' | 'worker_lost' | 'set_aside'
   /** The invocation that works at it, by its name in the engine. */
   readonly invocation: string
   /** The engine has given up until somebody resumes it; else it tries again, every ten seconds at least. */
@@ -34,10 +35,37 @@ export function stalledOf({
 }: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stalled | undefined {
   if (status === 'suspended') return undefined
   const needsResume = status === 'paused'
+  const setAside = setAsideIn(failure)
+  if (setAside !== undefined) return { kind: 'set_aside', invocation: id, needsResume, message: setAside }
   const format = otherFormat.exec(failure ?? '')?.[1]
   const why = format === undefined ? toldFormat.exec(failure ?? '')?.[0] : laterFormat(Number(format))
   if (why === undefined && !needsResume) return undefined
   const next = needsResume ? ` Then resume it: restate invocations resume ${id}.` : ''
   const message = why ?? `The engine has paused it: ${failure ?? 'somebody asked for that.'} Mend what is wrong.`
   return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
+}
+
+/** Why the work at a session waits for a worker that is lost. */
+export interface LostWorkerStall {
+  /** The address of the worker. */
+  readonly worker: string
+  /** Since when it does not answer, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** `folder`: no other worker has its folder. `format`: the others read another one. `nobody`: the worker that says so takes nothing. */
+  readonly why: 'folder' | 'format' | 'nobody'
+}
+
+const whatHelps: Readonly<Record<LostWorkerStall['why'], string>> = {
+  folder:
+    'The folder of this session is on none of the other machines. Start that worker again at its address, or another one that has the folder (--workspaces).',
+  format:
+    'The other workers read another storage format. Start a worker of its version again, at its address or with --register.',
+  nobody: 'No other registered worker has taken this session yet. Start one: halting serve --register.',
+}
+
+/** What a session says whose worker is lost, until another one continues it. */
+export function lostWorkerStall(invocation: string, { worker, sinceMs, why }: LostWorkerStall): Stalled {
+  const since = new Date(sinceMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const message = `It waits for its worker ${worker}, which has not answered since ${since}. ${whatHelps[why]}`
+  return { kind: 'worker_lost', invocation, needsResume: false, message, worker, sinceMs }
 }

@@ -1,6 +1,6 @@
 import type { LimitRequest } from '@halting/core'
-import { inputSummary, isJsonObject } from '@halting/core/adapters'
-import type { EndedRun, PendingApproval, StepRecord } from '@halting/core/steps'
+import { inputSummary, isJsonObject, textOf } from '@halting/core/adapters'
+import type { EndedRun, PendingApproval, RunStart, StepRecord } from '@halting/core/steps'
 import type { State } from './conversation.ts'
 import type { Stalled } from './stalled.ts'
 import type { Tenancy } from './tenancy.ts'
@@ -35,6 +35,8 @@ export interface SessionStatus {
   readonly beganMs?: number
   /** When the last record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions that have not worked since. */
   readonly changedMs?: number
+  /** What was asked first: one line of at most 100 characters. Absent before, and where it was no text. */
+  readonly title?: string
   /** Whose budget the session spends from; absent where it spends from no tenant's. */
   readonly tenant?: string
   /** Id of the current run, or of the last one; absent before the first. */
@@ -118,19 +120,34 @@ function withTopics(status: SessionStatus, before: SessionStatus, pending: Recor
     const call = isNew(question) ? calls.find(({ key }) => key === question.key) : undefined
     return call === undefined || call.tool === ''
       ? question
-      : { ...question, toolName: call.tool, about: shortLine(inputSummary(call.input)) }
+      : { ...question, toolName: call.tool, about: topicOf(call.input) }
   })
   return { ...status, questions }
 }
 
 /** Counted in UTF-16 units. */
 const longestTopic = 200
+const longestTitle = 100
 
-/** In one line, in which every line end is seen; what is cut says so. */
-function shortLine(text: string): string {
-  const line = text.slice(0, 4 * longestTopic).replaceAll(/\r\n|\r|\n/g, '⏎')
-  if (line.length <= longestTopic) return line
-  return `${line.slice(0, longestTopic - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+/** In one line, in which every line end is seen. */
+function topicOf(input: unknown): string {
+  if (isJsonObject(input) && Object.keys(input).length === 0) return ''
+  return cut(inputSummary(input).replaceAll(/\r\n|\r|\n/g, '⏎'), longestTopic)
+}
+
+/** What is cut says so. */
+function cut(text: string, longest: number): string {
+  if (text.length <= longest) return text
+  return `${text.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
+/** With what was asked first. */
+function withTitle(status: SessionStatus, added: RunStart['added']): SessionStatus {
+  if (status.title !== undefined) return status
+  const said = added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  const content = said?.kind === 'user' ? said.message.content : ''
+  const title = cut(textOf(content).slice(0, 4_096).replaceAll(/\s+/g, ' ').trim(), longestTitle)
+  return title === '' ? status : { ...status, title }
 }
 
 function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
@@ -138,7 +155,12 @@ function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
   switch (record.type) {
     case 'start':
       if (record.scope !== '') return status
-      return { ...withWaits(withoutLimit(status), []), state: 'running', runId: record.start.run.runId, questions: [] }
+      return {
+        ...withWaits(withTitle(withoutLimit(status), record.start.added), []),
+        state: 'running',
+        runId: record.start.run.runId,
+        questions: [],
+      }
     case 'intent': {
       const wait = waitBegunBy(record)
       if (wait !== undefined) return withWaits(status, [...(status.waits ?? []), wait])

@@ -9,7 +9,7 @@ import { keepAnswer } from './answers.ts'
 import { RunSoFar, type Carried } from './carried-run.ts'
 import { isOfConversation, type Handover } from './conversation.ts'
 import { recordsKey, type StoredRecords } from './kept-records.ts'
-import { mailboxObject, type MailboxObject } from './names.ts'
+import { mailboxObject, type MailboxObject, type SeenState } from './names.ts'
 import { readNote, type WorkNote } from './notes.ts'
 import type { SessionListener } from './session-options.ts'
 import { statusAfter, statusKey, type SessionStatus } from './status.ts'
@@ -36,6 +36,8 @@ export class WorkRecord {
   readonly refused: { readonly id: string; readonly because: string }[]
   /** Runs whose result is on record. */
   readonly told: Set<string> = new Set()
+  /** Somebody has to be woken at the next change. */
+  #isWatched = false
 
   constructor(
     context: ObjectContext,
@@ -75,8 +77,29 @@ export class WorkRecord {
       this.#context.set<StoredText>(textKey(sha256), stored)
     if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
     // At the end the mailbox wakes who waits as it settles.
-    if (answers.includes(true) && (batch.done === undefined || isCut(batch.done)))
-      this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key).wake()
+    const isCutHere = batch.done !== undefined && isCut(batch.done)
+    if (batch.done !== undefined && !isCutHere) return
+    if (answers.includes(true)) this.#wake()
+    // Who watches is not known to the invocation that goes on.
+    else if (isCutHere) this.#wake('watchers')
+    else if (this.#isWatched && (batch.records.length > 0 || notes.some(({ type }) => type === 'at')))
+      this.#wake('watchers')
+  }
+
+  /** Somebody watches. The message says what they have seen; null where nobody knows what. */
+  onWatch(message: string): void {
+    // Only the mailbox sends it.
+    const seen = JSON.parse(message) as SeenState | null
+    const { records, live } = this.#status
+    if (seen?.records === records && seen.live === live) this.#isWatched = true
+    else this.#wake('watchers')
+  }
+
+  #wake(only?: 'watchers'): void {
+    this.#isWatched = false
+    const mailbox = this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key)
+    if (only === undefined) mailbox.wake()
+    else mailbox.wake(only)
   }
 
   /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */
@@ -136,6 +159,7 @@ export class WorkRecord {
         this.refused.push({ id: note.id, because: note.because })
         break
       case 'into_run':
+      case 'attempt':
         break
     }
     return keepAnswer(this.#context, note)

@@ -21,6 +21,11 @@ export class Departure {
     return this.#now.signal
   }
 
+  /** This process ends: it takes nothing that others leave. */
+  get isFinal(): boolean {
+    return this.#isFinal
+  }
+
   /** Accepts no new attempt; running ones end at the next opportunity. */
   begin(): void {
     this.#isFinal = true

@@ -5,6 +5,10 @@ import { sessionObject } from '../service/names.ts'
 
 const betweenTriesMs = 500
 const patienceMs = 60_000
+/** So long the engine may take to get an answer from a worker. */
+const reachMs = 3_000
+/** So many sessions are asked about in one query. */
+const mostNames = 500
 
 /** A worker as the engine knows it. */
 export interface Deployment {
@@ -14,6 +18,23 @@ export interface Deployment {
 }
 
 type Metadata = Readonly<Record<string, string>> | null | undefined
+
+/** Where the engine calls a worker, under one of the names that it has for it. Several may have one address. */
+export interface DeploymentAddress {
+  readonly id: string
+  readonly uri: string
+}
+
+/** Anything that is not over and goes on at one worker alone, or that was tried there last. */
+export interface BoundInvocation {
+  readonly id: string
+  readonly deployment: string
+  /** Not bound yet: it is tried where new calls go. */
+  readonly isFree: boolean
+  readonly status: string
+  /** Undefined for what is not the work at a session, such as who waits for a result. */
+  readonly sessionId: string | undefined
+}
 
 /** The work at a session that nobody does at this moment. */
 export interface WorkOfSession {
@@ -31,6 +52,16 @@ interface ServiceRow {
   readonly name: string
   readonly deployment_id: string
   readonly metadata?: Metadata
+}
+
+interface BoundRow {
+  readonly id: string
+  readonly target_service_name: string
+  readonly target_handler_name: string
+  readonly target_service_key?: string | null
+  readonly status: string
+  readonly pinned_deployment_id?: string | null
+  readonly last_attempt_deployment_id?: string | null
 }
 
 interface WorkRow {
@@ -74,26 +105,85 @@ export class EngineAdmin {
   /** Why the engine does not know the worker at this address; undefined where it does. */
   async whyUnknown(worker: string): Promise<string | undefined> {
     try {
-      // Its administration answers so.
-      const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
-        deployments: readonly { uri?: string }[]
-      }
-      const isKnown = deployments.some(({ uri }) => uri !== undefined && sameAddress(uri, worker))
+      const isKnown = (await this.deployments()).some(({ uri }) => sameAddress(uri, worker))
       return isKnown ? undefined : `the engine at ${this.#base} does not know ${worker}`
     } catch (error) {
       return `the engine at ${this.#base} does not answer: ${reasonOf(error)}`
     }
   }
 
-  /** Where new sessions go; undefined while that is nowhere. */
-  async latest(): Promise<Deployment | undefined> {
+  /** Every address that the engine calls. */
+  async deployments(): Promise<readonly DeploymentAddress[]> {
     // Its administration answers so.
-    const service = (await askAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
     const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
       deployments: readonly { readonly id: string; readonly uri?: string }[]
     }
-    const uri = deployments.find(({ id }) => id === service.deployment_id)?.uri
-    return uri === undefined ? undefined : { id: service.deployment_id, uri, metadata: service.metadata }
+    return deployments.flatMap(({ id, uri }) => (uri === undefined ? [] : [{ id, uri }]))
+  }
+
+  /** Where new sessions go; undefined while that is nowhere. */
+  async latest(deployments: readonly DeploymentAddress[]): Promise<Deployment | undefined> {
+    // Its administration answers so.
+    const service = (await askAdmin(this.#base, { path: `/services/${sessionObject}` })) as ServiceRow
+    const found = deployments.find(({ id }) => id === service.deployment_id)
+    return found && { ...found, metadata: service.metadata }
+  }
+
+  /** Whether the engine itself gets an answer from the worker at this address. Changes nothing. */
+  async reaches(worker: string): Promise<boolean> {
+    const { path, method, body } = registration(worker)
+    try {
+      await askAdmin(this.#base, { path, method, body: { ...body, dry_run: true }, answerMs: reachMs })
+      return true
+    } catch (error) {
+      // The engine's refusal has a status. It waits for who accepts a connection and says nothing; of an engine that is away nothing is known.
+      if (/^\d{3} /.test(messageOf(error)) || (error instanceof Error && error.name === 'TimeoutError')) return false
+      throw error
+    }
+  }
+
+  /** New sessions go to this worker. */
+  async announce(worker: string): Promise<void> {
+    await askAdmin(this.#base, registration(worker))
+  }
+
+  /** All that is bound to these names goes on at this address with its next attempt; what an attempt is under way of goes on where it is. */
+  async readdress(deployment: string, uri: string): Promise<void> {
+    await askAdmin(this.#base, { path: `/deployments/${deployment}`, method: 'PATCH', body: { uri } })
+  }
+
+  /** What is not over and bound to one of these names, and what is tried there without being bound. */
+  async boundTo(deployments: readonly string[]): Promise<readonly BoundInvocation[]> {
+    if (deployments.length === 0) return []
+    const names = deployments.map((id) => `'${id}'`).join(', ')
+    const rows = await rowsOf<BoundRow>(
+      this.#base,
+      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
+    )
+    return rows.map(({ id, status, pinned_deployment_id: pinned, target_service_key: key, ...row }) => ({
+      id,
+      status,
+      deployment: pinned ?? row.last_attempt_deployment_id ?? '',
+      isFree: (pinned ?? null) === null,
+      sessionId:
+        row.target_service_name === sessionObject && row.target_handler_name === 'work' && typeof key === 'string'
+          ? key
+          : undefined,
+    }))
+  }
+
+  /** What the engine stores of each of these sessions, by its key. */
+  async stateOf(object: string, key: string, sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    for (let at = 0; at < sessions.length; at += mostNames) {
+      const names = sessions.slice(at, at + mostNames).map((name) => `'${name.replaceAll("'", "''")}'`)
+      const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+        this.#base,
+        `SELECT service_key, value_utf8 FROM state WHERE service_name = '${object}' AND key = '${key}' AND service_key IN (${names.join(', ')})`,
+      )
+      for (const { service_key: session, value_utf8: value } of rows) found.set(session, value)
+    }
+    return found
   }
 
   /** What a worker says of itself. */
@@ -105,9 +195,10 @@ export class EngineAdmin {
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
-  /** Work that is tried again or paused; with `besides` also what is suspended and bound to another worker than that one. One query, however many sessions there are. */
-  async workThatRests(besides?: string): Promise<readonly WorkOfSession[]> {
-    const suspended = besides === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id <> '${besides}')`
+  /** Work that is tried again or paused; with `besides` also what is suspended and bound to other names than those. One query, however many sessions there are. */
+  async workThatRests(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
+    const names = besides?.map((id) => `'${id}'`).join(', ')
+    const suspended = names === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id NOT IN (${names}))`
     const rows = await rowsOf<WorkRow>(
       this.#base,
       `SELECT id, target_service_key, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
@@ -128,20 +219,33 @@ export class EngineAdmin {
     await this.#change(`/invocations/${invocation}/pause`)
   }
 
-  /** Has the worker of this deployment go on with it. Nothing happens where it goes on already, or is not paused yet. */
-  async resume(invocation: string, deployment: string): Promise<void> {
-    await this.#change(`/invocations/${invocation}/resume?deployment=${deployment}`)
+  /** Has the worker of this deployment go on with it. False, and nothing happens, where it goes on already, or is not paused yet. */
+  async resume(invocation: string, deployment: string): Promise<boolean> {
+    return this.#change(`/invocations/${invocation}/resume?deployment=${deployment}`)
+  }
+
+  /** What the last attempt came to, of an invocation that is paused. */
+  async failureOf(invocation: string): Promise<string | null> {
+    return failureOf(this.#base, invocation)
+  }
+
+  /** It is tried again now where it is bound to. Nothing happens where it goes on already. */
+  async retryNow(invocation: string): Promise<void> {
+    await this.#change(`/invocations/${invocation}/resume`)
   }
 
   /** What it refuses is not to be done any more. */
-  async #change(path: string): Promise<void> {
-    await askAdmin(this.#base, { path, method: 'PATCH' }).catch((error: unknown) => {
-      if (!/^\d{3} /.test(messageOf(error))) throw error
-    })
+  async #change(path: string): Promise<boolean> {
+    try {
+      await askAdmin(this.#base, { path, method: 'PATCH' })
+      return true
+    } catch (error) {
+      if (/^\d{3} /.test(messageOf(error))) return false
+      throw error
+    }
   }
 }
 
-/** What the last attempt came to, of an invocation that is paused. */
 async function failureOf(admin: string, invocation: string): Promise<string | null> {
   const paused = `SELECT event_json FROM sys_journal_events WHERE id = '${invocation}' AND event_type = 'Paused'`
   const event = (await rowsOf<{ readonly event_json: string }>(admin, paused)).at(-1)

@@ -1,7 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { sharedAbort } from '@halting/core/adapters'
+import { messageOf, sharedAbort } from '@halting/core/adapters'
 import { readMetadata } from '../service/session-metadata.ts'
-import { sameAddress, type Deployment, type EngineAdmin, type WorkOfSession } from './engine-admin.ts'
+import {
+  sameAddress,
+  type Deployment,
+  type DeploymentAddress,
+  type EngineAdmin,
+  type WorkOfSession,
+} from './engine-admin.ts'
 
 const betweenLooksMs = 2_000
 
@@ -14,6 +20,12 @@ export interface Seen {
   /** What it says of itself, also where that is this one. */
   readonly takesOver: boolean
   readonly format: number | undefined
+  /** Where the engine reaches this worker. */
+  readonly url: string
+  /** Every worker that the engine knows. */
+  readonly deployments: readonly DeploymentAddress[]
+  /** The names that the engine has for this worker: one, and one of each worker whose work came to this one. */
+  readonly here: readonly string[]
   /** Work that goes on nowhere at this moment. */
   readonly resting: readonly WorkOfSession[]
 }
@@ -30,6 +42,10 @@ export class EngineWatch {
   readonly #url: string
   readonly #watchers: readonly Watcher[]
   readonly #over = sharedAbort()
+  /** How often a look failed, in all. */
+  failures = 0
+  /** Since when every look fails, by `performance.now`, and why the last one did; undefined while they succeed. */
+  failure: { readonly since: number; readonly because: string } | undefined
 
   constructor(admin: EngineAdmin, url: string, watchers: readonly Watcher[]) {
     this.#admin = admin
@@ -45,20 +61,28 @@ export class EngineWatch {
   async #watch(): Promise<void> {
     const { signal } = this.#over
     while (!signal.aborted) {
-      // An engine that does not answer is asked again.
-      await this.#look(signal).catch(() => undefined)
+      try {
+        await this.#look(signal)
+        this.failure = undefined
+      } catch (error) {
+        // An engine that does not answer is asked again.
+        this.failures++
+        this.failure = { since: this.failure?.since ?? performance.now(), because: messageOf(error) }
+      }
       await pause(betweenLooksMs, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
   async #look(signal: AbortSignal): Promise<void> {
-    const latest = await this.#admin.latest()
+    const deployments = await this.#admin.deployments()
+    const latest = await this.#admin.latest(deployments)
     if (latest === undefined) return
     const isHere = sameAddress(latest.uri, this.#url)
     const { format, takesOver } = readMetadata(latest.metadata)
-    const resting = await this.#admin.workThatRests(isHere && takesOver ? latest.id : undefined)
+    const here = deployments.filter(({ uri }) => sameAddress(uri, this.#url)).map(({ id }) => id)
+    const resting = await this.#admin.workThatRests(isHere && takesOver ? here : undefined)
+    const seen: Seen = { url: this.#url, latest, isHere, takesOver, format, deployments, here, resting }
     for (const watcher of this.#watchers)
-      if (!signal.aborted)
-        await Promise.resolve(watcher({ latest, isHere, takesOver, format, resting }, signal)).catch(() => undefined)
+      if (!signal.aborted) await Promise.resolve(watcher(seen, signal)).catch(() => undefined)
   }
 }

@@ -66,10 +66,12 @@ export class HandOver {
     this.#report(successor === undefined ? { type: 'staying' } : { type: 'giving_way', address: successor })
   }
 
-  async #collect({ latest: { id: here }, takesOver, resting }: Seen): Promise<void> {
+  async #collect({ latest: { id: here }, here: names, takesOver, resting }: Seen): Promise<void> {
     const known = new Map<string, WorkerMetadata | undefined>()
     // There may be thousands that wait for a person here.
-    for (const work of resting) {
+    for (const seen of resting) {
+      const isHere = seen.deployment !== null && names.includes(seen.deployment)
+      const work = isHere ? { ...seen, deployment: here } : seen
       const { id, deployment } = work
       if (deployment !== null && takesOver && !known.has(deployment))
         known.set(deployment, await this.#admin.metadataOf(deployment).then(readMetadata))

@@ -1,20 +1,26 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import { sessionServices } from '../service/session-service.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
+import { EnginePulse } from './engine-pulse.ts'
 import { EngineWatch } from './engine-watch.ts'
 import { HandOver } from './hand-over.ts'
 import { listen } from './listener.ts'
+import type { SessionToMove } from './lost-work.ts'
+import { LostWorkers } from './lost-workers.ts'
+import { answerProbe } from './probes.ts'
+import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
+import { pauseSetAside } from './set-aside-work.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -25,8 +31,34 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly advertise?: string
   /** Public keys of the engine, `publickeyv1_…`: only requests that are signed by one of them are answered. */
   readonly identityKeys?: readonly string[]
+  /**
+   * Whether this worker has what it needs to continue a session whose worker is lost, such as its folder. Asked before the session is moved here; where the answer is
+   * no, the session waits for its worker. Default: yes.
+   */
+  readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
+  /** What `GET /metrics` on the worker's port answers. Default: 404. */
+  readonly metrics?: {
+    /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
+    readonly read: (figures: WorkerFigures) => Promise<string>
+    /** Asked of everybody who reads, as `authorization: Bearer TOKEN`; null where nobody may. Default: programs of this machine may, under its loopback address. */
+    readonly token?: string | null
+  }
+}
+
+/** What a worker knows of itself, for its metrics. */
+export interface WorkerFigures {
+  /** What `GET /ready` found when it was asked last; undefined before. */
+  readonly isReady: boolean | undefined
+  /** How often this worker could not read the engine's administration. */
+  readonly engineLookFailures: number
+  /** Maximum number of sessions at work; null for no limit. */
+  readonly places: number | null
+  /** Sessions that have a place, including those that only wait for a person and keep it until another session needs it. */
+  readonly atWork: number
+  /** Sessions that wait for a place. */
+  readonly waiting: number
 }
 
 /** A process that works at sessions. */
@@ -37,7 +69,7 @@ export interface Worker {
   readonly url: string
   /** Tells the engine of it. Waits for an engine that is not there yet. */
   register(signal?: AbortSignal): Promise<void>
-  /** Undefined when it serves and the engine knows it; else why not. `GET /ready` says the same. */
+  /** Undefined when it serves, and the engine knows it and can write; else why not. `GET /ready` says the same. */
   whyNotReady(): Promise<string | undefined>
   /**
    * Takes no new work, ends what goes on at the next lap at which nothing is under way, and after `graceMs` at once: the engine goes on with it elsewhere. Settles
@@ -53,30 +85,49 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...service } = options
-  const report = (event: WorkerEvent): void => service.onEvent?.(event)
-  const departure = new Departure()
-  const places = new Places(concurrency)
+  const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
+  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
   const sdkLog = new SdkLog(report)
-  const engine = new EngineAdmin(admin)
-  const handOver = new HandOver(engine, departure, report)
-  const stalls = new Stalls()
-  const whyNotReady = async (): Promise<string | undefined> => {
-    if (handOver.successor !== undefined) return `${handOver.successor} takes the sessions of this worker over`
-    return departure.soon.aborted ? 'this worker is about to end' : engine.whyUnknown(url)
+  const inProcess = {
+    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    workerUrl: () => url,
   }
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf: (sessionId) => stalls.of(sessionId), departure, places })],
+      services: [...sessionServices({ ...service, ...inProcess, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
-    http1: (request, response) => void answer(request, response, whyNotReady),
+    http1: (request, response) =>
+      void answerProbe(request, response, {
+        whyNotReady: () => readiness.whyNot(),
+        unchecked: readiness.unchecked,
+        metrics: metrics && { ...metrics, read: () => metrics.read(figures()) },
+      }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
-  const watch = new EngineWatch(engine, url, [({ resting }) => stalls.see(resting), (seen) => handOver.see(seen)])
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
+  const watch = new EngineWatch(engine, url, [
+    ({ resting }) => stalls.see(resting),
+    ({ resting }) => pauseSetAside(engine, resting),
+    (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
+    // Last: it waits for workers that do not answer.
+    (seen) => lost.see(seen),
+  ])
+  const pulse = service.ingress && new EnginePulse(service.ingress)
+  const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
+  const figures = (): WorkerFigures => ({
+    isReady: readiness.isReady,
+    engineLookFailures: watch.failures,
+    places: Number.isFinite(concurrency) ? concurrency : null,
+    atWork: places.taken,
+    waiting: places.waiting,
+  })
   return {
     port: listener.port,
     url,
@@ -84,16 +135,11 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       engine.register(url, signal, (because) =>
         report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` }),
       ),
-    whyNotReady,
+    whyNotReady: () => readiness.whyNot(),
     async drain(graceMs) {
       departure.begin()
       listener.drain()
-      const hurry = setTimeout(() => departure.hurry(), graceMs)
-      const giveUp = new AbortController()
-      const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
-      await Promise.race([departure.over(), enough])
-      giveUp.abort()
-      clearTimeout(hurry)
+      await settled(departure, graceMs)
     },
     close() {
       watch.end()
@@ -102,18 +148,39 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-async function answer(
-  { method, url }: IncomingMessage,
-  response: ServerResponse,
-  whyNotReady: () => Promise<string | undefined>,
-): Promise<void> {
-  const tell = (status: number, body: object): void => {
-    response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    response.end(`${JSON.stringify(body)}\n`)
+/** What a worker is made of beside its port. */
+function partsOf({
+  host: _,
+  port: __,
+  admin,
+  advertise: ___,
+  identityKeys: ____,
+  concurrency,
+  metrics: _____,
+  canOpen,
+  ...service
+}: WorkerOptions) {
+  const report = (event: WorkerEvent): void => service.onEvent?.(event)
+  const departure = new Departure()
+  const engine = new EngineAdmin(admin)
+  return {
+    service,
+    report,
+    departure,
+    engine,
+    places: new Places(concurrency ?? Infinity),
+    handOver: new HandOver(engine, departure, report),
+    stalls: new Stalls(),
+    lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
-  if (method !== 'GET' && method !== 'HEAD') return tell(405, { error: 'GET /ready, or GET /live.' })
-  if (url === '/live') return tell(200, { live: true })
-  if (url !== '/ready') return tell(404, { error: 'GET /ready, or GET /live.' })
-  const because = await whyNotReady()
-  return because === undefined ? tell(200, { ready: true }) : tell(503, { ready: false, because })
+}
+
+/** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
+async function settled(departure: Departure, graceMs: number): Promise<void> {
+  const hurry = setTimeout(() => departure.hurry(), graceMs)
+  const giveUp = new AbortController()
+  const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)
+  await Promise.race([departure.over(), enough])
+  giveUp.abort()
+  clearTimeout(hurry)
 }

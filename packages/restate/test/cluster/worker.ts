@@ -23,8 +23,9 @@ const options: SessionServiceOptions = {
       description: 'Does what must not be done twice.',
       inputSchema: { type: 'object' },
       readOnly: false,
-      async execute(_input, { callId }) {
+      async execute(_input, { callId, signal }) {
         note('paid', sessionId, callId)
+        signal.addEventListener('abort', () => note('aborted', sessionId, callId))
         await pause(toolMs)
         return `paid by ${callId}`
       },
@@ -68,6 +69,20 @@ const options: SessionServiceOptions = {
     },
   },
 }
+/** With CAN_OPEN it has the folders of sessions that are called so. */
+const folders = process.env['CAN_OPEN']
+const canOpen = folders === undefined ? undefined : (id: string): boolean => new RegExp(folders).test(id)
 if (admin === '') await serve({ port: Number(port), services: [...sessionServices(options)] })
-else await startWorker({ ...options, host: '127.0.0.1', port: Number(port), admin, takesOver: as === 'takes-over' })
+else
+  await startWorker({
+    ...options,
+    host: '127.0.0.1',
+    port: Number(port),
+    admin,
+    takesOver: as === 'takes-over',
+    ...(canOpen !== undefined && { canOpen: ({ sessionId }) => canOpen(sessionId) }),
+    onEvent({ type, ...event }) {
+      if (type === 'worker_lost' || type === 'worker_back') note(type, JSON.stringify(event))
+    },
+  })
 note('serving', port)

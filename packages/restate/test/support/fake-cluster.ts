@@ -2,15 +2,17 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
-import { attempt, mailSignal } from '../../src/engine/attempt.ts'
+import { attempt, mailSignal, watchSignal } from '../../src/engine/attempt.ts'
 import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
 import { answerTo, resultOfRun } from '../../src/service/answers.ts'
 import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
 import { isCut } from '../../src/engine/cluster-log.ts'
 import { RunSoFar } from '../../src/service/carried-run.ts'
+import { whenChanged } from '../../src/service/changed.ts'
+import { fullStatus, mailboxVersion, type MailboxState } from '../../src/service/full-status.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
-import { begin, push, settle } from '../../src/service/mailbox.ts'
+import { begin, push, settle, toldOfWatchers, wakeWatchers, watch, type Mailbox } from '../../src/service/mailbox.ts'
 import {
   isKnown,
   isWaiting,
@@ -22,6 +24,7 @@ import {
   writePushed,
   writeSettled,
 } from '../../src/service/mailbox-state.ts'
+import { stateOf } from '../../src/service/mailbox-object.ts'
 import type { NumberedRequest, PushRequest } from '../../src/service/messages.ts'
 import type { SessionServiceOptions } from '../../src/service/session-options.ts'
 import { readStatus } from '../../src/service/status.ts'
@@ -64,9 +67,10 @@ export async function fakeCluster({
   }
   const answer = async (path: string, input: unknown): Promise<Answer> => {
     if (path === '/query') {
-      const rows = [...objects].flatMap(([key, { state }]) => {
+      const rows = [...objects].flatMap(([key, { state, isWorking }]) => {
+        const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
         const status = state.values.get('status')
-        return status === undefined ? [] : [{ service_key: key, value_utf8: status }]
+        return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
       })
       return { status: 200, body: { rows } }
     }
@@ -137,6 +141,8 @@ class FakeSession {
   #isOver = false
   /** Resolves when something is answered for. */
   readonly #awake = new Set<() => void>()
+  /** Calls that wait for a change, by their awakeables. */
+  readonly #watching = new Map<string, (state: MailboxState) => void>()
 
   constructor(
     key: string,
@@ -148,6 +154,10 @@ class FakeSession {
     this.#key = key
     this.#sessions = sessions
     this.#live = live
+  }
+
+  get isWorking(): boolean {
+    return this.#invocation !== undefined
   }
 
   #exclusive<T>(act: () => Promise<T>): Promise<T> {
@@ -167,15 +177,11 @@ class FakeSession {
       case 'close':
         return this.#push({ id: given.id ?? crypto.randomUUID(), request: { type: 'close' } })
       case 'status': {
-        const mailbox = await readMailbox(this.#mailbox)
-        const { worker, isClosed = false, waiting } = mailbox
-        return ok({
-          ...(await readStatus(this.state)),
-          isWorking: worker !== undefined,
-          isClosed,
-          waiting: waiting.length,
-        })
+        const mailbox = stateOf(await readMailbox(this.#mailbox))
+        return ok(fullStatus({ session: await readStatus(this.state), mailbox, stalled: undefined }))
       }
+      case 'changed':
+        return ok(await this.#changed(input))
       case 'records':
         return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0, undefined))
       case 'done':
@@ -197,12 +203,43 @@ class FakeSession {
     }
   }
 
+  #changed(input: unknown): Promise<unknown> {
+    const awakeable = crypto.randomUUID()
+    const woken = new Promise<MailboxState>((resolve) => this.#watching.set(awakeable, resolve))
+    return whenChanged(input, () => awakeable, {
+      stalled: async () => undefined,
+      session: () => readStatus(this.state),
+      mailbox: async () => stateOf(await readMailbox(this.#mailbox)),
+      watch: ({ by, ifStill, seen }) =>
+        this.#exclusive(async () => {
+          const before = await readMailbox(this.#mailbox)
+          const state = stateOf(before)
+          if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
+          const { mailbox, tell } = watch(before, { by, awakeable })
+          writeMailbox(this.#mailbox, mailbox)
+          if (tell !== undefined) this.#invocation?.signal(watchSignal, JSON.stringify(seen))
+          return { ...state, isWatching: true }
+        }),
+      woken: (ms) => {
+        const over = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms).unref())
+        return Promise.race([woken, over])
+      },
+    })
+  }
+
+  #wakeWatching(mailbox: Mailbox): Mailbox {
+    const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
+    for (const awakeable of awakeables) this.#watching.get(awakeable)?.(stateOf(awake))
+    return awake
+  }
+
   #push({ opening, ...named }: PushRequest): Promise<Answer> {
     return this.#exclusive(async () => {
       if (opening !== undefined) await keepOpening(this.#mailbox, opening)
       const pushed = push(await readMailbox(this.#mailbox), named, await isKnown(this.#mailbox, named.id))
       if (pushed.came === 'closed') return { status: 409, body: { message: 'The session is closed.' } }
-      await writePushed(this.#mailbox, named.id, pushed)
+      if (pushed.came === 'again') return { status: 200, body: false }
+      await writePushed(this.#mailbox, named.id, { ...pushed, mailbox: this.#wakeWatching(pushed.mailbox) })
       if (pushed.came === 'new' && pushed.call) void this.#work()
       else if (pushed.came === 'new') this.#invocation?.signal(mailSignal, JSON.stringify(pushed.request))
       return { status: 200, body: pushed.came === 'new' }
@@ -212,9 +249,10 @@ class FakeSession {
   /** Works until nothing is left to do. */
   async #work(): Promise<void> {
     let page = await this.#exclusive(async () => {
-      const mailbox = begin(await readMailbox(this.#mailbox), this.#key)
+      const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(this.#mailbox), this.#key))
       writeMailbox(this.#mailbox, mailbox)
       this.#invocation = new FakeInvocation()
+      if (tell !== undefined) this.#invocation.signal(watchSignal, 'null')
       return waitingAfter(this.#mailbox, mailbox, 0)
     })
     while (page.requests.length > 0) {
@@ -224,7 +262,7 @@ class FakeSession {
       if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
-        const mailbox = settle(before, end.upTo)
+        const mailbox = this.#wakeWatching(settle(before, end.upTo))
         writeSettled(this.#mailbox, before, mailbox)
         this.#wakeAll()
         this.#invocation = mailbox.worker === undefined ? undefined : new FakeInvocation()
@@ -275,6 +313,7 @@ class FakeSession {
             found,
           }),
         onBatch: (batch) => record.onBatch(batch),
+        onWatch: (message) => record.onWatch(message),
       }).catch(() => undefined)
       // The work wrote it.
       const came = await Promise.race([done, lost])
@@ -310,8 +349,13 @@ class FakeSession {
       get: (key: string) => this.state.get(key),
       set: (key: string, value: unknown) => write(() => this.state.set(key, value)),
       clear: (key: string) => write(() => this.state.clear(key)),
-      objectSendClient: () => ({ wake: () => this.#wakeAll() }),
+      objectSendClient: () => ({ wake: (only?: 'watchers') => write(() => this.#wake(only)) }),
     } as unknown as ObjectContext
+  }
+
+  #wake(only: 'watchers' | undefined): void {
+    void this.#exclusive(async () => writeMailbox(this.#mailbox, this.#wakeWatching(await readMailbox(this.#mailbox))))
+    if (only === undefined) this.#wakeAll()
   }
 
   #wakeAll(): void {

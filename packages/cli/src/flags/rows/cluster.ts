@@ -1,6 +1,18 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags } from '../flags.ts'
-import { address, duration, filledText, identityKey, list, portNumber, tokens, wholeNumber } from '../values.ts'
+import { type Flags, listedStates } from '../flags.ts'
+import { namedMoment } from '../time-values.ts'
+import {
+  address,
+  choice,
+  duration,
+  filledText,
+  identityKey,
+  list,
+  portNumber,
+  pageSize,
+  tokens,
+  wholeNumber,
+} from '../values.ts'
 
 type ClusterFlag =
   | 'cluster'
@@ -16,6 +28,10 @@ type ClusterFlag =
   | 'identityKey'
   | 'concurrency'
   | 'tenant'
+  | 'limit'
+  | 'cursor'
+  | 'state'
+  | 'olderThan'
   | 'allowedTenants'
   | 'maxConcurrentRequests'
   | 'requestsPerMinute'
@@ -143,7 +159,45 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'NAME',
     read: filledText,
+    alsoOf: ['sessions'],
     meaning: 'Charge sessions to the shared budget of this tenant (default: none)',
+    meaningFor: { sessions: 'List only sessions of this tenant' },
+  },
+  limit: {
+    names: ['--limit'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'N',
+    read: pageSize,
+    commands: ['sessions'],
+    meaning: 'With --cluster: number of sessions on a page, up to 1000 (default: 50)',
+  },
+  cursor: {
+    names: ['--cursor'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'CURSOR',
+    read: filledText,
+    commands: ['sessions'],
+    meaning: 'With --cluster: continue behind the page that printed this (nextCursor in JSON)',
+  },
+  state: {
+    names: ['--state'],
+    topic: 'commands',
+    kind: 'value',
+    value: listedStates.join('|'),
+    read: choice(listedStates),
+    commands: ['sessions'],
+    meaning: 'With --cluster: list only sessions in this state; waiting: for a person',
+  },
+  olderThan: {
+    names: ['--older-than'],
+    topic: 'commands',
+    kind: 'value',
+    value: 'AGE|DATE',
+    read: namedMoment,
+    commands: ['sessions'],
+    meaning: 'With --cluster: list only sessions that have not changed since (12h, 30d, 2w, 2026-11-01)',
   },
   allowedTenants: {
     names: ['--allowed-tenants'],

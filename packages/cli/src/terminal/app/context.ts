@@ -72,8 +72,11 @@ export interface OnThisMachine {
 export interface ShownCluster {
   /** As it was named. */
   readonly url: string
-  /** All of its sessions, those that go on first. */
-  sessions(): Promise<readonly { readonly sessionId: string; readonly facts: string }[]>
+  /** Its sessions, as a list has them: the first ones, and how many there are. */
+  sessions(): Promise<{
+    readonly sessions: readonly { readonly sessionId: string; readonly facts: string }[]
+    readonly total: number
+  }>
 }
 
 export interface WrittenCommand {

@@ -68,8 +68,8 @@ const resume: Command = {
 
 async function namedSession({ cluster, program }: AppContext, named: string): Promise<string> {
   if (cluster === undefined) return (await findSession(named, program)).sessionId
-  const all = await cluster.sessions().catch(() => [])
-  const [found, ...more] = all.filter(({ sessionId }) => sessionId.startsWith(named))
+  const { sessions } = await cluster.sessions().catch(() => ({ sessions: [] }))
+  const [found, ...more] = sessions.filter(({ sessionId }) => sessionId.startsWith(named))
   // One that the list does not know is looked for by its whole name.
   return found === undefined || more.length > 0 ? named : found.sessionId
 }
@@ -80,7 +80,8 @@ async function chosenSession(app: AppContext): Promise<string | undefined> {
 }
 
 async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<string | undefined> {
-  const others = (await cluster.sessions()).filter(({ sessionId }) => sessionId !== app.open?.session.id)
+  const { sessions, total } = await cluster.sessions()
+  const others = sessions.filter(({ sessionId }) => sessionId !== app.open?.session.id)
   if (others.length === 0) {
     app.note(`The cluster ${cluster.url} has no other session.`)
     return undefined
@@ -88,6 +89,9 @@ async function chosenOfCluster(app: AppContext, cluster: ShownCluster): Promise<
   return app.ask({
     title: 'Resume:',
     hint: 'Enter resume · type to filter · Esc cancel',
+    ...(total > sessions.length && {
+      notes: () => [`${many(sessions.length, 'session')} of ${total}. Another one: /resume ID`],
+    }),
     choices: others.map(({ sessionId, facts }) => ({
       value: sessionId,
       label: oneLine(sessionId, 60),

@@ -25,6 +25,14 @@ import {
   type StandingWaited,
 } from './take-standing.ts'
 import { tellFigures } from './tell-figures.ts'
+import {
+  figuresOfWait,
+  LeasePlace,
+  leaseWaited,
+  leaseWaitMs,
+  waitForLease,
+  type LeaseWaited,
+} from './wait-for-lease.ts'
 import { waitForFunds, type FundsWait } from './wait-for-funds.ts'
 import { wellFormedRequest } from './well-formed-request.ts'
 
@@ -39,23 +47,111 @@ export function makeAttempt(
   tell: Emit,
 ): Eventually<StepResult<Attempt>> {
   const { lease } = run.context.settings
-  const { model } = plan
-  const made: Making = { run, plan, attempt, onUpdate, tell }
-  if (lease === null && model.admit === undefined) return makeFunded(made, {})
-  const name = `admit:${plan.name}.${attempt}`
+  const made: Making = { run, plan, attempt, onUpdate, tell, place: new LeasePlace() }
+  if (lease === null && plan.model.admit === undefined) return makeFunded(made, {}, firstWaits)
+  return after(makeAdmitted(made, firstWaits), (came) => {
+    made.place.leave()
+    return came
+  })
+}
+
+/** How often an attempt has asked its lease and the gate of its model, and how often it waited for reservations of its session. */
+interface Waits {
+  readonly admits: number
+  readonly funds: number
+  /** What it waits for at the lease, and since when it does in milliseconds. */
+  readonly ofLease?: { readonly wanted: LeaseWaited; readonly waitedMs: number; readonly isOver: boolean }
+}
+
+const firstWaits: Waits = { admits: 1, funds: 1 }
+
+/** What came of asking, as recorded: nothing that the attempt goes by; from the second time on whether there is enough, for who hears of the wait. */
+type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
+
+/** The name of a step of an attempt; the first has no number. */
+function numbered(name: string, { plan, attempt }: Making, number: number): string {
+  return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
+}
+
+/** Asks the gate of the model and the lease, and waits for what other sessions have of the budget. */
+function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const { admits, ofLease } = waits
+  const name = numbered('admit', made, admits)
   // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
-  if (!isOnRecord(run, name) && isOnRecord(run, `${plan.name}.${attempt}`)) return makeFunded(made, {})
+  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(made))) return makeFunded(made, {}, waits)
   let before: Before = {}
   // What was reserved is in the intent of the attempt: nothing of this one is read again.
-  const waited = stepOf(run, plan)(name, async ({ signal }) => {
-    const tokens = plan.contextAfter(null) + plan.cap
-    // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
-    const admission = await admitted(model, { tokens, signal, cutOff: plan.cutOff })
-    before = { admission, funds: lease === null ? undefined : await reserveGrowing(run, plan, lease, signal) }
-    return null
+  const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
+    const asked = await askToAdmit(made, waits, signal)
+    if ('waits' in asked) return asked
+    before = asked
+    if (ofLease === undefined) return null
+    return { outcome: grantOf(asked.funds) === undefined && asked.funds?.kind !== 'short' ? 'refused' : 'granted' }
   })
-  returnIfBroken(run, waited, () => before)
-  return after(waited, () => makeFunded(made, before))
+  returnIfBroken(run, admitted, () => before)
+  return after(admitted, ({ value, replayed }) => {
+    if (value !== null && 'waits' in value) return makeWaiting(made, value.waits, waits)
+    const { ofLease: _, ...further } = waits
+    if (value !== null && ofLease !== undefined)
+      made.tell({
+        type: 'budget_waited',
+        outcome: value.outcome,
+        waitedMs: ofLease.waitedMs,
+        ...figuresOfWait(ofLease.wanted),
+      })
+    return mustAskAgain(made, further, replayed)
+      ? makeAdmitted(made, { ...further, admits: admits + 1 })
+      : makeFunded(made, before, further)
+  })
+}
+
+/** What was taken aside in a process that is gone is not there any more: the lease is asked again. A record that goes on shows whether it was. */
+function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean): boolean {
+  const { run } = made
+  if (run.context.settings.lease === null) return false
+  if (isOnRecord(run, numbered('admit', made, admits + 1))) return true
+  return replayed && !isOnRecord(run, attemptName(made)) && !isOnRecord(run, numbered('funds', made, funds))
+}
+
+/** A turn at the gate comes before the money: who has reserved waits for nobody. Who waits for the lease holds up nobody at the gate. */
+async function askToAdmit(
+  { run, plan }: Making,
+  { ofLease }: Waits,
+  signal: AbortSignal,
+): Promise<Before | { readonly waits: LeaseWaited }> {
+  const { lease } = run.context.settings
+  const { model, cutOff } = plan
+  const tokens = plan.contextAfter(null) + plan.cap
+  // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
+  const admission = await admitted(model, { tokens, signal, cutOff })
+  if (lease === null) return { admission }
+  const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
+  if (funds.kind !== 'lease_short') return { admission, funds }
+  admission?.leave()
+  return { waits: leaseWaited(funds, lease.name) }
+}
+
+// Spec R-FUND-1.
+/** Waits for the lease, and asks it again. */
+function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, tell, place } = made
+  const { admits, ofLease } = waits
+  const key = run.key(numbered('lease', made, admits))
+  const waiting = waitForLease(run, { key, wanted, place, cutOff: plan.cutOff })
+  return waiting.then(({ outcome, waitedMs }) => {
+    const inAllMs = (ofLease?.waitedMs ?? 0) + waitedMs
+    const isOver = outcome === 'over' && inAllMs >= leaseWaitMs
+    if (outcome !== 'aborted')
+      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: { wanted, waitedMs: inAllMs, isOver } })
+    tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
+    const { ofLease: _, ...further } = waits
+    return makeFunded(made, {}, further)
+  })
+}
+
+function attemptName({ plan, attempt }: Making): string {
+  return `${plan.name}.${attempt}`
 }
 
 interface Admitting {
@@ -81,6 +177,7 @@ interface Making {
   readonly attempt: number
   readonly onUpdate: OnUpdate
   readonly tell: Emit
+  readonly place: LeasePlace
 }
 
 /** What this process has for the attempt before it begins. */
@@ -92,13 +189,13 @@ interface Before {
 
 // Spec R-BUD-18.
 /** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
-function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt, tell } = made
+function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, tell } = made
   if (!run.ports.ledger.limited) return makeReserved(made, before)
-  const name = `funds:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
+  const name = numbered('funds', made, waits.funds)
   let { funds } = before
   if (!isOnRecord(run, name)) {
-    if (isOnRecord(run, `${plan.name}.${attempt}`)) return makeTaken(made, before)
+    if (isOnRecord(run, attemptName(made))) return makeTaken(made, before)
     funds ??= reserveRequest(run, plan)
     if (funds.kind === 'decided') return makeTaken(made, { ...before, funds })
   }
@@ -120,8 +217,15 @@ function makeFunded(made: Making, before: Before, wait = 1): Eventually<StepResu
       giveBack(run, before)
       return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
     }
-    // Where it was another process that waited, this one has at most what its lease gave.
-    return reserved === undefined ? makeFunded(made, before, wait + 1) : makeTaken(made, { ...before, funds: reserved })
+    const further = { ...waits, funds: waits.funds + 1 }
+    // Other sessions may have given back what the lease could not give before.
+    const isShortOfLease = reserved?.grant.isOfLease === true
+    if (mustAskAgain(made, further, replayed || isShortOfLease)) {
+      giveBack(run, { ...before, funds: reserved })
+      return makeAdmitted(made, { ...further, admits: waits.admits + 1 })
+    }
+    // Where it was another process that waited, this one has nothing of it.
+    return reserved === undefined ? makeFunded(made, before, further) : makeTaken(made, { ...before, funds: reserved })
   })
 }
 
@@ -196,7 +300,10 @@ function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: G
 function giveBack(run: Run, { admission, funds, taken }: Before): void {
   admission?.leave()
   taken?.settle(0, true)
-  if (funds?.kind === 'decided' && funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
+  const { ledger } = run.ports
+  const reservation = funds?.kind === 'decided' ? funds.reservation : undefined
+  if (reservation !== undefined) ledger.settle(reservation, nothing)
+  ledger.lease?.end(reservation)
 }
 
 /** What was taken aside for a step that fails is given back: others may wait for it. */
@@ -267,6 +374,7 @@ function makeReserved(
           const found = reserveRequest(run, plan)
           reserved = found.kind === 'short' ? refusedShortage(found) : found
         }
+        if (reserved.reservation !== undefined) ledger.lease?.begin(reserved.reservation)
         return reserved.grant
       },
       // What the intent of this key holds is what the line above gave.
@@ -275,9 +383,20 @@ function makeReserved(
     },
   )
   if (made instanceof Promise) made.catch(giveUp)
-  if (run.identity.depth === 0) return made
+  return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
+}
+
+/** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */
+function whenRecorded(
+  run: Run,
+  made: Eventually<StepResult<Attempt>>,
+  tellLease: () => void,
+): Eventually<StepResult<Attempt>> {
+  const isOfAgent = run.identity.depth > 0
+  if (!isOfAgent && run.ports.ledger.lease === undefined) return made
   return after(made, (came) => {
-    if (came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
+    tellLease()
+    if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
     return came
   })
 }

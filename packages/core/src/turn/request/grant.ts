@@ -1,7 +1,11 @@
 import type { SharedLimit } from '../../budget/run-budget.ts'
 import type { StandingBudget } from '../../budget/standing.ts'
+import type { LeaseShortage } from '../../budget/lease.ts'
 import type { Amount, HeldBack } from '../../budget/ledger.ts'
 import type { Model, WebSearchUse } from '../../model/model.ts'
+
+/** What other sessions have reserved of a budget, in US dollars, and how many they are. */
+export type LeaseOthers = Pick<LeaseShortage, 'reservedUsd' | 'holders'>
 
 /** What was reserved for an attempt before it was made, as recorded in its intent. */
 export type Grant = {
@@ -18,6 +22,8 @@ export type Grant = {
   readonly lowered: 'usd' | 'tokens' | null
   /** It was lowered by the lease, which gives no more. */
   readonly isOfLease?: true
+  /** What other sessions had reserved of the budget of the lease then. */
+  readonly leaseOthers?: LeaseOthers
   /** It was lowered by the budget that the run shares with others. */
   readonly shared?: SharedLimit
   /** It was lowered by a standing budget. */
@@ -37,6 +43,8 @@ export type OverBudget = {
   readonly of?: { readonly limit: number; readonly settled: number }
   /** It would fit, if the lease gave more. */
   readonly isOfLease?: true
+  /** What other sessions have reserved of the budget of the lease. */
+  readonly leaseOthers?: LeaseOthers
   /** It would fit, if the budget that the run shares with others had more left. */
   readonly shared?: SharedLimit
   /** It would fit, if this standing budget had more left. */

@@ -1,5 +1,5 @@
 import { lapsLeft } from '../../allowance.ts'
-import type { BudgetLease } from '../../budget/lease.ts'
+import type { BudgetLease, LeaseShortage, LeaseWanted } from '../../budget/lease.ts'
 import {
   minus,
   nothing,
@@ -11,6 +11,7 @@ import {
   type Reservation,
   type Room,
 } from '../../budget/ledger.ts'
+import { fieldsOf } from '../../given.ts'
 import { sharedLimitOf, type SharedLimit } from '../../budget/run-budget.ts'
 import type { StandingTaken } from '../../budget/standing.ts'
 import { nanosOf, usdOf, type NanoUsd } from '../../budget/prices.ts'
@@ -40,6 +41,15 @@ export interface Shortage {
   readonly reservedBy: Amount & { readonly holders: number }
 }
 
+// Spec R-FUND-1.
+/** The lease gives too little, and what other sessions have reserved may come back. */
+export interface LeaseShort extends LeaseWanted {
+  readonly kind: 'lease_short'
+  /** What the whole request may cost. */
+  readonly needed: Amount
+  readonly others: LeaseShortage
+}
+
 /** Nobody waits for it any more: what it has now is too little. */
 export function refusedShortage({ needed, available }: Shortage): Reserved {
   return { kind: 'decided', grant: overBudget(needed, available), reservation: undefined }
@@ -49,30 +59,65 @@ export function refusedShortage({ needed, available }: Shortage): Reserved {
 /**
  * The same under a lease: that is asked for more where it is what has no room. It is asked once more when others took what it gave, and waited
  * for until an abort, or until the time of a question is over.
+ * @param isWaitOver The request has waited in the queue of the budget for as long as it may.
  */
 export async function reserveGrowing(
   run: Run,
   bounds: RequestBounds & { readonly cutOff?: AbortSignal },
   lease: BudgetLease,
-  signal: AbortSignal,
-): Promise<Reserved | Shortage> {
+  { signal, isWaitOver }: { readonly signal: AbortSignal; readonly isWaitOver: boolean },
+): Promise<Reserved | Shortage | LeaseShort> {
   const { cutOff } = bounds
   const isOver = (): boolean => signal.aborted || cutOff?.aborted === true
+  let others: LeaseShortage | undefined
+  let wanted: LeaseWanted | undefined
   for (let asks = 0; asks < mostAsks && !isOver(); asks++) {
-    const missingNanos = missingOnLease(run, bounds)
-    if (missingNanos <= 0) break
-    const wantedUsd = usdOf(nanosOf(lease.usd) + missingNanos)
-    await beforeCutOff(cutOff, signal, (own) => lease.growTo(wantedUsd, { signal: own }))
-    if (lease.usd < wantedUsd) break
+    wanted = wantedOfLease(run, bounds, lease)
+    if (wanted === undefined) break
+    const { usd, leastUsd } = wanted
+    const how = { ...(bounds.isOptional !== true && { leastUsd }), ...(isWaitOver && asks === 0 && { isOver: true }) }
+    const answer = await beforeCutOff(cutOff, signal, (own) => lease.growTo(usd, { signal: own, ...how }))
+    others = isShortage(answer) ? answer : undefined
+    if (lease.usd < usd) break
   }
-  return reserveRequest(run, bounds)
+  const reserved = reserveRequest(run, bounds)
+  if (others === undefined || wanted === undefined || reserved.kind === 'short' || isOver()) return reserved
+  return withOthers(run, bounds, reserved, { wanted, others, canWait: lease.wait !== undefined })
+}
+
+/** Plain JavaScript may give anything. */
+function isShortage(given: unknown): given is LeaseShortage {
+  const { mayComeBack, reservedUsd, holders } = fieldsOf(given) ?? {}
+  return typeof mayComeBack === 'boolean' && Number.isFinite(reservedUsd) && Number.isFinite(holders)
+}
+
+interface LeaseAnswered {
+  readonly wanted: LeaseWanted
+  readonly others: LeaseShortage
+  readonly canWait: boolean
+}
+
+/** What became of a request for which the lease alone had too little: it waits, or its answer says what others have. */
+function withOthers(
+  run: Run,
+  bounds: RequestBounds,
+  reserved: Reserved,
+  { wanted, others, canWait }: LeaseAnswered,
+): Reserved | LeaseShort {
+  const { grant, reservation } = reserved
+  if (grant.isOfLease !== true) return reserved
+  const ofLease = { reservedUsd: others.reservedUsd, holders: others.holders }
+  if (!others.mayComeBack || !canWait || bounds.isOptional === true)
+    return { ...reserved, grant: { ...grant, leaseOthers: ofLease } }
+  if (reservation !== undefined) run.ports.ledger.settle(reservation, nothing)
+  return { kind: 'lease_short', needed: worstByReply(run, bounds)(bounds.cap), ...wanted, others }
 }
 
 /** Agents beside each other may each find that another took what was there. */
 const mostAsks = 20
 
-/** What the lease has too little for all that the other limits let the request have. */
-function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
+/** What the request would have of the lease in all; undefined where that has enough for all that the other limits let it have. */
+function wantedOfLease(run: Run, bounds: RequestBounds, lease: BudgetLease): LeaseWanted | undefined {
   const worst = worstByReply(run, bounds)
   const held = ledgersOf(run, bounds)
   const most = mostTokens(
@@ -80,13 +125,19 @@ function missingOnLease(run: Run, bounds: RequestBounds): NanoUsd {
     usefulOf(run, bounds),
     bounds.cap,
   )
-  if (most === undefined) return 0
-  return Math.max(
-    ...held.map((each) => {
-      const { needed, available } = roomOn(each, worst)
-      return needed(most).nanos - available.nanos
-    }),
-  )
+  if (most === undefined) return undefined
+  const missing = (output: number): NanoUsd =>
+    Math.max(
+      ...held.map((each) => {
+        const { needed, available } = roomOn(each, worst)
+        return needed(output).nanos - available.nanos
+      }),
+    )
+  const missingNanos = missing(most)
+  if (missingNanos <= 0) return undefined
+  const hasNanos = nanosOf(lease.usd)
+  const leastNanos = hasNanos + missing(Math.min(most, usefulOf(run, bounds)))
+  return { usd: usdOf(hasNanos + missingNanos), leastUsd: usdOf(Math.max(0, leastNanos)) }
 }
 
 // Spec R-BUD-2, R-BUD-3, R-BUD-18.
@@ -177,7 +228,7 @@ export function loweredGrant(run: Run, bounds: RequestBounds, grant: Grant, { us
   const worst = worstByReply(run, bounds)
   const useful = Math.min(grant.maxTokens, usefulOf(run, bounds))
   const maxTokens = largest(useful, grant.maxTokens, (output) => worst(output).nanos <= nanos)
-  const { isOfWindow: _, isOfLease: __, shared: ___, ...others } = grant
+  const { isOfWindow: _, isOfLease: __, leaseOthers: ___, shared: ____, ...others } = grant
   const standing = short && { name: short.name, resetsAt: short.resetsAt }
   return {
     ...others,

@@ -1,12 +1,11 @@
 import type { Ledger } from '../../budget/ledger.ts'
-import type { BudgetLease } from '../../budget/lease.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
 import type { Emit, FundsWanted } from '../../events.ts'
 import type { Run } from '../run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { RequestBounds } from './grant.ts'
-import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import { refusedShortage, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
 import { tellFigures } from './tell-figures.ts'
 
 /** The outcome of a wait, as recorded. */
@@ -32,7 +31,6 @@ type Waiting = RequestBounds & { readonly cutOff?: AbortSignal }
  * Waits until the request has what it would have if all open reservations came back, or until these have come back and it still has too little. It ends by the settlement of what is reserved, by an abort, which a time limit is too, or by the cut-off of a question.
  */
 export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, emit: Emit): Promise<Waited> {
-  const { lease } = run.context.settings
   const wanted = wantedBy(first)
   const report = (isWaiting: boolean): void => {
     if (!run.ports.isHeard()) return
@@ -41,21 +39,10 @@ export async function waitForFunds(run: Run, bounds: Waiting, first: Shortage, e
   }
   const waited = queued(run, bounds, first)
   report(true)
-  const came = lease === null ? await waited : await askedAgain(run, bounds, lease, await waited)
+  const came = await waited
   report(false)
   if (came.kind === 'aborted') return { record: { outcome: 'aborted', cause: came.cause, ...wanted } }
   return { record: { outcome: came.grant.granted ? 'granted' : 'refused', ...wanted }, reserved: came }
-}
-
-/** Other sessions may have given back what the lease could not give before. Ends: it waits again only while something is reserved. */
-async function askedAgain(run: Run, bounds: Waiting, lease: BudgetLease, first: Came): Promise<Came> {
-  let came = first
-  while (came.kind === 'decided' && isRefusedByLease(came)) {
-    const again = await reserveGrowing(run, bounds, lease, run.ports.abort.signal)
-    if (again.kind === 'decided') return again
-    came = await queued(run, bounds, again)
-  }
-  return came
 }
 
 type Came = Reserved | { readonly kind: 'aborted'; readonly cause: AbortCause }
@@ -101,10 +88,6 @@ function queued(run: Run, bounds: Waiting, first: Shortage): Promise<Came> {
     abort.listen(listener)
     cutOff?.addEventListener('abort', onCut, { once: true })
   })
-}
-
-function isRefusedByLease({ grant }: Reserved): boolean {
-  return !grant.granted && grant.isOfLease === true
 }
 
 function wantedBy({ needed, reservedBy }: Shortage): FundsWanted {

@@ -1,0 +1,96 @@
+import { limitQuestion } from '../frontends/limit-question.ts'
+import { isRaisableLimit } from '@halting/core/adapters'
+import { columnsOf } from '../io/columns.ts'
+import { many, money, oneLine } from '../io/figures.ts'
+import { everyCharacterInLine } from '../io/seen.ts'
+import { releaseCommand } from './release.ts'
+import { listedState, type ListedSession } from './session-pages.ts'
+
+const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
+
+/** What was asked of it first, and what it waits for. */
+function linesBelow(session: ListedSession): readonly string[] {
+  return [...(session.title === undefined ? [] : [session.title]), ...waitsFor(session)]
+}
+
+/** A table with a row for each session, and under it what was asked first and what it waits for. An id is to be copied, and is never cut. */
+export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
+  const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
+  const shown = (cells: readonly string[]): readonly string[] => (hasTenants ? cells : cells.toSpliced(2, 1))
+  const rows = sessions.map((session) => ({ cells: shown(cellsOf(session, now)), lines: linesBelow(session) }))
+  const heads = shown(titles)
+  const widths = heads.map((head, at) =>
+    Math.max(...[head, ...rows.map(({ cells }) => cells[at] ?? '')].map(columnsOf)),
+  )
+  const line = (cells: readonly string[]): string =>
+    `${cells
+      .map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - columnsOf(cell))))
+      .join('  ')
+      .trimEnd()}\n`
+  const below = (text: string): string => `  ${everyCharacterInLine(text, Math.max(20, width - 2))}\n`
+  return line(heads) + rows.map(({ cells, lines }) => line(cells) + lines.map(below).join('')).join('')
+}
+
+function cellsOf(session: ListedSession, now: number): readonly string[] {
+  const { sessionId, changedMs, tenant, turns, usd } = session
+  return [
+    oneLine(sessionId, 200),
+    ageText(changedMs, now),
+    tenant === undefined ? '-' : oneLine(tenant, 40),
+    stateWord(session),
+    String(turns),
+    usd > 0 ? money(usd) : '-',
+  ]
+}
+
+/** The same in one line, for a list to choose from. */
+export function factsOf(session: ListedSession, now: number): string {
+  const { changedMs, tenant, turns, usd, title } = session
+  return [
+    ...(title === undefined ? [] : [oneLine(title, 60)]),
+    ageText(changedMs, now),
+    ...(tenant === undefined ? [] : [oneLine(tenant, 40)]),
+    many(turns, 'turn'),
+    ...(usd > 0 ? [money(usd)] : []),
+    stateWord(session),
+    ...waitsFor(session).map((line) => everyCharacterInLine(line, 100)),
+  ].join(', ')
+}
+
+/** How its last run ended, where nothing goes on. */
+function stateWord(session: ListedSession): string {
+  const state = listedState(session)
+  if (state !== 'idle' || session.state !== 'idle') return state
+  return session.reason === undefined ? 'nothing was run' : oneLine(session.reason, 40)
+}
+
+/** What an operator or a person has to do for it, a line for each. */
+function waitsFor(session: ListedSession): readonly string[] {
+  const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
+  if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
+  if (state === 'paused') return [`is paused: restate invocations resume ${pausedInvocation}`]
+  if (listedState(session) !== 'waiting') return []
+  const asked = questions.map(
+    ({ callId, toolName, about }) =>
+      `asks ${callId}${toolName === undefined ? '' : `: ${toolName} ${about ?? ''}`.trimEnd()}`,
+  )
+  if (asked.length > 0) return asked
+  if (isRaisableLimit(limit?.limit)) return [`asks: ${limitQuestion(limit)}`]
+  return reason === 'needs_approval' ? ['ended with a question: halting approve, or deny, answers it'] : []
+}
+
+const second = 1_000
+const units = [
+  ['d', 86_400 * second],
+  ['h', 3_600 * second],
+  ['m', 60 * second],
+  ['s', second],
+] as const
+
+/** `45s`, `12m`, `3h`, `12d`: since when nothing has changed. */
+function ageText(changedMs: number | undefined, now: number): string {
+  if (changedMs === undefined) return '-'
+  const age = Math.max(0, now - changedMs)
+  const [unit, ms] = units.find(([, each]) => age >= each) ?? ['s', second]
+  return `${Math.floor(age / ms)}${unit}`
+}

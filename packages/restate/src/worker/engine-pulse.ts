@@ -1,0 +1,76 @@
+import type { IngressOptions } from '../fleet/ingress.ts'
+import { callHandlerOf, type Came } from '../http/call-handler.ts'
+import { pulseService } from './pulse-service.ts'
+
+const beatMs = 3_000
+/** So long a call that was taken counts. */
+const freshMs = 5_000
+/** Names of calls. Each is the affair of one partition of the engine, which may fail by itself. */
+const names = 16
+const atOnce = 2
+/** One call may be lost, or late because the engine has much to do. */
+const mostMissed = 1
+
+const once = { mostTries: 1, firstWaitMs: 0, longestWaitMs: 0, waitsForWorkers: false }
+
+/**
+ * Whether the engine can write: calls of a service are sent to it, and it answers one when it is durable. Nobody waits for a worker to do them. P1: however often it is
+ * asked, calls are sent at most once in five seconds, and once in three while none is taken. P2: they have few names, and the engine takes a name once while it has a
+ * call of it: nothing piles up there.
+ */
+export class EnginePulse {
+  readonly #ingress: IngressOptions
+  readonly #beatMs: number
+  #next = 0
+  #takenAt: number | undefined
+  #failing: { readonly since: number; readonly missed: number; readonly because: string | undefined } | undefined
+  #beating: Promise<void> | undefined
+
+  constructor(ingress: IngressOptions, waitMs: number = beatMs) {
+    this.#ingress = ingress
+    this.#beatMs = waitMs
+  }
+
+  /** Why the engine cannot write, as a clause; undefined where it can. Settles within three seconds. */
+  async whyNot(): Promise<string | undefined> {
+    const isFresh = this.#takenAt !== undefined && performance.now() - this.#takenAt < freshMs
+    if (this.#failing === undefined && isFresh) return undefined
+    this.#beating ??= this.#beat().finally(() => (this.#beating = undefined))
+    await this.#beating
+    if (this.#failing === undefined) return undefined
+    const { since, missed, because } = this.#failing
+    if (because !== undefined) return because
+    if (this.#takenAt !== undefined && missed <= mostMissed) return undefined
+    const seconds = Math.max(1, Math.round((performance.now() - since) / 1_000))
+    return `the engine cannot write: no answer to a durable call for ${seconds} s (disk full?)`
+  }
+
+  async #beat(): Promise<void> {
+    const since = performance.now()
+    const timeout = AbortSignal.timeout(this.#beatMs)
+    const all = await Promise.all(Array.from({ length: atOnce }, () => this.#send(timeout)))
+    const isTaken = all.every((came) => came.type === 'answer' || came.type === 'missing')
+    if (isTaken) {
+      this.#takenAt = performance.now()
+      this.#failing = undefined
+      return
+    }
+    const before = this.#failing
+    const because = timeout.aborted ? undefined : all.map((came) => this.#refusalIn(came)).find((each) => each)
+    this.#failing = { since: before?.since ?? since, missed: (before?.missed ?? 0) + 1, because }
+  }
+
+  #send(signal: AbortSignal): Promise<Came> {
+    const { url, token, fetch: ask = fetch } = this.#ingress
+    const headers = { 'idempotency-key': `pulse-${this.#next}` }
+    this.#next = (this.#next + 1) % names
+    const options = { url, token, fetch: ask, headers }
+    return callHandlerOf(options, `/${pulseService}/beat/send`, undefined, { signal, patience: once })
+  }
+
+  #refusalIn(came: Came): string | undefined {
+    return came.type === 'nobody' || came.type === 'refused'
+      ? `the engine does not take requests at ${this.#ingress.url}: ${came.because}`
+      : undefined
+  }
+}

@@ -1,0 +1,159 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { isJsonObject } from '@halting/core/adapters'
+import { setAsideIn } from '../attempts/set-aside.ts'
+import { keptFormat } from '../engine/format.ts'
+import type { Opening } from '../service/messages.ts'
+import { mailboxObject, sessionObject } from '../service/names.ts'
+import { readMetadata } from '../service/session-metadata.ts'
+import type { BoundInvocation, EngineAdmin } from './engine-admin.ts'
+import type { WorkerListener } from './worker-events.ts'
+
+/** So many requests to the administration at once. */
+const atOnce = 16
+/** The engine pauses what is tried again at once; it says so a moment later. */
+const triesUntilPaused = 10
+const betweenTriesMs = 50
+
+/** A session whose worker is lost. */
+export interface SessionToMove {
+  /** Id of the session. */
+  readonly sessionId: string
+  /** What whoever began it said of it. */
+  readonly opening: Opening
+  /** Nothing is on record of it yet: no worker has made a folder for it that matters. */
+  readonly isNew: boolean
+}
+
+export interface LostWorkOptions {
+  readonly admin: Pick<
+    EngineAdmin,
+    | 'announce'
+    | 'boundTo'
+    | 'failureOf'
+    | 'metadataOf'
+    | 'pause'
+    | 'reaches'
+    | 'readdress'
+    | 'resume'
+    | 'retryNow'
+    | 'stateOf'
+  >
+  readonly report: WorkerListener
+  /** Whether this worker has what it needs to continue a session; without it, it has always. */
+  readonly canOpen?: ((session: SessionToMove) => boolean | Promise<boolean>) | undefined
+}
+
+/** What is bound to one name of a lost worker. */
+export interface LostBinding {
+  readonly address: string
+  /** The name that the engine has for it. */
+  readonly name: string
+  readonly bound: readonly BoundInvocation[]
+  /** A name of this worker, and its address. */
+  readonly here: string
+  readonly url: string
+}
+
+/** Why work stays with a lost worker. */
+export type WhyItStays = 'folder' | 'format' | 'nobody'
+
+export interface StayingWork {
+  readonly why: WhyItStays
+  readonly bound: readonly BoundInvocation[]
+}
+
+/** How a worker takes what is bound to a lost one. */
+export class LostWork {
+  readonly #options: LostWorkOptions
+
+  constructor(options: LostWorkOptions) {
+    this.#options = options
+  }
+
+  /** Tells what stays with the lost worker, and why. */
+  async take(lost: LostBinding): Promise<StayingWork> {
+    const { admin, report } = this.#options
+    const { name, bound, address, url } = lost
+    if (bound.length === 0) return { why: 'folder', bound }
+    if (readMetadata(await admin.metadataOf(name)).format !== keptFormat) return { why: 'format', bound }
+    const openable = await this.#openable(bound)
+    const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
+    const staying = bound.filter(isStaying)
+    const moved = new Set<string>()
+    if (staying.length === 0) {
+      await admin.readdress(name, url)
+      for (const { id } of bound) moved.add(id)
+      await this.retry(bound)
+    } else
+      await inParts(
+        bound.filter((each) => !isStaying(each)),
+        async (each) => {
+          if (await this.#takeOne(each, lost)) moved.add(each.id)
+        },
+      )
+    for (const { id, sessionId } of bound)
+      if (sessionId !== undefined && moved.has(id))
+        report({ type: 'session_moved', session: sessionId, from: address, to: url })
+    return { why: 'folder', bound: staying }
+  }
+
+  /** Has the engine try now what it would try later. */
+  async retry(bound: readonly BoundInvocation[]): Promise<void> {
+    await inParts(
+      bound.filter(({ status }) => status === 'backing-off'),
+      ({ id }) => this.#options.admin.retryNow(id),
+    )
+  }
+
+  async #takeOne({ id, status }: BoundInvocation, { address, here }: LostBinding): Promise<boolean> {
+    const { admin } = this.#options
+    switch (status) {
+      case 'suspended':
+        return admin.resume(id, here)
+      case 'backing-off':
+        await admin.pause(id)
+        break
+      case 'paused':
+        // By a worker that was lost before it had it resumed. What was paused for another reason stays paused.
+        if (!isPausedForMove(await admin.failureOf(id), address)) return false
+        break
+      default:
+        return false
+    }
+    for (let left = triesUntilPaused; left > 0; left--) {
+      if (await admin.resume(id, here)) return true
+      await pause(betweenTriesMs)
+    }
+    return false
+  }
+
+  /** Sessions that this worker has what it needs for. */
+  async #openable(bound: readonly BoundInvocation[]): Promise<ReadonlySet<string>> {
+    const { admin, canOpen } = this.#options
+    const sessions = bound.flatMap(({ sessionId }) => (sessionId === undefined ? [] : [sessionId]))
+    if (canOpen === undefined || sessions.length === 0) return new Set(sessions)
+    const openings = await admin.stateOf(mailboxObject, 'opening', sessions)
+    const statuses = await admin.stateOf(sessionObject, 'status', sessions)
+    const openable = new Set<string>()
+    await inParts(sessions, async (sessionId) => {
+      const opening = objectIn(openings.get(sessionId))
+      const isNew = !(Number(objectIn(statuses.get(sessionId))['records']) > 0)
+      if (await canOpen({ sessionId, opening, isNew })) openable.add(sessionId)
+    })
+    return openable
+  }
+}
+
+/** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
+function isPausedForMove(failure: string | null, address: string): boolean {
+  return failure?.includes(address) === true && setAsideIn(failure) === undefined
+}
+
+function objectIn(text: string | undefined): Opening {
+  const value: unknown = JSON.parse(text ?? '{}')
+  return isJsonObject(value) ? value : {}
+}
+
+async function inParts<T>(all: readonly T[], each: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < all.length; at += atOnce) await Promise.all(all.slice(at, at + atOnce).map(each))
+}

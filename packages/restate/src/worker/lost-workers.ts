@@ -1,0 +1,180 @@
+import { below } from '../http/below.ts'
+import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
+import type { Departure } from './departure.ts'
+import { sameAddress, type BoundInvocation } from './engine-admin.ts'
+import type { Seen } from './engine-watch.ts'
+import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
+
+/** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
+const silentMs = 7_500
+const leastFailures = 3
+/** Workers act one after another, so that each finds what the one before it did. */
+const betweenTurnsMs = 2_000
+const latestTurn = 4
+/** A worker that accepts connections and says nothing is given so long each time. */
+const probeMs = 1_500
+/** So long a worker is left alone to which nothing is bound, or that the engine reaches. */
+const quietMs = 30_000
+/** So long what stays with a lost worker is left alone. */
+const betweenTriesMs = 10_000
+
+export interface LostWorkersOptions extends LostWorkOptions {
+  readonly departure: Departure
+  /** Whether the worker at this address answers. */
+  readonly probe?: (address: string) => Promise<boolean>
+  /** The clock that runs on, in milliseconds; `performance.now` without it. */
+  readonly now?: () => number
+}
+
+/** A worker that does not answer. */
+interface Silent {
+  failures: number
+  /** In milliseconds since 1970, and by the clock that runs on. */
+  readonly sinceMs: number
+  readonly since: number
+  isLost: boolean
+  /** By the clock that runs on. */
+  quietUntil: number
+  /** Sessions that wait for it, by their ids. */
+  waiting: ReadonlyMap<string, Stalled>
+}
+
+interface LostWorker {
+  readonly address: string
+  /** The names that the engine has for it. */
+  readonly names: readonly string[]
+  readonly silent: Silent
+  readonly bound: readonly BoundInvocation[]
+  /** New sessions go there. */
+  readonly isLatest: boolean
+}
+
+/**
+ * What was bound to a worker that does not come back goes on here. L1: a worker is lost when it answered none of some ten seconds' probes and the engine does not reach it
+ * either. L2: the engine gets the address of this worker for all that is bound to it, in one change: no journal is touched, what waits stays asleep, and an attempt that is
+ * under way goes on where it is. So several workers may do it at once, and the lost one may live. L3: where this worker cannot open all of its sessions, it takes those
+ * that it can, one by one; the others wait for the lost one, and say so. L4: new sessions go to a worker that lives. L5: a worker that was taken for lost has its own work
+ * bound to it again when the engine reaches it.
+ */
+export class LostWorkers {
+  readonly #options: LostWorkersOptions
+  readonly #work: LostWork
+  readonly #silent = new Map<string, Silent>()
+  /** The names that the engine had for this worker when it knew it. */
+  #names: readonly string[] = []
+
+  constructor(options: LostWorkersOptions) {
+    this.#options = options
+    this.#work = new LostWork(options)
+  }
+
+  /** Why the work at a session does not go on, where it waits for a worker that is lost. */
+  of(sessionId: string): Stalled | undefined {
+    for (const { waiting } of this.#silent.values()) {
+      const stalled = waiting.get(sessionId)
+      if (stalled !== undefined) return stalled
+    }
+    return undefined
+  }
+
+  async see(seen: Seen): Promise<void> {
+    await this.#comeBack(seen)
+    const others = new Map<string, string[]>()
+    for (const { id, uri } of seen.deployments)
+      if (!sameAddress(uri, seen.url)) others.set(uri, [...(others.get(uri) ?? []), id])
+    for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
+    await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
+  }
+
+  /** L5. Nothing is done for a worker that the engine never knew. */
+  async #comeBack({ here, url, deployments }: Seen): Promise<void> {
+    const { admin, departure } = this.#options
+    if (here.length > 0) this.#names = here
+    const away = here.length > 0 || departure.isFinal ? [] : this.#names
+    const taken = away.filter((name) => deployments.some(({ id }) => id === name))
+    if (taken.length === 0 || !(await admin.reaches(url))) return
+    for (const name of taken) await admin.readdress(name, url)
+  }
+
+  async #look(address: string, names: readonly string[], seen: Seen): Promise<void> {
+    const { admin, report, probe = answers } = this.#options
+    const began = this.#now
+    const known = this.#silent.get(address)
+    if (known !== undefined && began < known.quietUntil) return
+    if (await probe(address)) {
+      this.#silent.delete(address)
+      if (known?.isLost === true) report({ type: 'worker_back', address })
+      return
+    }
+    const silent = known ?? newlySilent(began)
+    this.#silent.set(address, silent)
+    silent.failures++
+    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(seen) * betweenTurnsMs)
+      return
+    const bound = await admin.boundTo(names)
+    const isLatest = names.includes(seen.latest.id)
+    if (bound.length === 0 && !isLatest) {
+      silent.waiting = new Map()
+      silent.quietUntil = this.#now + quietMs
+    } else if (!silent.isLost && (await admin.reaches(address)))
+      // It is asked again from the beginning.
+      this.#silent.set(address, { ...newlySilent(this.#now + quietMs), quietUntil: this.#now + quietMs })
+    else {
+      if (!silent.isLost) report({ type: 'worker_lost', address })
+      silent.isLost = true
+      await this.#settle({ address, names, silent, bound, isLatest }, seen)
+    }
+  }
+
+  get #now(): number {
+    return (this.#options.now ?? performance.now.bind(performance))()
+  }
+
+  /** Where this worker is among those that may live. */
+  #turn({ deployments, url }: Seen): number {
+    const living = [...new Set(deployments.map(({ uri }) => uri))].filter((uri) => !this.#silent.has(uri)).toSorted()
+    return Math.min(
+      latestTurn,
+      Math.max(
+        0,
+        living.findIndex((uri) => sameAddress(uri, url)),
+      ),
+    )
+  }
+
+  async #settle({ address, names, silent, bound, isLatest }: LostWorker, { here: [here], url }: Seen): Promise<void> {
+    const { admin, departure } = this.#options
+    // The engine may not know this worker.
+    const mayTake = here !== undefined && !departure.isFinal && (await admin.reaches(url))
+    if (mayTake && isLatest) await admin.announce(url)
+    const waiting = new Map<string, Stalled>()
+    for (const name of names) {
+      const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
+      const staying: StayingWork = mayTake
+        ? await this.#work.take({ address, name, bound: ofName, here, url })
+        : { why: 'nobody', bound: ofName }
+      for (const { id, sessionId } of staying.bound)
+        if (sessionId !== undefined)
+          waiting.set(sessionId, lostWorkerStall(id, { worker: address, sinceMs: silent.sinceMs, why: staying.why }))
+    }
+    silent.waiting = waiting
+    if (waiting.size > 0) silent.quietUntil = this.#now + betweenTriesMs
+    // What is not bound is tried where new calls go.
+    if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
+  }
+}
+
+function newlySilent(since: number): Silent {
+  return { failures: 0, sinceMs: Date.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
+}
+
+/** Whether anything that is a worker answers there. */
+async function answers(address: string): Promise<boolean> {
+  try {
+    const response = await fetch(below(address, '/live'), { signal: AbortSignal.timeout(probeMs) })
+    await response.body?.cancel()
+    return response.ok
+  } catch {
+    return false
+  }
+}

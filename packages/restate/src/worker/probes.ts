@@ -1,0 +1,64 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** What a worker answers on its port to whoever is not the engine. */
+export interface Probes {
+  readonly whyNotReady: () => Promise<string | undefined>
+  /** What readiness does not cover, in words. */
+  readonly unchecked: string | undefined
+  readonly metrics: { readonly read: () => Promise<string>; readonly token?: string | null } | undefined
+}
+
+const known = 'GET /live, GET /ready, or GET /metrics.'
+const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/
+
+export async function answerProbe(request: IncomingMessage, response: ServerResponse, probes: Probes): Promise<void> {
+  const send = (status: number, type: string, text: string): void => {
+    response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+    response.end(text)
+  }
+  const tell = (status: number, body: object): void => send(status, 'application/json', `${JSON.stringify(body)}\n`)
+  const { method, url } = request
+  if (method !== 'GET' && method !== 'HEAD') return tell(405, { error: known })
+  // What answers turns its event loop.
+  if (url === '/live') return tell(200, { live: true })
+  if (url === '/ready') {
+    const because = await probes.whyNotReady()
+    const unchecked = probes.unchecked !== undefined && { unchecked: probes.unchecked }
+    return because === undefined
+      ? tell(200, { ready: true, ...unchecked })
+      : tell(503, { ready: false, because, ...unchecked })
+  }
+  if (url !== '/metrics' || probes.metrics === undefined) return tell(404, { error: known })
+  const refusal = refusalOf(request, probes.metrics.token)
+  if (refusal !== undefined) return tell(refusal.status, { error: refusal.because })
+  try {
+    send(200, 'text/plain; version=0.0.4; charset=utf-8', await probes.metrics.read())
+  } catch (error) {
+    tell(500, { error: `The metrics cannot be read: ${String(error)}` })
+  }
+}
+
+function refusalOf(
+  { headers }: IncomingMessage,
+  token: string | null | undefined,
+): { readonly status: number; readonly because: string } | undefined {
+  if (token === null)
+    return {
+      status: 403,
+      because: 'Others can reach this worker: its metrics are for who has the token, and it has none.',
+    }
+  if (token !== undefined)
+    return isSame(headers.authorization ?? '', `Bearer ${token}`)
+      ? undefined
+      : { status: 401, because: 'Give the token of the worker: authorization: Bearer TOKEN' }
+  // A page that a name of its own leads here must not read them.
+  return loopback.test(headers.host ?? '')
+    ? undefined
+    : { status: 403, because: 'Only this machine may read the metrics: use its loopback address.' }
+}
+
+function isSame(given: string, wanted: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
+  return one.length === other.length && timingSafeEqual(one, other)
+}
