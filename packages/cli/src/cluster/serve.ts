@@ -101,6 +101,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
         workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
+      ...(flags.retain !== undefined && { retainMs: flags.retain }),
       onEvent: (event) => output.err(told(workerEventWords(event))),
     })
     return {

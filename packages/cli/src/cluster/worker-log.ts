@@ -1,5 +1,5 @@
 import type { WorkerEvent } from '@halting/restate'
-import { oneLine } from '../io/figures.ts'
+import { many, oneLine } from '../io/figures.ts'
 
 const mostOfId = 80
 const mostOfWords = 1_000
@@ -23,6 +23,8 @@ export function workerEventWords(event: WorkerEvent): string {
       return `${sessionIn(event)}: set aside, ${oneLine(event.because, mostOfWords)}`
     case 'session_released':
       return `${sessionIn(event)}: released`
+    case 'sessions_removed':
+      return `removed ${many(event.count, 'session')} that nobody has used for longer than --retain`
     case 'worker_lost':
       return `the worker ${event.address} does not answer any more`
     case 'worker_back':

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import { sessionServices } from '../service/session-service.ts'
@@ -13,6 +14,7 @@ import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
+import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
 import { pauseSetAside } from './set-aside-work.ts'
 import { SharePlaces } from './share-places.ts'
@@ -38,6 +40,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
+  /**
+   * Sessions that have not changed for so many milliseconds are removed with all that is stored of them, where no run goes on and nobody is asked anything. At least an
+   * hour (3,600,000); needs `ingress`. Default: none is removed.
+   */
+  readonly retainMs?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
   readonly metrics?: {
     /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
@@ -87,6 +94,7 @@ const closingMs = 10_000
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
   const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
+  const retention = retentionOf(options, engine, report)
   const sdkLog = new SdkLog(report)
   const inProcess = {
     stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
@@ -116,6 +124,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     ({ resting }) => pauseSetAside(engine, resting),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
+    (seen, signal) => retention?.see(seen, signal),
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
@@ -148,6 +157,19 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
+/** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
+function retentionOf(
+  { retainMs, ingress }: WorkerOptions,
+  engine: EngineAdmin,
+  report: (event: WorkerEvent) => void,
+): Retention | undefined {
+  if (retainMs === undefined) return undefined
+  if (!(retainMs >= shortestRetainMs))
+    throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
+  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
+  return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
+}
+
 /** What a worker is made of beside its port. */
 function partsOf({
   host: _,
@@ -157,6 +179,7 @@ function partsOf({
   identityKeys: ____,
   concurrency,
   metrics: _____,
+  retainMs: ______,
   canOpen,
   ...service
 }: WorkerOptions) {
