@@ -4,7 +4,8 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
+import { literal, rowsOf, type EngineRow } from './engine-query.ts'
 import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
@@ -12,6 +13,8 @@ export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** The worker that it waits for, which the engine does not reach. */
+  readonly awaited?: AwaitedWorker
   /** Why it is set aside, as a clause; absent where it is not. */
   readonly setAside?: string
 }
@@ -60,10 +63,17 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   // Their work is paused.
   const isAnyPaused = sessions.some(({ state }) => state === 'paused')
   const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
+  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await troubleOf(flags, tried)
   return {
     sessions: sessions.map((session) => {
       const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
-      return because === undefined ? session : { ...session, setAside: because }
+      const awaited = trouble.get(session.sessionId)?.awaited
+      return {
+        ...session,
+        ...(because !== undefined && { setAside: because }),
+        ...(awaited !== undefined && { awaited }),
+      }
     }),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
@@ -81,6 +91,16 @@ export async function* everySessionOf(flags: Admin): AsyncGenerator<ListedSessio
     yield* page.sessions
     cursor = page.nextCursor
   } while (cursor !== undefined)
+}
+
+/** What all runs of a session came to; those of earlier versions tell of the last run alone. */
+export function figuresOf({ turns, usd, tokens, earlier }: SessionStatus): {
+  readonly turns: number
+  readonly usd: number
+  readonly tokens: number
+} {
+  if (earlier === undefined) return { turns, usd, tokens }
+  return { turns: earlier.turns + turns, usd: earlier.usd + usd, tokens: earlier.tokens + tokens }
 }
 
 /** In which state a list shows a session. */
@@ -132,15 +152,13 @@ function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit
   ]
 }
 
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
 interface ListedRow {
   readonly session: ListedSession
   readonly rank: number
   readonly changed: number
   readonly total: number
+  /** The engine tries its work again. */
+  readonly isTried: boolean
 }
 
 /** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
@@ -187,6 +205,7 @@ function listedIn(row: EngineRow, origin: string): ListedRow {
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
+    isTried: work === 'backing-off',
   }
 }
 
@@ -214,10 +233,12 @@ function statusIn(text: string, sessionId: string, origin: string): SessionStatu
 
 function isStatus(value: unknown): value is SessionStatus {
   if (!isJsonObject(value) || typeof value['state'] !== 'string') return false
-  const { turns, usd, tokens, records, questions, beganMs, changedMs } = value
+  const { turns, usd, tokens, records, questions, beganMs, changedMs, runs, earlier = {} } = value
   const isOptionalText = (name: string): boolean => value[name] === undefined || typeof value[name] === 'string'
   return (
-    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0].every(Number.isFinite) &&
+    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0, runs ?? 0].every(Number.isFinite) &&
+    isJsonObject(earlier) &&
+    Object.values(earlier).every(Number.isFinite) &&
     ['reason', 'tenant', 'title'].every(isOptionalText) &&
     Array.isArray(questions) &&
     questions.every(isQuestion)

@@ -12,6 +12,7 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
+import { refuseOf } from './flag-owners.ts'
 import { factsOf, linesOf } from './session-text.ts'
 import { toldLines } from './told-lines.ts'
 
@@ -93,12 +94,6 @@ function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags
   }
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) throw new UsageError(`${flag} needs --cluster URL: it is about sessions of a cluster.`)
-}
-
-/** @throws UsageError for a flag that says nothing of what is asked for. */
-function refuseOf(owner: string, given: { readonly [flag: string]: unknown }): void {
-  const [flag] = Object.keys(given).filter((name) => given[name] !== undefined)
-  if (flag !== undefined) throw new UsageError(`${flag} belongs to halting sessions ${owner}.`)
 }
 
 function needed(about: string | undefined, usage: string): string {

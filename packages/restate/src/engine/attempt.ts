@@ -219,8 +219,8 @@ class Attempt<Turn extends AttemptTurn> {
       if (came.type !== 'batch') continue
       const batch = await readBatch(came.text, store, this.#texts)
       this.#records.push(...batch.records)
-      this.#bytes += came.text.length
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
+      this.#bytes += came.text.length
       onBatch?.(batch)
       if (this.#isFull) this.#log.cut()
       this.#log.kept()

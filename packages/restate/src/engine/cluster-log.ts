@@ -1,6 +1,7 @@
 import { HaltingError, type Json } from '@halting/core'
 import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
 import { checkSize, mostInlineBytes, writtenRecord } from './batch.ts'
 import { keptFormat, plainFormat } from './format.ts'
@@ -183,7 +184,7 @@ export class ClusterLog implements StepStore {
       waiting.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? keptFormat : plainFormat
     this.#taken += waiting.length
     this.#isFirst = false
-    return `{"format":${format},"atMs":${Date.now()}${texts},"records":[${records}]${after}}`
+    return `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
   }
 
   /** Records as they go into a batch, and the texts of theirs that the engine does not have. */

@@ -8,9 +8,9 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { guarded } from '../access/guard.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
 import type { RenewAfter } from '../engine/attempt.ts'
 import { isCut } from '../engine/cluster-log.ts'
-import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { PayloadReference } from '../payloads/payload-store.ts'

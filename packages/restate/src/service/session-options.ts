@@ -23,6 +23,8 @@ export interface SessionToOpen {
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
   readonly gone: AbortSignal
+  /** Milliseconds since 1970 by the engine's clock: what the session compares or stores across processes is by this. Default: the clock of this machine. */
+  readonly now?: () => number
 }
 
 /** A prompt as it is sent. */

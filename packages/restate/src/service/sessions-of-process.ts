@@ -4,6 +4,7 @@ import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
 import type { Carried, CarriedRun } from './carried-run.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
@@ -74,7 +75,7 @@ export class SessionsOfProcess {
   arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
     const entered = this.#held.enter(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
-    const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
+    const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
     const { departure, onEvent: report } = this.#options
     const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
@@ -121,7 +122,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone }))
+    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
@@ -132,7 +133,8 @@ export class SessionsOfProcess {
     const presence = new Presence(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        if (event.type === 'run_end') presence.ranUntil(event.terminal.reason)
+        // How a run breaks here that goes on elsewhere is no end of it.
+        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
         // The work at a session whose log is broken is over here, and not in the session.
         if (log.isBroken) presence.left(whyLeft(departure))

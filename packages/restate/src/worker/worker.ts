@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
+import type { IngressOptions } from '../fleet/ingress.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -56,8 +59,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
 
 /** What a worker knows of itself, for its metrics. */
 export interface WorkerFigures {
-  /** What `GET /ready` found when it was asked last; undefined before. */
-  readonly isReady: boolean | undefined
+  /** What `GET /ready` would answer. */
+  readonly isReady: boolean
   /** How often this worker could not read the engine's administration. */
   readonly engineLookFailures: number
   /** Maximum number of sessions at work; null for no limit. */
@@ -93,9 +96,10 @@ const closingMs = 10_000
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
-  const retention = retentionOf(options, engine, report)
-  const sdkLog = new SdkLog(report)
+  const parts = partsOf(options)
+  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
+  // The first session finds the engine's time, where the engine is there.
+  await engine.readClock()
   const inProcess = {
     stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
     workerUrl: () => url,
@@ -112,7 +116,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       void answerProbe(request, response, {
         whyNotReady: () => readiness.whyNot(),
         unchecked: readiness.unchecked,
-        metrics: metrics && { ...metrics, read: () => metrics.read(figures()) },
+        metrics: metrics && {
+          ...metrics,
+          read: async () => metrics.read(figures((await readiness.whyNot()) === undefined)),
+        },
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
@@ -122,6 +129,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     ({ resting }) => pauseSetAside(engine, resting),
+    () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
     (seen, signal) => retention?.see(seen, signal),
@@ -130,8 +138,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
-  const figures = (): WorkerFigures => ({
-    isReady: readiness.isReady,
+  const figures = (isReady: boolean): WorkerFigures => ({
+    isReady,
     engineLookFailures: watch.failures,
     places: Number.isFinite(concurrency) ? concurrency : null,
     atWork: places.taken,
@@ -148,6 +156,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
+      void share?.leave()
       await settled(departure, graceMs)
     },
     close() {
@@ -159,7 +168,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
 
 /** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
 function retentionOf(
-  { retainMs, ingress }: WorkerOptions,
+  { retainMs, ingress }: { readonly retainMs: number | undefined; readonly ingress: IngressOptions | undefined },
   engine: EngineAdmin,
   report: (event: WorkerEvent) => void,
 ): Retention | undefined {
@@ -179,7 +188,7 @@ function partsOf({
   identityKeys: ____,
   concurrency,
   metrics: _____,
-  retainMs: ______,
+  retainMs,
   canOpen,
   ...service
 }: WorkerOptions) {
@@ -194,6 +203,9 @@ function partsOf({
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(),
+    retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
+    sdkLog: new SdkLog(report, () => departure.soon.aborted),
+    clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
 }

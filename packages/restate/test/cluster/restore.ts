@@ -46,6 +46,7 @@ function callsOf(records: readonly StepRecord[]): {
 
 /** Records as the engine has them, also where no worker runs: long texts are elsewhere. */
 async function storedRecords(name: string): Promise<readonly StepRecord[]> {
+  await wait(500)
   const rows = await cluster.query(
     `SELECT value_utf8 FROM state WHERE service_name = 'halting_session' AND service_key = '${name}' AND key LIKE 'records/%' ORDER BY key`,
   )
