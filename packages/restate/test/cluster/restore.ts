@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import type { KeptRecord } from '../../src/engine/packed-record.ts'
 import { GrowthWorker, isOver, kept, noted, reaches } from './growing.ts'
-import { Cluster, freePort } from './server.ts'
+import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 
 const [program = '', folder = ''] = process.argv.slice(2)
@@ -44,10 +44,21 @@ function callsOf(records: readonly StepRecord[]): {
   return { begun: names('intent'), done: names('result') }
 }
 
+/** What the engine tells, also right after it has begun, when parts of it are not there yet. */
+async function query(what: string): Promise<readonly Record<string, unknown>[]> {
+  for (let left = 60; ; left--) {
+    try {
+      return await cluster.query(what)
+    } catch (error) {
+      if (left === 0) throw error
+      await wait(250)
+    }
+  }
+}
+
 /** Records as the engine has them, also where no worker runs: long texts are elsewhere. */
 async function storedRecords(name: string): Promise<readonly StepRecord[]> {
-  await wait(500)
-  const rows = await cluster.query(
+  const rows = await query(
     `SELECT value_utf8 FROM state WHERE service_name = 'halting_session' AND service_key = '${name}' AND key LIKE 'records/%' ORDER BY key`,
   )
   return rows.flatMap(({ value_utf8 }) => {
