@@ -4,9 +4,9 @@ import { SetAsideError } from '../src/attempts/set-aside.ts'
 import { stalledOf } from '../src/service/stalled.ts'
 
 const id = 'inv_1'
-const mismatch = '- Difference:\n   name: records of format 2 != records of format 1'
+const mismatch = '- Difference:\n   name: records of format 3 != records of format 1'
 const told =
-  'This session was written in format 2 by another version; this worker reads 1. A worker of that version can go on with it.'
+  'This session was written in format 3 by another version; this worker reads 2. A worker of that version can go on with it.'
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
 test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {

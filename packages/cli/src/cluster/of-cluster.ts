@@ -77,3 +77,9 @@ export async function sessionOfRecords(
   const unpriced = await unpricedIn(runs, pricesFor(flags, program))
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
 }
+
+/** Why the work at a session does not continue, and what helps; undefined where it does. @throws UsageError that says what is the matter, and where. */
+export async function whyStalled(flags: Named, sessionId: string, program: Program): Promise<string | undefined> {
+  const { stalled } = await asked(flags, clientOf(flags, program).status(sessionId))
+  return stalled === undefined ? undefined : oneLine(stalled.message, 1_000)
+}

@@ -15,20 +15,22 @@ const setAside = `select service_key, value_utf8 from state where service_name =
 /** Sessions that are set aside because their work has ended several workers, and why. @throws UsageError that says what is the matter, and where. */
 export async function sessionsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
-  for (const { service_key: key, value_utf8: text } of await rowsOf(flags, setAside))
-    if (typeof key === 'string' && typeof text === 'string') found.set(key, becauseIn(text))
+  for (const { service_key: key, value_utf8: text } of await rowsOf(flags, setAside)) {
+    const because = typeof text === 'string' ? becauseIn(text) : undefined
+    if (typeof key === 'string' && because !== undefined) found.set(key, because)
+  }
   return found
 }
 
 /** A worker wrote it. */
-function becauseIn(text: string): string {
+function becauseIn(text: string): string | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (isJsonObject(value) && typeof value['because'] === 'string') return oneLine(value['because'], 300)
   } catch {
     // Not JSON.
   }
-  return 'its work has ended its workers'
+  return undefined
 }
 
 /** How a session that is set aside is tried again. */

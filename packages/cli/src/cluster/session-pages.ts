@@ -4,6 +4,7 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
+import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
 import { literal, rowsOf, type EngineRow } from './engine-query.ts'
 import { sessionsSetAside } from './release.ts'
 
@@ -12,6 +13,8 @@ export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** The worker that it waits for, which the engine does not reach. */
+  readonly awaited?: AwaitedWorker
   /** Why it is set aside, as a clause; absent where it is not. */
   readonly setAside?: string
 }
@@ -64,10 +67,17 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   // Their work is paused.
   const isAnyPaused = sessions.some(({ state }) => state === 'paused')
   const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
+  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await troubleOf(flags, tried)
   return {
     sessions: sessions.map((session) => {
       const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
-      return because === undefined ? session : { ...session, setAside: because }
+      const awaited = trouble.get(session.sessionId)?.awaited
+      return {
+        ...session,
+        ...(because !== undefined && { setAside: because }),
+        ...(awaited !== undefined && { awaited }),
+      }
     }),
     partitions: new Map(
       shown.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
@@ -160,6 +170,8 @@ interface ListedRow {
   readonly rank: number
   readonly changed: number
   readonly total: number
+  /** The engine tries its work again. */
+  readonly isTried: boolean
 }
 
 /** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
@@ -212,6 +224,7 @@ function listedIn(row: EngineRow, origin: string): ListedRow {
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
+    isTried: work === 'backing-off',
   }
 }
 

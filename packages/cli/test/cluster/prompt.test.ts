@@ -6,6 +6,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
+import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import type { Flags } from '../../src/flags/flags.ts'
@@ -41,6 +42,7 @@ async function setting(replies: readonly unknown[], flags: Flags = {}, onOpen = 
         {
           flags: { ...flags, script },
           program,
+          log: workerLog({ format: 'text', output: program.output, worker: () => undefined }),
           workspaces,
           refusal: (message) => new Error(message),
         },

@@ -135,7 +135,7 @@ export function excuseAttempt(before: Attempts, turn: number, attempt: string): 
 
 /** The attempt that is at work has made progress: no death counts any more. */
 export function provenAttempt(before: Attempts, attempt: string): Attempts {
-  return before.atWork?.attempt === attempt ? { ...before, deaths: [] } : before
+  return before.atWork?.attempt === attempt ? { ...before, deaths: [], undecided: 0 } : before
 }
 
 /** The attempt was alone for its time: from here on others are at work beside it. */
@@ -146,5 +146,5 @@ export function accompanyAttempt(before: Attempts, attempt: string): Attempts {
 
 /** A person wants the session to be tried again: no death counts any more. */
 export function releaseAttempts(before: Attempts): Attempts {
-  return { ...before, atWork: null, deaths: [] }
+  return { ...before, atWork: null, deaths: [], undecided: 0 }
 }

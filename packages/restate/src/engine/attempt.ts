@@ -6,7 +6,8 @@ import { LeftError, type Departure } from '../worker/departure.ts'
 import { readBatch, type ReadBatch } from './batch.ts'
 import { ClusterLog } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
-import { keptFormat, recordsStep } from './format.ts'
+import { plainFormat, recordsStep } from './format.ts'
+import { SessionTexts } from './session-texts.ts'
 
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
@@ -15,7 +16,7 @@ export const mailSignal = 'mail'
 export const watchSignal = 'watch'
 
 /** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
-const emptyBatch = `{"format":${keptFormat},"records":[]}`
+const emptyBatch = `{"format":${plainFormat},"records":[]}`
 
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
@@ -55,12 +56,24 @@ export interface AttemptTurn {
   leave(): void
 }
 
+/** How much an invocation has on record before another one goes on with the work: what comes first. */
+export interface RenewAfter {
+  /** Number of records. */
+  readonly records: number
+  /** Bytes of JSON, about. */
+  readonly bytes: number
+}
+
 /** Options of one attempt of an invocation. */
 export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** The engine of the invocation. */
   readonly engine: Engine
   /** Where large payloads are; without it all of them are inline. */
   readonly store?: PayloadStore | undefined
+  /** What is known of the session's long texts. */
+  readonly texts?: SessionTexts
+  /** When an invocation has enough on record; it never has without it. */
+  readonly renewAfter?: RenewAfter | undefined
   /** Messages that were there before the invocation. */
   readonly mail?: readonly string[]
   /**
@@ -113,6 +126,9 @@ class Attempt<Turn extends AttemptTurn> {
   readonly #options: AttemptOptions<Turn>
   readonly #engine: Engine
   #log: ClusterLog
+  readonly #texts: SessionTexts
+  /** Bytes of what is on record of this invocation. */
+  #bytes = 0
   readonly #records: StepRecord[] = []
   /** All that came from outside. */
   readonly #heard: ((work: Work) => void)[] = []
@@ -135,10 +151,11 @@ class Attempt<Turn extends AttemptTurn> {
   #leave: () => void = () => {}
 
   constructor(options: AttemptOptions<Turn>) {
-    const { engine, store, mail = [] } = options
+    const { engine, mail = [], texts = new SessionTexts() } = options
     this.#options = options
     this.#engine = engine
-    this.#log = new ClusterLog(store)
+    this.#texts = texts
+    this.#log = this.#newLog()
     this.#messages = [...mail]
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
@@ -177,6 +194,18 @@ class Attempt<Turn extends AttemptTurn> {
     if (this.#isWaiting) this.#turn?.leave()
   }
 
+  #newLog(): ClusterLog {
+    const log = new ClusterLog(this.#options.store, this.#texts)
+    if (this.#isFull) log.cut()
+    return log
+  }
+
+  /** What is on record is enough for one invocation. */
+  get #isFull(): boolean {
+    const { renewAfter } = this.#options
+    return renewAfter !== undefined && (this.#records.length >= renewAfter.records || this.#bytes >= renewAfter.bytes)
+  }
+
   /** For its turn. */
   get #isWaiting(): boolean {
     return this.#turn !== undefined && !this.#hasBegun
@@ -185,13 +214,15 @@ class Attempt<Turn extends AttemptTurn> {
   async run(): Promise<Json> {
     const { store, onBatch } = this.#options
     for (;;) {
-      const step = this.#engine.once(recordsStep(keptFormat), () => this.#take())
+      const step = this.#engine.once(recordsStep, () => this.#take())
       const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
       if (came.type !== 'batch') continue
-      const batch = await readBatch(came.text, store)
+      const batch = await readBatch(came.text, store, this.#texts)
       this.#records.push(...batch.records)
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
+      this.#bytes += came.text.length
       onBatch?.(batch)
+      if (this.#isFull) this.#log.cut()
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
       // What was heard since it was written may have ended the rest.
@@ -232,7 +263,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#letGo.abort()
     this.#log.break()
     this.#letGo = sharedAbort()
-    this.#log = new ClusterLog(this.#options.store)
+    this.#log = this.#newLog()
     this.#work = undefined
     this.#makesWay = false
     this.#turn = undefined

@@ -9,6 +9,7 @@ import {
   type ServiceDefinition,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { atEngineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
@@ -85,13 +86,13 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
     const self = context.objectSendClient<GateHandlers>({ name: gateObject }, context.key)
     if (hasTickets(gate) && (await context.get<boolean>(tickKey)) !== true) {
       context.set(tickKey, true)
-      self.tick(rpc.sendOpts({ delay: tickMs }))
+      atEngineTime(() => self.tick(rpc.sendOpts({ delay: tickMs })))
     }
     const planned = await context.get<number>(wakeKey)
     if (wakeMs === undefined || (planned !== null && planned <= wakeMs)) return
     context.set(wakeKey, wakeMs)
     const delay = Math.max(1, wakeMs - gate.nowMs)
-    self.passTime(wakeMs, rpc.sendOpts({ delay }))
+    atEngineTime(() => self.passTime(wakeMs, rpc.sendOpts({ delay })))
   }
 
   return object({

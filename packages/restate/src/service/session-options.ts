@@ -1,6 +1,7 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
+import type { RenewAfter } from '../engine/attempt.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
@@ -22,6 +23,8 @@ export interface SessionToOpen {
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
   readonly gone: AbortSignal
+  /** Milliseconds since 1970 by the engine's clock: what the session compares or stores across processes is by this. Default: the clock of this machine. */
+  readonly now?: () => number
 }
 
 /** A prompt as it is sent. */
@@ -90,6 +93,11 @@ export interface SessionServiceOptions {
   readonly places?: Places
   /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
   readonly onEvent?: WorkerListener
+  /**
+   * How much the work at a session puts on record before it goes on as another invocation of the engine, at the next turn at which nothing is under way: what a worker
+   * reads that takes the session up, and what the engine stores of running work, have a bound. Nobody else notices. Default: 20,000 records or 20 MB.
+   */
+  readonly renewAfter?: RenewAfter
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
   /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */

@@ -1,9 +1,10 @@
-import type { StepRecord } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
+import type { Carried, CarriedRun } from './carried-run.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
@@ -30,8 +31,10 @@ export interface WorkToBegin {
   readonly refusal: string | undefined
   /** The number of its first request: turns of work at a session go up. */
   readonly turn: number
-  /** The conversation of earlier invocations. */
-  readonly before: readonly StepRecord[]
+  /** The conversation of earlier invocations, and the run that one of them has left to this one. */
+  readonly before: CarriedRun
+  /** Of that run what its records do not tell. */
+  readonly carried?: Carried | undefined
   readonly record: WorkRecord
   readonly found: Found
   /** The session is open in this process until `closed` settles. */
@@ -72,7 +75,7 @@ export class SessionsOfProcess {
   arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
     const entered = this.#held.enter(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
-    const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
+    const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
     const { departure, onEvent: report } = this.#options
     const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
@@ -101,16 +104,17 @@ export class SessionsOfProcess {
   }
 
   async #open(
-    { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found, onOpen }: WorkToBegin,
+    { sessionId, opening, tenancy, inherited, refusal, turn, before, carried, record, found, onOpen }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
-    const { records, log, gone, isResting } = found
+    const { log, gone, isResting } = found
+    const records = [...before.open, ...found.records]
     const tenant = tenancy?.tenant
     const journal = new ClusterSession({
       sessionId,
       path: `restate:${sessionObject}/${sessionId}`,
-      records: [...before, ...records],
+      records: [...before.ended, ...records],
       log,
       lease: await this.#leaseOf(tenancy, { session: sessionId, turn, inheritedNanos: inherited.nanos }, gone),
     })
@@ -118,7 +122,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone }))
+    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
@@ -129,7 +133,8 @@ export class SessionsOfProcess {
     const presence = new Presence(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        if (event.type === 'run_end') presence.ranUntil(event.terminal.reason)
+        // How a run breaks here that goes on elsewhere is no end of it.
+        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
         // The work at a session whose log is broken is over here, and not in the session.
         if (log.isBroken) presence.left(whyLeft(departure))
@@ -156,8 +161,8 @@ export class SessionsOfProcess {
       log,
       settled: record.settled,
       openRun: openRunOf(records),
-      onRecord: messagesIn(records),
-      untold: untoldResults(sessionId, before, records, record.told),
+      onRecord: messagesIn(carried === undefined ? records : [...before.ended, ...records]),
+      untold: untoldResults(sessionId, before.ended, records, record.told, carried?.untold),
       onEvent(event) {
         // How a run breaks here that goes on elsewhere is nothing that happens in the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)

@@ -102,6 +102,11 @@ export class EngineAdmin {
     }
   }
 
+  /** Its answer is dated, as all are (`EngineClock`). Settles soon, also where there is none. */
+  async readClock(): Promise<void> {
+    await askAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
+  }
+
   /** Why the engine does not know the worker at this address; undefined where it does. */
   async whyUnknown(worker: string): Promise<string | undefined> {
     try {

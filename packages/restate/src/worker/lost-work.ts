@@ -55,7 +55,7 @@ export interface LostBinding {
 }
 
 /** Why work stays with a lost worker. */
-export type WhyItStays = 'folder' | 'format' | 'nobody'
+type WhyItStays = 'folder' | 'format' | 'nobody'
 
 export interface StayingWork {
   readonly why: WhyItStays
@@ -75,7 +75,7 @@ export class LostWork {
     const { admin, report } = this.#options
     const { name, bound, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if (readMetadata(await admin.metadataOf(name)).format !== keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
@@ -146,7 +146,7 @@ export class LostWork {
 
 /** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
 function isPausedForMove(failure: string | null, address: string): boolean {
-  return failure?.includes(address) === true && setAsideIn(failure) === undefined
+  return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
 }
 
 function objectIn(text: string | undefined): Opening {

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
 import type { SessionServiceOptions } from '../service/session-options.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -49,8 +51,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
 
 /** What a worker knows of itself, for its metrics. */
 export interface WorkerFigures {
-  /** What `GET /ready` found when it was asked last; undefined before. */
-  readonly isReady: boolean | undefined
+  /** What `GET /ready` would answer. */
+  readonly isReady: boolean
   /** How often this worker could not read the engine's administration. */
   readonly engineLookFailures: number
   /** Maximum number of sessions at work; null for no limit. */
@@ -86,8 +88,10 @@ const closingMs = 10_000
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
-  const sdkLog = new SdkLog(report)
+  const parts = partsOf(options)
+  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog } = parts
+  // The first session finds the engine's time, where the engine is there.
+  await engine.readClock()
   const inProcess = {
     stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
     workerUrl: () => url,
@@ -104,7 +108,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       void answerProbe(request, response, {
         whyNotReady: () => readiness.whyNot(),
         unchecked: readiness.unchecked,
-        metrics: metrics && { ...metrics, read: () => metrics.read(figures()) },
+        metrics: metrics && {
+          ...metrics,
+          read: async () => metrics.read(figures((await readiness.whyNot()) === undefined)),
+        },
       }),
   })
   const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
@@ -114,6 +121,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     ({ resting }) => pauseSetAside(engine, resting),
+    () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
     // Last: it waits for workers that do not answer.
@@ -121,8 +129,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
-  const figures = (): WorkerFigures => ({
-    isReady: readiness.isReady,
+  const figures = (isReady: boolean): WorkerFigures => ({
+    isReady,
     engineLookFailures: watch.failures,
     places: Number.isFinite(concurrency) ? concurrency : null,
     atWork: places.taken,
@@ -139,6 +147,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
+      void share?.leave()
       await settled(departure, graceMs)
     },
     close() {
@@ -171,6 +180,8 @@ function partsOf({
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(),
+    sdkLog: new SdkLog(report, () => departure.soon.aborted),
+    clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
 }

@@ -106,7 +106,10 @@ const all = [...known.values()]
 for (let left = 1_600; left > 0 && all.some(({ ended }) => ended === undefined); left--) await wait(100)
 const over = Math.max(...all.map(({ ended = Infinity }) => ended))
 const sumMs = all.reduce((sum, { ms }) => sum + ms, 0)
-const ratio = (over - began) / (sumMs / places)
+/** Beside what the sessions were to wait, and beside what they took: the second one is not decided by how busy this machine is. */
+const nominal = (over - began) / (sumMs / places)
+const tookMs = all.reduce((sum, { began: from = 0, ended: to = Infinity }) => sum + to - from, 0)
+const ratio = (over - began) / (tookMs / places)
 const problems: string[] = []
 function expect(holds: boolean, promise: string): void {
   console.log(`${holds ? 'kept' : 'BROKEN'}: ${promise}`)
@@ -130,7 +133,7 @@ const cpuAfter = cpus()
 const [ofEngine = 0, ...ofWorkers] = cpuAfter.map((cpu, index) => cpu - (cpuBefore[index] ?? 0))
 const perWorker = workers.ready.map(({ port }) => all.filter(({ worker }) => worker === port).length)
 console.log(
-  `asked for in ${seconds(asked - began)}; ideal ${seconds(sumMs / places)}, measured ${seconds(over - began)}, ratio ${ratio.toFixed(3)}; by worker: ${perWorker.join(', ')}`,
+  `asked for in ${seconds(asked - began)}; measured ${seconds(over - began)}; ideal ${seconds(sumMs / places)} by what sessions wait for, ratio ${nominal.toFixed(3)}; ${seconds(tookMs / places)} by what they took, ratio ${ratio.toFixed(3)}; by worker: ${perWorker.join(', ')}`,
 )
 console.log(
   `longest wait: ${seconds(Math.max(...waits('many')))} of ${count - few} sessions, ${seconds(Math.max(...waits('few')))} of ${few}; CPU of the engine ${seconds(ofEngine)}, of workers ${ofWorkers.map(seconds).join(', ')}; most memory of a worker ${mostMb} MB; ${events.left} left, ${all.filter(({ waited }) => waited > 1).length} waited again`,
@@ -146,7 +149,13 @@ expect(
   all.every(({ ended }) => ended !== undefined),
   `all of ${count} sessions end`,
 )
-expect(ratio <= 1.1, `they take at most 1.1 times the ideal (${ratio.toFixed(3)})`)
+// Sessions that come as slowly as this machine asks for them fill no places.
+if (asked - began > sumMs / places / 4) console.log('not judged: this machine was too busy to ask for them in time')
+else
+  expect(
+    ratio <= 1.1,
+    `all of them take at most 1.1 times what they took by themselves on ${places} places (${ratio.toFixed(3)})`,
+  )
 expect(
   mostOvertaken() <= places,
   `none waits for its tenant's sessions that came later (${mostOvertaken()} overtook one)`,

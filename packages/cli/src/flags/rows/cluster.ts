@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, listedStates } from '../flags.ts'
+import { type Flags, listedStates, logFormats } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
 import {
   address,
@@ -38,6 +38,7 @@ type ClusterFlag =
   | 'tokensPerMinute'
   | 'grace'
   | 'takeOver'
+  | 'logFormat'
   | 'server'
 
 /** Flags about sessions on a cluster. */
@@ -250,6 +251,15 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'switch',
     commands: ['serve'],
     meaning: 'Move sessions that run on other workers to this worker at their next iteration',
+  },
+  logFormat: {
+    names: ['--log-format'],
+    topic: 'cluster',
+    kind: 'value',
+    value: 'FORMAT',
+    read: choice(logFormats),
+    commands: ['serve'],
+    meaning: 'Write the log to stderr as sentences (text) or as one JSON object per line (json) (default: text)',
   },
   server: {
     names: ['--server'],
