@@ -36,11 +36,22 @@ const programs = [
   'lost',
   'zombie',
   'claims',
+  'remedy',
   'program',
   'drain',
   'waits',
   'three-nodes',
   'operations',
+  'poison',
+  'poison-worker',
+  'load',
+  'load-worker',
+  'queue',
+  'suspended',
+  'listing',
+  'clients',
+  'growth',
+  'growth-worker',
   'disk-full',
   'clocks',
 ]
@@ -62,18 +73,29 @@ const checks = {
   'fault: a worker is killed and never returns': ['lost'],
   'fault: a zombie, a worker that is stopped and wakes up': ['zombie'],
   'fault: two workers claim one session': ['claims'],
+  'the commands of the guide for a lost worker': ['remedy'],
+  'two versions of a worker beside each other': ['upgrade'],
+  'a worker that takes running sessions over': ['take-over'],
+  'fault: a client is killed, or told to end': ['clients'],
   'payloads in a bucket': ['bucket'],
   'the program: the commands of the guide, and a worker that is told to end': ['program'],
   'the program from a clean folder: installed from packages, it brings the server': ['program', installed],
   'workers behind one address, told to end while commands run': ['drain'],
   'calls that wait for a person, and a back-up of the data': ['waits'],
+  'growth: what tools returned is stored once, and a journal has an end': ['growth'],
   'a session that is paused, large records, a worker that others reach': ['operations'],
+  'listing: many sessions in pages, and one replayed, exported and deleted by the program': ['listing'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'fault: the disk of the engine is full, and has room again': ['disk-full', 'store'],
   'fault: the log of the engine is full, and a supervisor starts it again': ['disk-full', 'log'],
   'fault: clocks of workers are an hour ahead and behind': ['clocks'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
+  'fault: a session that kills its worker': ['poison'],
+  'fault: 500 sessions on the 32 places of one worker': ['load', '1'],
+  'fault: 500 sessions on two workers with 16 places each': ['load', '2'],
+  'fault: a long queue: a worker comes, one is told to end, and one is killed': ['queue'],
+  'fault: 1,000 sessions that wait for a person are answered at once': ['suspended', '1000'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server beside the engine. */
@@ -94,17 +116,26 @@ tell(outcomes)
 async function bundlePrograms() {
   const cluster = (name) => `packages/restate/test/cluster/${name}.ts`
   await bundleInto(bundled, { entryPoints: programs.map(cluster) })
-  await bundleInto(bundled, { entryPoints: { 'worker-later': cluster('worker') }, plugins: [laterFormat()] })
+  const other = (entryPoints, changes) => bundleInto(bundled, { entryPoints, plugins: [otherFormat(changes)] })
+  await other(
+    { 'worker-later': cluster('worker') },
+    { 'keptFormat = 2': 'keptFormat = 3', 'stepFormat = 1': 'stepFormat = 3' },
+  )
+  // It reads nothing of what this version has added.
+  await other({ 'growth-worker-earlier': cluster('growth-worker') }, { 'keptFormat = 2': 'keptFormat = 1' })
 }
 
-/** As a later version would be built: the format of what it keeps is another one. */
-function laterFormat() {
+/** As another version would be built: the format of what it keeps is another one. */
+function otherFormat(changes) {
   const change = ({ path }) => {
-    const contents = readFileSync(path, 'utf8').replace('keptFormat = 1', 'keptFormat = 2')
-    if (!contents.includes('keptFormat = 2')) throw new Error(`${path} has another format.`)
+    let contents = readFileSync(path, 'utf8')
+    for (const [before, after] of Object.entries(changes)) {
+      if (!contents.includes(before)) throw new Error(`${path} has another format.`)
+      contents = contents.replace(before, after)
+    }
     return { contents, loader: 'ts' }
   }
-  return { name: 'later format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
+  return { name: 'other format', setup: ({ onLoad }) => onLoad({ filter: /engine\/format\.ts$/ }, change) }
 }
 
 async function outcomeOf(title, [program, ...given]) {

@@ -1,7 +1,17 @@
 // `@halting/restate`: the same loop on a Restate cluster.
-export { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found, type Work } from './engine/attempt.ts'
+export {
+  attempt,
+  mailSignal,
+  type AttemptOptions,
+  type AttemptTurn,
+  type Found,
+  type RenewAfter,
+  type Work,
+} from './engine/attempt.ts'
 export type { ClusterLog } from './engine/cluster-log.ts'
 export type { Engine, EnginePromise } from './engine/engine.ts'
+export type { ServedRecord } from './engine/packed-record.ts'
+export type { SessionTexts } from './engine/session-texts.ts'
 export { restateEngine } from './engine/restate-engine.ts'
 export { budgetObject, type BudgetStatus, type LeaseHolder, type LeaseRequest } from './fleet/budget-service.ts'
 export type { GateLimits } from './fleet/gate.ts'

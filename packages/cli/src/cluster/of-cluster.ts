@@ -40,6 +40,12 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
   }
 }
 
+/** The folder in which a session worked last, on its worker; `/` where nobody has said it yet. */
+export async function folderOnWorker(flags: Named, sessionId: string, program: Program): Promise<string> {
+  const done = await asked(flags, clientOf(flags, program).done(sessionId))
+  return done?.snapshot?.cwd ?? '/'
+}
+
 /** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
 export async function sessionOfCluster(
   flags: Named & Pick<Flags, 'settings'>,
@@ -61,4 +67,10 @@ export async function sessionOfCluster(
     )
   const unpriced = await unpricedIn(runs, pricesFor(flags, program))
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
+}
+
+/** Why the work at a session does not continue, and what helps; undefined where it does. @throws UsageError that says what is the matter, and where. */
+export async function whyStalled(flags: Named, sessionId: string, program: Program): Promise<string | undefined> {
+  const { stalled } = await asked(flags, clientOf(flags, program).status(sessionId))
+  return stalled === undefined ? undefined : oneLine(stalled.message, 1_000)
 }

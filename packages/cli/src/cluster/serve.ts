@@ -34,6 +34,10 @@ export async function serve(given: Flags, program: Program): Promise<number> {
     worker.log.say(
       `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
     )
+    if (flags.port === 0 && flags.register === '')
+      worker.log.say(
+        'the port changes with each start (--port 0). Sessions that this worker leaves wait some 10 s until it, or another worker, takes them over. Use a fixed --port.',
+      )
     const why = await worker.whyNotReady()
     if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
       worker.log.say(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`)
@@ -121,9 +125,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
     }
   } catch (error) {
     await live?.close()
-    throw new UsageError(
-      `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
-    )
+    throw new UsageError(`The worker cannot listen: ${messageOf(error)}. Use --port N for another port.`)
   }
 }
 

@@ -4,13 +4,19 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
+import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
+import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** The worker that it waits for, which the engine does not reach. */
+  readonly awaited?: AwaitedWorker
+  /** Why it is set aside, as a clause; absent where it is not. */
+  readonly setAside?: string
 }
 
 /** Which sessions are wanted. */
@@ -53,8 +59,22 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const sessions = shown.map(({ session }) => session)
+  // Their work is paused.
+  const isAnyPaused = sessions.some(({ state }) => state === 'paused')
+  const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
+  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await troubleOf(flags, tried)
   return {
-    sessions: shown.map(({ session }) => session),
+    sessions: sessions.map((session) => {
+      const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
+      const awaited = trouble.get(session.sessionId)?.awaited
+      return {
+        ...session,
+        ...(because !== undefined && { setAside: because }),
+        ...(awaited !== undefined && { awaited }),
+      }
+    }),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
   }
@@ -131,6 +151,8 @@ interface ListedRow {
   readonly rank: number
   readonly changed: number
   readonly total: number
+  /** The engine tries its work again. */
+  readonly isTried: boolean
 }
 
 /** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
@@ -177,6 +199,7 @@ function listedIn(row: EngineRow, origin: string): ListedRow {
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
+    isTried: work === 'backing-off',
   }
 }
 

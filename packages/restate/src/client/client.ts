@@ -72,6 +72,8 @@ export interface ClusterClient {
   done(sessionId: string): Promise<WorkDone | undefined>
   /** Ends what goes on. The session takes nothing more. */
   close(sessionId: string): Promise<void>
+  /** Deletes the session, with all that is stored of it and its folder on the worker. It waits until nobody works at the session. */
+  remove(sessionId: string): Promise<void>
   /** A new session with what was said in the runs that ended; gives its name: `as`, or a new one. */
   fork(sessionId: string, as?: string): Promise<string>
   /** The session for the faces, as one of this process is. `close` of it leaves the session on the cluster as it is: what goes on, goes on. */

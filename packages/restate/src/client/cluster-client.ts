@@ -52,6 +52,9 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     async close(sessionId) {
       await call(sessionId, 'close', { id: randomUUID() })
     },
+    async remove(sessionId) {
+      await call(sessionId, 'remove')
+    },
     async fork(sessionId, as = randomUUID()) {
       // With a name of its own it may be asked for again.
       const { id } = await call<{ readonly id: string }>(sessionId, 'fork', { as })

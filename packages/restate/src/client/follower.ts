@@ -49,8 +49,8 @@ const firstWaitMs = 500
 const connectMs = 3_000
 /** What fails faster may be tried with every look. */
 const quickMs = 500
-/** A worker sends something every 15 s: a connection on which nothing comes for three times as long is lost. */
-const longestSilenceMs = 45_000
+/** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
+const longestSilenceMs = 35_000
 
 /** What came of reading live events: `away` where the worker does not work at the session, `unreachable` where it cannot be read from here. */
 type Reading = 'read' | 'away' | 'unreachable'
@@ -264,6 +264,8 @@ export class Follower {
           return 'read'
       }
     }
+    // It was lost, and its worker may be: a call that waits for a change would say so late.
+    this.#version = undefined
     return hasTold ? 'read' : 'away'
   }
 

@@ -134,24 +134,6 @@ export function mailboxDefinition({
   })
 }
 
-async function beginWork(
-  context: ObjectContext,
-  invocation: string,
-  tenantOf: (opening: Opening) => string | undefined,
-): Promise<Begun> {
-  const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(context), invocation))
-  writeMailbox(context, mailbox)
-  // What each of them has seen is not kept: they are woken at once.
-  tellWork(context, tell, null)
-  const opening = (await readOpening(context)) ?? {}
-  const page = await waitingAfter(context, mailbox, 0)
-  // Of what is gone nothing is kept.
-  if (page.requests.length === 0) return { ...page, opening }
-  const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
-  // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
-  return { ...page, opening, ...tenancy, sinceMs: await context.date.now() }
-}
-
 export function stateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
   return { isWorking: worker !== undefined, isClosed: isClosed === true, waiting: waiting.length, asked: next }
 }
@@ -180,4 +162,22 @@ async function watchIn(context: ObjectContext, { awakeable, by, ifStill, seen }:
   writeMailbox(context, mailbox)
   tellWork(context, tell, seen)
   return { ...state, isWatching: true }
+}
+
+async function beginWork(
+  context: ObjectContext,
+  invocation: string,
+  tenantOf: (opening: Opening) => string | undefined,
+): Promise<Begun> {
+  const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(context), invocation))
+  writeMailbox(context, mailbox)
+  // What each of them has seen is not kept: they are woken at once.
+  tellWork(context, tell, null)
+  const opening = (await readOpening(context)) ?? {}
+  const page = await waitingAfter(context, mailbox, 0)
+  // Of what is gone nothing is kept.
+  if (page.requests.length === 0) return { ...page, opening }
+  const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
+  // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
+  return { ...page, opening, ...tenancy, sinceMs: await context.date.now() }
 }

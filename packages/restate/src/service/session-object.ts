@@ -9,12 +9,16 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { guarded } from '../access/guard.ts'
-import { attempt } from '../engine/attempt.ts'
-import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
+import type { RenewAfter } from '../engine/attempt.ts'
+import { wholeRecords } from '../engine/batch.ts'
+import { isCut } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
+import type { ServedRecord } from '../engine/packed-record.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { Spent } from '@halting/core/adapters'
-import type { PayloadStore } from '../payloads/payload-store.ts'
+import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
@@ -22,6 +26,7 @@ import { anyRequest, requestWithoutStore } from './check-request.ts'
 import { changedPorts, whenChanged } from './changed.ts'
 import { fullStatus, type FullStatus } from './full-status.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
+import { RunSoFar } from './carried-run.ts'
 import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
 import { recordsSince } from './kept-records.ts'
@@ -39,6 +44,7 @@ import {
 } from './names.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
+import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
 import { readStatus, withTenant } from './status.ts'
@@ -74,11 +80,15 @@ const lookRetries = {
   onMaxAttempts: 'kill',
 } as const
 
+/** So that a worker that takes a session up reads at most so much of the invocation, and the engine holds no more of it. */
+const defaultRenewal: RenewAfter = { records: 20_000, bytes: 20_000_000 }
+
 const doneKey = 'done'
 const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
+  const attemptAt = notedAttempts(options)
   const mailboxOf = (context: ObjectContext | ObjectSharedContext) =>
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
@@ -115,8 +125,12 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const mailbox = mailboxOf(context)
         const begun = await mailbox.begin(context.request().id)
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
-          const { upTo } = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
-          page = await mailbox.settle(upTo)
+          const end = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
+          if (end === 'goes on elsewhere') {
+            context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
+            return
+          }
+          page = await mailbox.settle(end.upTo)
         }
       }),
 
@@ -142,8 +156,9 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
       remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
         const { tenancy } = await mailboxOf(context).status('')
-        if (tenancy !== undefined) await giveUpLease(context, tenancy)
+        if (tenancy !== undefined) await giveUpLease(context, tenancy, storeOf(context))
         await mailboxOf(context).forget()
+        await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
         await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
         await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
         context.clearAll()
@@ -164,7 +179,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
       /** Records from this number on, as many as one answer takes. */
       records: handlers.object.shared((context: ObjectSharedContext, since: unknown) =>
-        recordsSince(context, checkedNumber(since)),
+        recordsSince(context, checkedNumber(since), storeOf(context)),
       ),
 
       /** A new session with the conversation of the runs that ended. Gives its key: `as`, or a new one. */
@@ -175,7 +190,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const conversation = await Conversation.read(readOnly(context), storeOf(context))
         const copy = context.objectClient<SessionObject>({ name: sessionObject }, id)
         const now = await context.date.now()
-        for (const page of adoptedPages(context.key, opening, await conversation.records(), now))
+        for (const page of adoptedPages(context.key, opening, (await conversation.records()).ended, now))
           if (id === context.key || !(await copy.adopt(page)))
             throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })
         return { id }
@@ -207,7 +222,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     context: ObjectContext,
     { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
-  ): Promise<WorkEnd> {
+  ): Promise<WorkEnd | 'goes on elsewhere'> {
     const { key: sessionId } = context
     const [{ number: turn } = { number: 0 }] = requests
     const store = storeOf(context)
@@ -215,21 +230,32 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const conversation = await Conversation.read(context, store)
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
-    const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
+    const { carried, texts } = conversation
+    const run = new RunSoFar(carried, await conversation.agents())
+    const status = withTenant(await readStatus(context), tenancy)
+    const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const whose = { sessionId, tenant: tenancy?.tenant }
-    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
-    const end = await attempt({
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record }
+    const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
+      texts,
+      renewAfter: options.renewAfter ?? defaultRenewal,
       mail: requests.map((request) => JSON.stringify(request)),
       turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
-      begin: async (found, granted) =>
-        sessions.begin({ ...work, found, before: await conversation.records() }, granted),
+      begin: async (found, granted?: SessionTurn) =>
+        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
       onWatch: (message) => record.onWatch(message),
       departure: options.departure,
-    })
-    await conversation.append(record.said, async (put) => context.run('put', put))
+    }))
+    const once = async (put: () => Promise<PayloadReference>): Promise<PayloadReference> => context.run('put', put)
+    if (isCut(end)) {
+      await conversation.append(record.said, once, record.handover)
+      record.leave()
+      return 'goes on elsewhere'
+    }
+    await conversation.append(record.said, once)
     // `SessionWork` wrote it.
     const done = end as unknown as WorkEnd
     const { results, refused } = record
@@ -246,26 +272,27 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     }
     return done
   }
+}
 
-  /** What a session that is removed has spent stays spent; what it held beyond that is free. */
-  async function giveUpLease(context: ObjectContext, { tenant, began }: Tenancy): Promise<void> {
-    const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-    const whose = { session: context.key, began }
-    const isHeld = await budget.isHeld(whose)
-    const spent = isHeld
-      ? spentBeyond(
-          spentIn(foldSession(runsOf(await allRecords(context, storeOf(context))))),
-          await inheritedBy(context),
-        )
-      : null
-    await budget.close({ ...whose, spent })
-  }
+/** What a session that is removed has spent stays spent; what it held beyond that is free. */
+async function giveUpLease(
+  context: ObjectContext,
+  { tenant, began }: Tenancy,
+  store: PayloadStore | undefined,
+): Promise<void> {
+  const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
+  const whose = { session: context.key, began }
+  const isHeld = await budget.isHeld(whose)
+  const spent = isHeld
+    ? spentBeyond(spentIn(foldSession(runsOf(await allRecords(context, store)))), await inheritedBy(context))
+    : null
+  await budget.close({ ...whose, spent })
 }
 
 async function allRecords(context: ObjectContext, store: PayloadStore | undefined): Promise<readonly StepRecord[]> {
-  const kept: KeptRecord[] = []
+  const kept: ServedRecord[] = []
   for (;;) {
-    const { records } = await recordsSince(context, kept.length)
+    const { records } = await recordsSince(context, kept.length, store)
     if (records.length === 0) return wholeRecords(kept, store)
     kept.push(...records)
   }

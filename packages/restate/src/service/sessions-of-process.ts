@@ -1,10 +1,10 @@
-import type { StepRecord } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
 import { engineClock } from '../http/engine-clock.ts'
+import type { Carried, CarriedRun } from './carried-run.ts'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
@@ -31,10 +31,14 @@ export interface WorkToBegin {
   readonly refusal: string | undefined
   /** The number of its first request: turns of work at a session go up. */
   readonly turn: number
-  /** The conversation of earlier invocations. */
-  readonly before: readonly StepRecord[]
+  /** The conversation of earlier invocations, and the run that one of them has left to this one. */
+  readonly before: CarriedRun
+  /** Of that run what its records do not tell. */
+  readonly carried?: Carried | undefined
   readonly record: WorkRecord
   readonly found: Found
+  /** The session is open in this process until `closed` settles. */
+  readonly onOpen?: (closed: Promise<void>) => void
 }
 
 /** A session that comes to this process. */
@@ -73,9 +77,14 @@ export class SessionsOfProcess {
     // Another worker's clock may be ahead: nobody waits behind those that come later.
     const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
-    if (!ticket.hasPlace)
-      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
-    return new SessionTurn(entered, ticket, settled)
+    const { departure, onEvent: report } = this.#options
+    const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
+    if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
+    return new SessionTurn(entered, ticket, settled, () => {
+      const hasNoPart = gone.aborted || departure?.soon.aborted === true
+      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      report?.({ type: 'session_left', ...about, because })
+    })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
@@ -95,16 +104,17 @@ export class SessionsOfProcess {
   }
 
   async #open(
-    { sessionId, opening, tenancy, inherited, refusal, turn, before, record, found }: WorkToBegin,
+    { sessionId, opening, tenancy, inherited, refusal, turn, before, carried, record, found, onOpen }: WorkToBegin,
     { leaveBy, release }: Holding,
   ): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
-    const { records, log, gone, isResting } = found
+    const { log, gone, isResting } = found
+    const records = [...before.open, ...found.records]
     const tenant = tenancy?.tenant
     const journal = new ClusterSession({
       sessionId,
       path: `restate:${sessionObject}/${sessionId}`,
-      records: [...before, ...records],
+      records: [...before.ended, ...records],
       log,
       lease: await this.#leaseOf(tenancy, { session: sessionId, turn, inheritedNanos: inherited.nanos }, gone),
     })
@@ -134,6 +144,7 @@ export class SessionsOfProcess {
       })
     })
     departure?.hold(closed)
+    onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
       log.note(writtenNote({ type: 'at', url: listener.url }))
@@ -150,8 +161,8 @@ export class SessionsOfProcess {
       log,
       settled: record.settled,
       openRun: openRunOf(records),
-      onRecord: messagesIn(records),
-      untold: untoldResults(sessionId, before, records, record.told),
+      onRecord: messagesIn(carried === undefined ? records : [...before.ended, ...records]),
+      untold: untoldResults(sessionId, before.ended, records, record.told, carried?.untold),
       onEvent(event) {
         // How a run breaks here that goes on elsewhere is nothing that happens in the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@halting/core/adapters'
+import { setAsideIn } from '../attempts/set-aside.ts'
 import { keptFormat } from '../engine/format.ts'
 import type { Opening } from '../service/messages.ts'
 import { mailboxObject, sessionObject } from '../service/names.ts'
@@ -74,7 +75,7 @@ export class LostWork {
     const { admin, report } = this.#options
     const { name, bound, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if (readMetadata(await admin.metadataOf(name)).format !== keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
@@ -114,7 +115,7 @@ export class LostWork {
         break
       case 'paused':
         // By a worker that was lost before it had it resumed. What was paused for another reason stays paused.
-        if ((await admin.failureOf(id))?.includes(address) !== true) return false
+        if (!isPausedForMove(await admin.failureOf(id), address)) return false
         break
       default:
         return false
@@ -141,6 +142,11 @@ export class LostWork {
     })
     return openable
   }
+}
+
+/** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
+function isPausedForMove(failure: string | null, address: string): boolean {
+  return failure?.includes(address) === true && setAsideIn(failure) === undefined
 }
 
 function objectIn(text: string | undefined): Opening {

@@ -16,11 +16,13 @@ import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { SdkLog } from './sdk-log.ts'
+import { pauseSetAside } from './set-aside-work.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
-import type { WorkerEvent, WorkerListener } from './worker-events.ts'
+import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -85,24 +87,20 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, admin, advertise, identityKeys = [], concurrency = Infinity, ...given } = options
-  const { canOpen, metrics, ...service } = given
-  const report = (event: WorkerEvent): void => service.onEvent?.(event)
-  const departure = new Departure()
-  const places = new Places(concurrency)
+  const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
+  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
   const sdkLog = new SdkLog(report, () => departure.soon.aborted)
-  const engine = new EngineAdmin(admin)
-  const handOver = new HandOver(engine, departure, report)
-  const stalls = new Stalls()
-  const lost = new LostWorkers({ admin: engine, departure, report, canOpen })
-  const stalledOf: SessionServiceOptions['stalledOf'] = (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId)
+  const inProcess = {
+    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    workerUrl: () => url,
+  }
   // The first session finds the engine's time, where the engine is there.
   await engine.readClock()
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [...sessionServices({ ...service, stalledOf, departure, places })],
+      services: [...sessionServices({ ...service, ...inProcess, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -112,19 +110,21 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         unchecked: readiness.unchecked,
         metrics: metrics && {
           ...metrics,
-          async read() {
-            const isReady = (await readiness.whyNot()) === undefined
-            return metrics.read(figures(isReady))
-          },
+          read: async () => metrics.read(figures((await readiness.whyNot()) === undefined)),
         },
       }),
   })
-  const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const url = advertise ?? urlAt(host, listener.port)
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
   const clocks = new ClockWatch(engineClock, report)
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     () => clocks.see(),
+    ({ resting }) => pauseSetAside(engine, resting),
     (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
@@ -140,12 +140,15 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   return {
     port: listener.port,
     url,
-    register: (signal) => engine.register(url, signal, reportWaiting(report)),
+    register: (signal) =>
+      engine.register(url, signal, (because) =>
+        report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` }),
+      ),
     whyNotReady: () => readiness.whyNot(),
     async drain(graceMs) {
       departure.begin()
       listener.drain()
-      await endAttempts(departure, graceMs)
+      await settled(departure, graceMs)
     },
     close() {
       watch.end()
@@ -154,11 +157,39 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
-function reportWaiting(report: WorkerListener): (because: string) => void {
-  return (because) => report({ type: 'trouble', level: 'warn', message: `${because}. Trying for a minute.` })
+function urlAt(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-async function endAttempts(departure: Departure, graceMs: number): Promise<void> {
+/** What a worker is made of beside its port. */
+function partsOf({
+  host: _,
+  port: __,
+  admin,
+  advertise: ___,
+  identityKeys: ____,
+  concurrency,
+  metrics: _____,
+  canOpen,
+  ...service
+}: WorkerOptions) {
+  const report = (event: WorkerEvent): void => service.onEvent?.(event)
+  const departure = new Departure()
+  const engine = new EngineAdmin(admin)
+  return {
+    service,
+    report,
+    departure,
+    engine,
+    places: new Places(concurrency ?? Infinity),
+    handOver: new HandOver(engine, departure, report),
+    stalls: new Stalls(),
+    lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
+  }
+}
+
+/** Waits for what goes on, hurries it after `graceMs`, and waits no longer than a little beyond that. */
+async function settled(departure: Departure, graceMs: number): Promise<void> {
   const hurry = setTimeout(() => departure.hurry(), graceMs)
   const giveUp = new AbortController()
   const enough = pause(graceMs + closingMs, undefined, { signal: giveUp.signal }).catch(() => undefined)

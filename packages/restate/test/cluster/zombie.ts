@@ -5,7 +5,7 @@ import { wait } from './server.ts'
 
 const [program = '', folder = ''] = process.argv.slice(2)
 // As docs/guide/operating.md says: the engine notices within these that a machine says nothing any more.
-process.env['RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL'] = '5s'
+process.env['RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_INTERVAL'] = '10s'
 process.env['RESTATE_WORKER__INVOKER__HTTP2_KEEP_ALIVE_TIMEOUT'] = '10s'
 const fleet = await LostFleet.start(program, folder)
 await fleet.worker()

@@ -8,6 +8,8 @@ import { answerTo, resultOfRun } from '../../src/service/answers.ts'
 import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
 import { whenChanged } from '../../src/service/changed.ts'
 import { fullStatus, mailboxVersion, type MailboxState } from '../../src/service/full-status.ts'
+import { isCut } from '../../src/engine/cluster-log.ts'
+import { RunSoFar } from '../../src/service/carried-run.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
 import { begin, push, settle, toldOfWatchers, wakeWatchers, watch, type Mailbox } from '../../src/service/mailbox.ts'
@@ -49,14 +51,17 @@ export interface FakeCluster {
 }
 
 /** @param open Opens a session in the worker. */
-export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>): Promise<FakeCluster> {
+export async function fakeCluster({
+  open,
+  renewAfter,
+}: Pick<SessionServiceOptions, 'open' | 'renewAfter'>): Promise<FakeCluster> {
   const live = await createLiveEvents()
   const sessions = new SessionsOfProcess({ open, listener: live })
   const objects = new Map<string, FakeSession>()
   const requests: (PushRequest & { sessionId: string })[] = []
   let isCutOff = false
   const objectOf = (key: string): FakeSession => {
-    const object = objects.get(key) ?? new FakeSession(key, sessions, live)
+    const object = objects.get(key) ?? new FakeSession(key, sessions, live, renewAfter)
     objects.set(key, object)
     return object
   }
@@ -127,6 +132,7 @@ class FakeSession {
   readonly #key: string
   readonly #sessions: SessionsOfProcess
   readonly #live: LiveEvents
+  readonly #renewAfter: SessionServiceOptions['renewAfter']
   /** What is done with a mailbox is done one after another. */
   #turn: Promise<unknown> = Promise.resolve()
   #invocation: FakeInvocation | undefined
@@ -138,7 +144,13 @@ class FakeSession {
   /** Calls that wait for a change, by their awakeables. */
   readonly #watching = new Map<string, (state: MailboxState) => void>()
 
-  constructor(key: string, sessions: SessionsOfProcess, live: LiveEvents) {
+  constructor(
+    key: string,
+    sessions: SessionsOfProcess,
+    live: LiveEvents,
+    renewAfter: SessionServiceOptions['renewAfter'],
+  ) {
+    this.#renewAfter = renewAfter
     this.#key = key
     this.#sessions = sessions
     this.#live = live
@@ -171,7 +183,11 @@ class FakeSession {
       case 'changed':
         return ok(await this.#changed(input))
       case 'records':
-        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0, undefined))
+      case 'remove':
+        this.state.values.clear()
+        this.#mailbox.values.clear()
+        return ok(null)
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
@@ -246,6 +262,8 @@ class FakeSession {
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
       if (end === undefined) return
+      // Whoever asks meanwhile asks the next one.
+      if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
         const mailbox = this.#wakeWatching(settle(before, end.upTo))
@@ -258,7 +276,7 @@ class FakeSession {
   }
 
   /** As many attempts as it takes. Undefined where all is over. */
-  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | undefined> {
+  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | 'goes on elsewhere' | undefined> {
     const invocation = this.#invocation
     if (invocation === undefined) return undefined
     const status = await readStatus(this.state)
@@ -275,9 +293,15 @@ class FakeSession {
       })
       const context = this.#contextOf(journal)
       const conversation = await Conversation.read(this.state, undefined)
-      const record = new WorkRecord(context, status, this.#live)
+      const record = new WorkRecord(context, status, {
+        listener: this.#live,
+        carried: conversation.carried,
+        run: new RunSoFar(conversation.carried, await conversation.agents()),
+      })
       const done = attempt({
         engine,
+        texts: conversation.texts,
+        renewAfter: this.#renewAfter,
         mail: requests.map((request) => JSON.stringify(request)),
         begin: async (found) =>
           this.#sessions.begin({
@@ -288,6 +312,7 @@ class FakeSession {
             refusal: undefined,
             turn: requests[0]?.number ?? 0,
             before: await conversation.records(),
+            carried: conversation.carried,
             record,
             found,
           }),
@@ -295,10 +320,16 @@ class FakeSession {
         onWatch: (message) => record.onWatch(message),
       }).catch(() => undefined)
       // The work wrote it.
-      const end = (await Promise.race([done, lost])) as WorkEnd | undefined
-      if (end === undefined) continue
+      const came = await Promise.race([done, lost])
+      if (came === undefined) continue
       engine.kill()
       this.#attempt = undefined
+      if (isCut(came)) {
+        await conversation.append(record.said, (put) => put(), record.handover)
+        record.leave()
+        return 'goes on elsewhere'
+      }
+      const end = came as unknown as WorkEnd
       await conversation.append(record.said, (put) => put())
       const { results, refused } = record
       this.state.set('done', { ...end, results, refused })
@@ -339,7 +370,7 @@ class FakeSession {
   async records(): Promise<readonly StepRecord[]> {
     const records: StepRecord[] = []
     for (;;) {
-      const page = await recordsSince(this.state, records.length)
+      const page = await recordsSince(this.state, records.length, undefined)
       if (page.records.length === 0) return records
       // Without a payload store nothing is kept elsewhere.
       records.push(...(page.records as readonly StepRecord[]))

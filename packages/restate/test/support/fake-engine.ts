@@ -26,6 +26,11 @@ export class FakeInvocation {
     return (this.#attempt = new FakeAttempt(this))
   }
 
+  /** The handler is over: its process has no part in it any more. */
+  end(): void {
+    this.#attempt?.kill()
+  }
+
   signal(name: string, value: string): void {
     this.notify(nextSignal(this.#signals, name), value)
   }

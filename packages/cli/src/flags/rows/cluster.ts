@@ -49,7 +49,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
     meaning: 'Use sessions on the cluster at this address',
   },
   restate: {
@@ -67,7 +67,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
     meaning: "Admin address of the cluster (default: port 9070 of the cluster's host)",
   },
   register: {
