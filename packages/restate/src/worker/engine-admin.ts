@@ -202,6 +202,18 @@ export class EngineAdmin {
     return found
   }
 
+  /** Statuses of sessions without a run that goes on, as JSON, behind this name and in the order of their names. */
+  async idleSessions(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly session: string; readonly status: string }[]> {
+    const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+      this.#base,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > '${after.replaceAll("'", "''")}' ORDER BY service_key LIMIT ${limit}`,
+    )
+    return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
+  }
+
   /** What a worker says of itself. */
   async metadataOf(deployment: string): Promise<Metadata> {
     // Its administration answers so.
