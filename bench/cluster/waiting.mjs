@@ -29,6 +29,7 @@ export async function waiting(bench) {
     if (situation.state !== undefined) await until(async () => (await bench.post(`${sessionObject}/${key}/status`)).state === situation.state)
     // The engine lets go of a session at rest after a minute: that costs once, whoever waits.
     if (situation.state === 'requires_action') await wait(65_000)
+    await wait(settlingMs)
     const alone = await costOf(bench, seconds, [])
     const costs = []
     for (const count of [1, 10]) {

@@ -10,10 +10,10 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
-  /** Default: POST. */
-  readonly method?: 'POST' | 'PATCH'
   /** So long it may take; 30 s. */
   readonly patienceMs?: number
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PATCH'
 }
 
 /** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */

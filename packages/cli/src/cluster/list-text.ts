@@ -5,7 +5,7 @@ import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
 import { awaitedRemedy, awaitedWords } from './awaited-worker.ts'
 import { releaseCommand } from './release.ts'
-import { listedState, type ListedSession } from './session-pages.ts'
+import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 
@@ -33,7 +33,8 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
 }
 
 function cellsOf(session: ListedSession, now: number): readonly string[] {
-  const { sessionId, changedMs, tenant, turns, usd } = session
+  const { sessionId, changedMs, tenant } = session
+  const { turns, usd } = figuresOf(session)
   return [
     oneLine(sessionId, 200),
     ageText(changedMs, now),
@@ -46,7 +47,8 @@ function cellsOf(session: ListedSession, now: number): readonly string[] {
 
 /** The same in one line, for a list to choose from. */
 export function factsOf(session: ListedSession, now: number): string {
-  const { changedMs, tenant, turns, usd, title } = session
+  const { changedMs, tenant, title } = session
+  const { turns, usd } = figuresOf(session)
   return [
     ...(title === undefined ? [] : [oneLine(title, 60)]),
     ageText(changedMs, now),

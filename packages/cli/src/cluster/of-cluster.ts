@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { misfitOfRecord, runsOf } from '@halting/core/steps'
+import { misfitOfRecord, runsOf, type StepRecord } from '@halting/core/steps'
 import { createClusterClient, type ClusterClient } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { unpricedIn, type AnySession } from '@halting/analysis/sessions'
@@ -54,7 +54,16 @@ export async function sessionOfCluster(
 ): Promise<AnySession> {
   if (sessionId === undefined)
     throw new UsageError(`Name the session. halting sessions --cluster ${flags.cluster} lists them.`)
-  const records = await asked(flags, clientOf(flags, program).records(sessionId))
+  return sessionOfRecords(flags, sessionId, await asked(flags, clientOf(flags, program).records(sessionId)), program)
+}
+
+/** The same of its records, however they were read. @throws UsageError */
+export async function sessionOfRecords(
+  flags: Named & Pick<Flags, 'settings'>,
+  sessionId: string,
+  records: readonly StepRecord[],
+  program: Program,
+): Promise<AnySession> {
   const misfit = records.map(misfitOfRecord).find((each) => each !== undefined)
   if (misfit !== undefined)
     throw new UsageError(

@@ -5,7 +5,7 @@ import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { literal, rowsOf, type EngineRow } from './engine-query.ts'
 import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
@@ -93,6 +93,16 @@ export async function* everySessionOf(flags: Admin): AsyncGenerator<ListedSessio
   } while (cursor !== undefined)
 }
 
+/** What all runs of a session came to; those of earlier versions tell of the last run alone. */
+export function figuresOf({ turns, usd, tokens, earlier }: SessionStatus): {
+  readonly turns: number
+  readonly usd: number
+  readonly tokens: number
+} {
+  if (earlier === undefined) return { turns, usd, tokens }
+  return { turns: earlier.turns + turns, usd: earlier.usd + usd, tokens: earlier.tokens + tokens }
+}
+
 /** In which state a list shows a session. */
 export function listedState({ state, reason }: SessionStatus): ListedState {
   if (state === 'paused' || state === 'running') return state
@@ -140,10 +150,6 @@ function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit
     ...(tenant === undefined ? [] : [`tenant = ${literal(tenant)}`]),
     ...(changedBefore === undefined ? [] : [`changed > 0 and changed < ${Math.floor(changedBefore)}`]),
   ]
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
 }
 
 interface ListedRow {
@@ -227,10 +233,12 @@ function statusIn(text: string, sessionId: string, origin: string): SessionStatu
 
 function isStatus(value: unknown): value is SessionStatus {
   if (!isJsonObject(value) || typeof value['state'] !== 'string') return false
-  const { turns, usd, tokens, records, questions, beganMs, changedMs } = value
+  const { turns, usd, tokens, records, questions, beganMs, changedMs, runs, earlier = {} } = value
   const isOptionalText = (name: string): boolean => value[name] === undefined || typeof value[name] === 'string'
   return (
-    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0].every(Number.isFinite) &&
+    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0, runs ?? 0].every(Number.isFinite) &&
+    isJsonObject(earlier) &&
+    Object.values(earlier).every(Number.isFinite) &&
     ['reason', 'tenant', 'title'].every(isOptionalText) &&
     Array.isArray(questions) &&
     questions.every(isQuestion)

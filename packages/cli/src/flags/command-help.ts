@@ -244,8 +244,9 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
       'sessions export SESSION --format html|markdown|jsonl [--output FILE]',
       'sessions copy [ID] --to sqlite:PATH|postgres://…|files',
       'sessions delete ID --yes',
+      'sessions release ID --cluster URL',
       'sessions [list] --cluster URL [--state S] [--tenant NAME] [--older-than AGE] [--limit N]',
-      'sessions export|delete|release ID --cluster URL',
+      'sessions export|delete ID --cluster URL',
     ],
     about:
       "Lists this folder's sessions, newest first, or shows, searches, exports, copies or deletes them. With --cluster, lists 50 sessions of a cluster: those that are paused first, then those that wait for a person, then the others by their last change.",

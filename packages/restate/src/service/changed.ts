@@ -10,7 +10,8 @@ import { readStatus, type SessionStatus } from './status.ts'
 
 /** What `whenChanged` needs of the objects. Each is asked once or twice, in the same order in each attempt. */
 export interface ChangedPorts {
-  readonly stalled: () => Promise<Stalled | undefined>
+  /** As far as this process knows. What it knows changes nothing of what the engine is asked, but for a time: another process may continue the call. */
+  readonly stalled: () => Stalled | undefined
   readonly session: () => Promise<SessionStatus>
   readonly mailbox: () => Promise<MailboxState>
   /** Registers with the mailbox, where that is still in the state of this version. */
@@ -18,6 +19,8 @@ export interface ChangedPorts {
   /** Resolves with the state of the mailbox when somebody wakes it, and with undefined after this time. */
   readonly woken: (ms: number) => Promise<MailboxState | undefined>
 }
+
+const atOnceMs = 1
 
 /**
  * A long poll: answers at once where the session is not in the state that the caller has seen (`since`), else when something changes or after `waitMs`.
@@ -27,19 +30,19 @@ export interface ChangedPorts {
 export async function whenChanged(given: unknown, id: () => string, ports: ChangedPorts): Promise<FullStatus> {
   const { since = '', by, waitMs } = checkedChanged(given)
   const [seenSession = '', seenMailbox = '', seenStall = ''] = since.split('/')
-  const stalled = await ports.stalled()
+  const answer = (session: SessionStatus, mailbox: MailboxState): FullStatus =>
+    fullStatus({ session, mailbox, stalled: ports.stalled() })
   const before = await ports.session()
-  const isNews = sessionVersion(before) !== seenSession || stalledVersion(stalled) !== seenStall
-  if (isNews || waitMs === 0) return fullStatus({ session: before, mailbox: await ports.mailbox(), stalled })
+  if (sessionVersion(before) !== seenSession || waitMs === 0) return answer(before, await ports.mailbox())
   const { records, live } = before
   const { isWatching, ...mailbox } = await ports.watch({
     by: by ?? id(),
     ifStill: seenMailbox,
     seen: { records, ...(live !== undefined && { live }) },
   })
-  if (!isWatching) return fullStatus({ session: await ports.session(), mailbox, stalled })
-  const woken = await ports.woken(waitMs)
-  return fullStatus({ session: await ports.session(), mailbox: woken ?? mailbox, stalled })
+  if (!isWatching) return answer(await ports.session(), mailbox)
+  const woken = await ports.woken(stalledVersion(ports.stalled()) === seenStall ? waitMs : atOnceMs)
+  return answer(await ports.session(), woken ?? mailbox)
 }
 
 interface Changed {
@@ -74,8 +77,7 @@ export function changedPorts(
 ): ChangedPorts {
   const { id: awakeable, promise } = context.awakeable<MailboxState | undefined>()
   return {
-    // What this process knows is on record: another one that continues the call must not decide otherwise.
-    stalled: async () => (await context.run('stalled', () => stalledOf?.(context.key) ?? null)) ?? undefined,
+    stalled: () => stalledOf?.(context.key),
     session: () => readStatus(context),
     mailbox: () => mailbox.status(''),
     watch: (watch) => mailbox.watch({ ...watch, awakeable }),

@@ -55,7 +55,7 @@ export interface LostBinding {
 }
 
 /** Why work stays with a lost worker. */
-export type WhyItStays = 'folder' | 'format' | 'nobody'
+type WhyItStays = 'folder' | 'format' | 'nobody'
 
 export interface StayingWork {
   readonly why: WhyItStays
@@ -146,7 +146,7 @@ export class LostWork {
 
 /** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
 function isPausedForMove(failure: string | null, address: string): boolean {
-  return failure?.includes(address) === true && setAsideIn(failure) === undefined
+  return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
 }
 
 function objectIn(text: string | undefined): Opening {

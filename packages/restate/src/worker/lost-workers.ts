@@ -2,7 +2,7 @@ import { engineClock } from '../http/engine-clock.ts'
 import { below } from '../http/below.ts'
 import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
 import type { Departure } from './departure.ts'
-import { sameAddress, type BoundInvocation } from './engine-admin.ts'
+import type { BoundInvocation } from './engine-admin.ts'
 import type { Seen } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
@@ -81,8 +81,10 @@ export class LostWorkers {
   async see(seen: Seen): Promise<void> {
     await this.#comeBack(seen)
     const others = new Map<string, string[]>()
-    for (const { id, uri } of seen.deployments)
-      if (!sameAddress(uri, seen.url)) others.set(uri, [...(others.get(uri) ?? []), id])
+    for (const { id, uri } of seen.deployments) {
+      const address = written(uri)
+      if (address !== written(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
+    }
     for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
     await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
   }
@@ -133,14 +135,8 @@ export class LostWorkers {
 
   /** Where this worker is among those that may live. */
   #turn({ deployments, url }: Seen): number {
-    const living = [...new Set(deployments.map(({ uri }) => uri))].filter((uri) => !this.#silent.has(uri)).toSorted()
-    return Math.min(
-      latestTurn,
-      Math.max(
-        0,
-        living.findIndex((uri) => sameAddress(uri, url)),
-      ),
-    )
+    const living = [...new Set(deployments.map(({ uri }) => written(uri)))].filter((at) => !this.#silent.has(at))
+    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(written(url))))
   }
 
   async #settle({ address, names, silent, bound, isLatest }: LostWorker, { here: [here], url }: Seen): Promise<void> {
@@ -163,6 +159,11 @@ export class LostWorkers {
     // What is not bound is tried where new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
+}
+
+/** The engine ends an address with a slash, and people do not. */
+function written(address: string): string {
+  return address.replace(/\/+$/, '')
 }
 
 function newlySilent(since: number): Silent {

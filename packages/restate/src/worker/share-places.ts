@@ -29,21 +29,18 @@ export class SharePlaces {
   readonly #worker = randomUUID()
   #last: { readonly free: number; readonly waiting: number; readonly at: number } | undefined
   #looksWithRoom = 0
+  #hasLeft = false
 
   constructor(options: SharePlacesOptions) {
     this.#options = options
   }
 
   async look(signal: AbortSignal): Promise<void> {
-    const { ingress, url, places, renewConnections } = this.#options
+    const { places, renewConnections } = this.#options
     const { free, waiting } = places
     const own = { free: Number.isFinite(free) ? free : 1_000_000, waiting }
-    if (!this.#isNews(own)) return
-    const given = { worker: this.#worker, ...own }
-    const path = `${fleetObject}/${encodeURIComponent(url)}/report`
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
-    // The object gives them.
-    const others = (await callHandler(ingress, path, given, { signal: soon })) as unknown as OtherPlaces
+    if (this.#hasLeft || !this.#isNews(own)) return
+    const others = await this.#report(own, signal)
     this.#last = { ...own, at: performance.now() }
     const count = toGiveAway(own, others)
     this.#looksWithRoom = count > 0 ? this.#looksWithRoom + 1 : 0
@@ -51,6 +48,22 @@ export class SharePlaces {
     this.#looksWithRoom = 0
     renewConnections()
     places.giveAway(count)
+  }
+
+  /** This worker takes no more sessions: the others send it none. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    // Who is not told of it knows after half a minute.
+    await this.#report({ free: 0, waiting: 0 }, AbortSignal.timeout(answerMs)).catch(() => undefined)
+  }
+
+  async #report(own: { readonly free: number; readonly waiting: number }, signal: AbortSignal): Promise<OtherPlaces> {
+    const { ingress, url } = this.#options
+    const path = `${fleetObject}/${encodeURIComponent(url)}/report`
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
+    const given = { worker: this.#worker, ...own }
+    // The object gives them.
+    return (await callHandler(ingress, path, given, { signal: soon })) as unknown as OtherPlaces
   }
 
   /** Who has a queue asks what the others have. */

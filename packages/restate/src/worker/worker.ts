@@ -88,14 +88,14 @@ const closingMs = 10_000
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
-  const sdkLog = new SdkLog(report, () => departure.soon.aborted)
+  const parts = partsOf(options)
+  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog } = parts
+  // The first session finds the engine's time, where the engine is there.
+  await engine.readClock()
   const inProcess = {
     stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
     workerUrl: () => url,
   }
-  // The first session finds the engine's time, where the engine is there.
-  await engine.readClock()
   const listener = await listen({
     host,
     port,
@@ -118,11 +118,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const share =
     service.ingress &&
     new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
-  const clocks = new ClockWatch(engineClock, report)
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
-    () => clocks.see(),
     ({ resting }) => pauseSetAside(engine, resting),
+    () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
     // Last: it waits for workers that do not answer.
@@ -148,6 +147,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
+      void share?.leave()
       await settled(departure, graceMs)
     },
     close() {
@@ -184,6 +184,8 @@ function partsOf({
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(),
+    sdkLog: new SdkLog(report, () => departure.soon.aborted),
+    clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
 }

@@ -157,6 +157,33 @@ async function listing(count: Awaited<ReturnType<typeof counting>>): Promise<voi
   )
 }
 
+/** The page over sessions: what it takes of the engine for its list, and for one session. */
+async function inspected(count: Awaited<ReturnType<typeof counting>>): Promise<void> {
+  count.taken()
+  const inspector = programs.halting(['inspect', ...where])
+  await inspector.says('Ctrl-C')
+  const url = /^http:\S+\//m.exec(inspector.said)?.[0] ?? ''
+  const ask = async (path: string): Promise<string> => (await fetch(`${url}api/${path}`)).text()
+  const lines = (await ask('sessions')).trim().split('\n')
+  const ofList = count.taken()
+  expect(
+    lines.length === 201 && lines.at(-1) === JSON.stringify({ remaining: many + 2 - 200 }) && ofList < 100_000,
+    `halting inspect lists ${lines.length - 1} sessions of ${many + 2}: ${ofList} bytes from the engine`,
+  )
+  const begun = performance.now()
+  const view = await ask('session?key=asks-2')
+  const parts = await ask('parts?key=asks-2&run=0&from=0&count=50')
+  const tookMs = Math.round(performance.now() - begun)
+  expect(
+    view.includes('"why"') && parts.includes('echo once') && count.taken() < 100_000,
+    `it opens a session by its records alone: ${tookMs} ms`,
+  )
+  await ask('more')
+  const further = (await ask('sessions')).trim().split('\n').length - 1
+  expect(further === 700, `more sessions are listed when somebody asks: ${further}`)
+  await inspector.kill('SIGINT')
+}
+
 async function oneSession(worker: string): Promise<void> {
   const replayed = await programs.run(['replay', 'asks-1', ...where])
   const file = join(folder, 'asks-1.jsonl')
@@ -195,6 +222,7 @@ try {
     await sessions.asks(id)
   }
   await listing(count)
+  await inspected(count)
   await oneSession(`http://127.0.0.1:${port}`)
 } finally {
   count.close()

@@ -149,10 +149,13 @@ expect(
   all.every(({ ended }) => ended !== undefined),
   `all of ${count} sessions end`,
 )
-expect(
-  ratio <= 1.1,
-  `all of them take at most 1.1 times what they took by themselves on ${places} places (${ratio.toFixed(3)})`,
-)
+// Sessions that come as slowly as this machine asks for them fill no places.
+if (asked - began > sumMs / places / 4) console.log('not judged: this machine was too busy to ask for them in time')
+else
+  expect(
+    ratio <= 1.1,
+    `all of them take at most 1.1 times what they took by themselves on ${places} places (${ratio.toFixed(3)})`,
+  )
 expect(
   mostOvertaken() <= places,
   `none waits for its tenant's sessions that came later (${mostOvertaken()} overtook one)`,

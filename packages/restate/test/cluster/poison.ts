@@ -131,7 +131,7 @@ try {
   worker.start()
   await cluster.register(`http://127.0.0.1:${port}`)
   const culprit = await poisoned('signal')
-  await poisoned('memory')
+  const other = await poisoned('memory')
 
   const where = ['--cluster', cluster.ingress(), '--admin', cluster.admin()]
   demand(
@@ -160,6 +160,13 @@ try {
   console.log(
     `kept: one that was interrupted while it was set aside ends when it is released (${last?.reason}), and is not run again`,
   )
+
+  const { stalled } = await status(other)
+  const kill = await fetch(`${cluster.admin()}/invocations/${stalled?.invocation}/kill`, { method: 'PATCH' })
+  demand(kill.ok, `The engine does not kill it: ${kill.status} ${await kill.text()}`)
+  await cluster.call(`halting_session/${other}/remove`)
+  demand(!(await programs.run(['sessions', ...where])).includes(other), 'The list has a session that was removed.')
+  console.log('kept: one that is set aside is removed without being run again')
 } catch (error) {
   console.error(String(error))
   console.error(readFileSync(log, 'utf8').split('\n').slice(-60).join('\n'))

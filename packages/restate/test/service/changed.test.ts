@@ -62,7 +62,7 @@ class World {
     const id = `${by} ${this.#calls++}`
     await Promise.race([
       whenChanged({ since, by }, () => id, {
-        stalled: async () => undefined,
+        stalled: () => undefined,
         session: () => readStatus(this.state),
         mailbox: async () => stateOf(this.mailbox),
         watch: async ({ ifStill, seen, by: name }) => {
@@ -168,7 +168,7 @@ test('one call of each client is kept, and so many of all', () => {
 const idle: SessionStatus = { state: 'idle', turns: 0, usd: 0, tokens: 0, questions: [], records: 3 }
 const mailboxOf = { isWorking: false, isClosed: false, waiting: 0, asked: 4 }
 const never: ChangedPorts = {
-  stalled: async () => undefined,
+  stalled: () => undefined,
   session: async () => idle,
   mailbox: async () => mailboxOf,
   watch: () => Promise.reject(new Error('It waits.')),
@@ -193,10 +193,17 @@ test.each([
 
 test('that work does not go on is news at once, and no news afterwards', async () => {
   const stalled = { kind: 'paused', invocation: 'inv', needsResume: true, message: 'It is paused.' } as const
-  const told = await whenChanged({ since: now }, () => 'id', { ...never, stalled: async () => stalled })
+  const waited: number[] = []
+  const ports: ChangedPorts = {
+    ...never,
+    stalled: () => stalled,
+    watch: async () => ({ ...mailboxOf, isWatching: true }),
+    woken: async (ms) => void waited.push(ms),
+  }
+  const told = await whenChanged({ since: now }, () => 'id', ports)
   expect(told).toMatchObject({ state: 'paused', stalled })
-  const waits = whenChanged({ since: told.version ?? '' }, () => 'id', { ...never, stalled: async () => stalled })
-  await expect(waits).rejects.toThrow('It waits.')
+  await whenChanged({ since: told.version ?? '' }, () => 'id', ports)
+  expect(waited).toEqual([1, 25_000])
 })
 
 test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (given) => {

@@ -50,7 +50,7 @@ export class FakeAdmin {
   }
 
   #fail(work: FakeWork, uri: string): void {
-    Object.assign(work, { status: 'backing-off', at: undefined, failure: `error when calling '${uri}'` })
+    Object.assign(work, { status: 'backing-off', at: undefined, failure: `error when calling '${uri}/'` })
   }
 
   #attempt(_session: string, work: FakeWork): void {

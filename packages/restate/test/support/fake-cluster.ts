@@ -65,15 +65,25 @@ export async function fakeCluster({
     objects.set(key, object)
     return object
   }
-  const answer = async (path: string, input: unknown): Promise<Answer> => {
-    if (path === '/query') {
-      const rows = [...objects].flatMap(([key, { state, isWorking }]) => {
-        const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
-        const status = state.values.get('status')
-        return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
-      })
-      return { status: 200, body: { rows } }
+  /** The two queries that clients make: for the status of sessions, and for the records of one. */
+  const rowsFor = (query: string): readonly object[] => {
+    const one = /service_key = '([^']+)'/.exec(query)?.[1]
+    if (one !== undefined) {
+      const since = / <= '(records\/\d+)'/.exec(query)?.[1] ?? ''
+      const stored = [...(objects.get(one)?.state.values ?? [])]
+        .filter(([key]) => key.startsWith('records/'))
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      const first = stored.findLastIndex(([key]) => key <= since)
+      return stored.slice(Math.max(0, first)).map(([key, value]) => ({ key, value_utf8: value }))
     }
+    return [...objects].flatMap(([key, { state, isWorking }]) => {
+      const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
+      const status = state.values.get('status')
+      return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
+    })
+  }
+  const answer = async (path: string, input: unknown): Promise<Answer> => {
+    if (path === '/query') return { status: 200, body: { rows: rowsFor(String((input as { query?: unknown }).query)) } }
     const [, service, key = '', handler = ''] = path.split('/')
     if (service !== 'halting_session') return { status: 404, body: { message: 'service not found' } }
     const sessionId = decodeURIComponent(key)
@@ -211,7 +221,7 @@ class FakeSession {
     const awakeable = crypto.randomUUID()
     const woken = new Promise<MailboxState>((resolve) => this.#watching.set(awakeable, resolve))
     return whenChanged(input, () => awakeable, {
-      stalled: async () => undefined,
+      stalled: () => undefined,
       session: () => readStatus(this.state),
       mailbox: async () => stateOf(await readMailbox(this.#mailbox)),
       watch: ({ by, ifStill, seen }) =>

@@ -35,6 +35,10 @@ class Looks {
     })
   }
 
+  leave(): Promise<void> {
+    return this.#share.leave()
+  }
+
   async look(own: { readonly free: number; readonly waiting: number }): Promise<void> {
     this.own = own
     await this.#share.look(new AbortController().signal)
@@ -69,4 +73,17 @@ test('a queue goes to others only when these have had room for two looks, and by
   await looks.look({ free: 1, waiting: 0 })
   await looks.look({ free: 1, waiting: 0 })
   expect(looks.did).toEqual(['renewed', 4])
+})
+
+test('a worker that is told to end has no places for the others, and gives nothing away by itself', async () => {
+  const looks = new Looks()
+  await looks.look({ free: 2, waiting: 0 })
+  await looks.leave()
+  looks.others = { workers: 1, free: 4, waiting: 0 }
+  for (const waiting of [5, 5, 5]) await looks.look({ free: 0, waiting })
+  expect(looks.reports).toEqual([
+    { free: 2, waiting: 0 },
+    { free: 0, waiting: 0 },
+  ])
+  expect(looks.did).toEqual([])
 })
