@@ -19,13 +19,25 @@ export interface ReadRecords {
   readonly withTexts: <Value>(value: Value) => Promise<Value>
 }
 
+/** A session, and the partition of the engine that has it: without that, the engine looks through all of them. */
+export interface StoredSession {
+  readonly sessionId: string
+  readonly partition: string | undefined
+}
+
+/** What a row of the state of this session is told by. */
+function of({ sessionId, partition }: StoredSession): string {
+  const where = partition === undefined ? '' : `partition_key = ${partition} and `
+  return `${where}service_name = 'halting_session' and service_key = ${literal(sessionId)}`
+}
+
 /**
  * Records of a session from this number on. The administration of the engine has all of them in one answer, in which a worker would have to ask for each piece; what is stored in
  * another way than it knows is had from a worker. @throws UsageError
  */
 export async function recordsByQuery(
   flags: Admin,
-  sessionId: string,
+  session: StoredSession,
   since: number,
   program: Program,
 ): Promise<ReadRecords> {
@@ -33,33 +45,35 @@ export async function recordsByQuery(
   const redact = createKeyRedactor(program.env)
   const withTexts = async <Value>(value: Value): Promise<Value> => {
     const wanted = [...placesIn(value)].filter((sha256) => !texts.has(sha256))
-    for (const [sha256, text] of await textsOf(flags, sessionId, wanted)) texts.set(sha256, redact(text))
+    for (const [sha256, text] of await textsOf(flags, session, wanted)) texts.set(sha256, redact(text))
     // What has the shape of a value is it, with other texts in it.
     return filled(value, texts) as Value
   }
-  const records = await storedRecords(flags, sessionId, since)
+  const records = await storedRecords(flags, session, since)
   if (records !== undefined) return { records, withTexts }
-  return { records: await asked(flags, clientOf(flags, program).records(sessionId, since)), withTexts }
+  return { records: await asked(flags, clientOf(flags, program).records(session.sessionId, since)), withTexts }
 }
 
 /** Undefined where some of them are stored in a way that is not known here. */
 async function storedRecords(
   flags: Admin,
-  sessionId: string,
+  session: StoredSession,
   since: number,
 ): Promise<readonly StepRecord[] | undefined> {
   const { origin } = new URL(adminOf(flags))
   const key = (number: number): string => `records/${String(number).padStart(9, '0')}`
-  const from = `select max(key) as key from state where service_name = 'halting_session' and service_key = ${literal(sessionId)} and key >= 'records/' and key <= '${key(since)}'`
+  const from = `select max(key) as key from state where ${of(session)} and key >= 'records/' and key <= '${key(since)}'`
   const rows = await rowsOf(
     flags,
-    `select key, value_utf8 from state where service_name = 'halting_session' and service_key = ${literal(sessionId)} and key >= coalesce((${from}), 'records/') and key < 'records0' order by key`,
+    `select key, value_utf8 from state where ${of(session)} and key >= coalesce((${from}), 'records/') and key < 'records0' order by key`,
   )
   const records: StepRecord[] = []
   for (const { value_utf8: text } of rows) {
     const piece = typeof text === 'string' ? pieceIn(text) : undefined
     if (piece === undefined)
-      throw new UsageError(`The cluster at ${origin} has invalid records of the session ${oneLine(sessionId, 100)}.`)
+      throw new UsageError(
+        `The cluster at ${origin} has invalid records of the session ${oneLine(session.sessionId, 100)}.`,
+      )
     const { first, records: stored } = piece
     if (first > since + records.length) return undefined
     for (const record of stored.slice(Math.max(0, since + records.length - first))) {
@@ -133,15 +147,12 @@ function filled(value: unknown, texts: ReadonlyMap<string, string>): unknown {
 /** Texts that are stored apart: as they are, or compressed. One that is not there stays a place. */
 async function textsOf(
   flags: Admin,
-  sessionId: string,
+  session: StoredSession,
   wanted: readonly string[],
 ): Promise<readonly (readonly [sha256: string, text: string])[]> {
   if (wanted.length === 0) return []
   const keys = wanted.map((sha256) => `'text/${sha256}'`).join(', ')
-  const rows = await rowsOf(
-    flags,
-    `select key, value_utf8 from state where service_name = 'halting_session' and service_key = ${literal(sessionId)} and key in (${keys})`,
-  )
+  const rows = await rowsOf(flags, `select key, value_utf8 from state where ${of(session)} and key in (${keys})`)
   return rows.flatMap(({ key, value_utf8: text }) => {
     const stored = typeof text === 'string' ? textIn(text) : undefined
     return stored === undefined ? [] : [[String(key).slice('text/'.length), stored] as const]

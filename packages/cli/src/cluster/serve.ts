@@ -107,6 +107,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Servi
         workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
+      ...(flags.retain !== undefined && { retainMs: flags.retain }),
       onEvent(event) {
         log.event(event)
         metrics.onEvent(event)

@@ -31,10 +31,14 @@ export interface PageRequest {
   readonly changedBefore?: number
   /** Only these sessions. */
   readonly ids?: readonly string[]
+  /** The partition of the engine that has them: nothing else is looked through. */
+  readonly partition?: string
 }
 
 export interface SessionPage {
   readonly sessions: readonly ListedSession[]
+  /** By session, the partition of the engine that has what is stored of it. */
+  readonly partitions: ReadonlyMap<string, string>
   /** How many sessions all pages have together. */
   readonly total: number
   /** Absent on the last page. */
@@ -75,6 +79,9 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
         ...(awaited !== undefined && { awaited }),
       }
     }),
+    partitions: new Map(
+      shown.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
+    ),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
   }
@@ -110,19 +117,20 @@ export function listedState({ state, reason }: SessionStatus): ListedState {
 }
 
 /** One query: what the objects of sessions have written, with the work that the engine has for them. Its own functions take what is sorted by out of the JSON. */
-function queryOf({ limit, cursor, ids, ...filters }: PageRequest): string {
+function queryOf({ limit, cursor, ids, partition, ...filters }: PageRequest): string {
+  const inPartition = partition === undefined ? '' : ` and partition_key = ${partition}`
   const onlyIds = (column: string): string =>
     ids === undefined ? '' : ` and ${column} in (${[...ids, ''].map(literal).join(', ')})`
   const conditions = [...conditionsOf(filters), ...(cursor === undefined ? [] : [afterCursor(cursor)])]
   return `with kept as (
-  select service_key, value_utf8, json_get_str(value_utf8, 'state') as status_state, json_get_str(value_utf8, 'reason') as reason,
+  select service_key, value_utf8, cast(partition_key as varchar) as partition, json_get_str(value_utf8, 'state') as status_state, json_get_str(value_utf8, 'reason') as reason,
     json_get_str(value_utf8, 'tenant') as tenant, json_get_int(value_utf8, 'changedMs') as changed_ms
-  from state where service_name = 'halting_session' and key = 'status'${onlyIds('service_key')}
+  from state where service_name = 'halting_session' and key = 'status'${inPartition}${onlyIds('service_key')}
 ), work as (
   select target_service_key, id, status, arrow_cast(modified_at, 'Int64') as modified_ms
   from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed'${onlyIds('target_service_key')}
 ), session as (
-  select coalesce(service_key, target_service_key) as service_key, value_utf8, id as invocation, status as work, tenant,
+  select coalesce(service_key, target_service_key) as service_key, value_utf8, partition, id as invocation, status as work, tenant,
     coalesce(changed_ms, modified_ms, 0) as changed,
     case when status = 'paused' then 'paused'
       when status_state = 'requires_action' and id is not null then 'waiting'
@@ -135,7 +143,7 @@ function queryOf({ limit, cursor, ids, ...filters }: PageRequest): string {
 ), found as (
   select *, count(*) over () as total from ranked${whereOf(conditionsOf(filters))}
 )
-select service_key, value_utf8, invocation, work, changed, rank, total from found${whereOf(conditions)}
+select service_key, value_utf8, partition, invocation, work, changed, rank, total from found${whereOf(conditions)}
 order by rank, changed desc, service_key limit ${limit + 1}`
 }
 
@@ -144,7 +152,11 @@ function whereOf(conditions: readonly string[]): string {
 }
 
 /** A session that does not say when it changed is of an earlier version: how old it is nobody knows. */
-function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit'>): readonly string[] {
+function conditionsOf({
+  state,
+  tenant,
+  changedBefore,
+}: Pick<PageRequest, 'state' | 'tenant' | 'changedBefore'>): readonly string[] {
   return [
     ...(state === undefined ? [] : [`state = ${literal(state)}`]),
     ...(tenant === undefined ? [] : [`tenant = ${literal(tenant)}`]),
@@ -154,6 +166,7 @@ function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit
 
 interface ListedRow {
   readonly session: ListedSession
+  readonly partition: string | null
   readonly rank: number
   readonly changed: number
   readonly total: number
@@ -192,16 +205,22 @@ function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
+/** Its number goes into queries. */
+function isPartition(value: unknown): value is string | null {
+  return value === null || (typeof value === 'string' && /^\d{1,20}$/.test(value))
+}
+
 /** Whatever answers at the address of a cluster is asked for it. */
 function listedIn(row: EngineRow, origin: string): ListedRow {
-  const { service_key: sessionId, value_utf8: text = null, invocation = null, work = null } = row
+  const { service_key: sessionId, value_utf8: text = null, partition = null, invocation = null, work = null } = row
   const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
-  if (typeof sessionId !== 'string' || !isText(text) || !isText(invocation) || !isText(work))
+  if (typeof sessionId !== 'string' || !isText(text) || !isPartition(partition) || !isText(invocation) || !isText(work))
     throw new UsageError(`The cluster at ${origin} does not return a list of sessions.`)
   const status = text === null ? nothingYet : statusIn(text, sessionId, origin)
   const session = { sessionId, ...status, ...workAt(status, invocation, work) }
   return {
     session,
+    partition,
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,

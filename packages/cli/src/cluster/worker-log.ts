@@ -109,6 +109,8 @@ function predicateOf(event: WorkerEvent): string {
       return `set aside, ${oneLine(event.because, mostOfWords)}`
     case 'session_released':
       return 'released'
+    case 'sessions_removed':
+      return `removed ${many(event.count, 'session')} that nobody has used for longer than --retain`
     case 'worker_lost':
       return `the worker ${oneLine(event.address, mostOfId)} does not answer any more`
     case 'worker_back':

@@ -112,6 +112,8 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly tokensPerMinute?: number
   /** Milliseconds. */
   readonly grace?: number
+  /** Milliseconds. */
+  readonly retain?: number
   readonly takeOver?: boolean
   readonly logFormat?: (typeof logFormats)[number]
   readonly server?: string

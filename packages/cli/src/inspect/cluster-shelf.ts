@@ -1,7 +1,13 @@
 import type { StepRecord } from '@halting/core/steps'
 import type { InspectedSession, Entry, SessionRow, Shelf } from '@halting/analysis/view'
 import { endings } from '@halting/core'
-import { figuresOf, pageOfCluster, type ListedSession, type PageRequest } from '../cluster/session-pages.ts'
+import {
+  figuresOf,
+  pageOfCluster,
+  type ListedSession,
+  type PageRequest,
+  type SessionPage,
+} from '../cluster/session-pages.ts'
 import { sessionOfCluster, sessionOfRecords } from '../cluster/of-cluster.ts'
 import { recordsByQuery } from '../cluster/records-by-query.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -26,6 +32,9 @@ interface ListedEntry extends Entry {
   readonly session: ListedSession
 }
 
+/** Where what is stored of a session is: with that, the engine looks through nothing else. */
+type Partitions = Map<string, string>
+
 /** The sessions of a cluster, or those that are named: the front of its list, and further pages when somebody asks. A row is made of what the list tells; records are read of a session that is shown. */
 export class ClusterShelf implements Shelf<ListedEntry> {
   readonly title: string
@@ -37,6 +46,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   #listed: ReadonlyMap<string, ListedSession> = new Map()
   #wanted = firstPage
   #total = 0
+  readonly #partitions: Partitions = new Map()
   /** By session, the one that was read last at the end. */
   readonly #records = new Map<string, readonly StepRecord[]>()
 
@@ -82,8 +92,10 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     return [...listed.values()].map(entryOf)
   }
 
-  #page(request: PageRequest) {
-    return pageOfCluster(this.#flags, request)
+  async #page(request: PageRequest): Promise<SessionPage> {
+    const page = await pageOfCluster(this.#flags, request)
+    for (const [sessionId, partition] of page.partitions) this.#partitions.set(sessionId, partition)
+    return page
   }
 
   lookAt({ key }: Entry): Promise<ListedEntry | undefined> {
@@ -92,7 +104,8 @@ export class ClusterShelf implements Shelf<ListedEntry> {
 
   async find(key: string): Promise<ListedEntry | undefined> {
     if (this.#named.length > 0 && !this.#named.includes(key)) return undefined
-    const [found] = (await this.#page({ limit: 1, ids: [key] })).sessions
+    const partition = this.#partitions.get(key)
+    const [found] = (await this.#page({ limit: 1, ids: [key], ...(partition !== undefined && { partition }) })).sessions
     return found === undefined ? undefined : entryOf(found)
   }
 
@@ -154,7 +167,8 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   async #recordsOf({ sessionId, records: count }: ListedSession): Promise<Awaited<ReturnType<typeof recordsByQuery>>> {
     const kept = this.#records.get(sessionId) ?? []
     const before = kept.length <= count ? kept : []
-    const read = await recordsByQuery(this.#flags, sessionId, before.length, this.#program)
+    const partition = this.#partitions.get(sessionId)
+    const read = await recordsByQuery(this.#flags, { sessionId, partition }, before.length, this.#program)
     const records = [...before, ...read.records]
     this.#records.delete(sessionId)
     this.#records.set(sessionId, records)

@@ -178,7 +178,9 @@ test.each([
 ] as const)(
   'after %s the program exits with %i, and what it asked of the session is %j',
   async (signal, code, asked, reason) => {
-    const call = { type: 'tool_use', name: 'Bash', input: { command: 'sleep 1; echo slept' } }
+    // What is interrupted takes longer than any machine needs for that.
+    const seconds = signal === 'SIGINT' ? 60 : 1
+    const call = { type: 'tool_use', name: 'Bash', input: { command: `sleep ${seconds}; echo slept` } }
     const where = await setting([{ content: [call] }, { content: 'All done.' }], {
       permissionMode: 'bypassPermissions',
     })

@@ -40,7 +40,8 @@ async function engine(
 }
 
 const program = programInMemory({ cwd: '/', env: {} })
-const read = (url: string, since: number) => recordsByQuery({ cluster: url, admin: url }, "s'1", since, program)
+const read = (url: string, since: number) =>
+  recordsByQuery({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
 const rewind = (entries: number) => ({ type: 'rewind', entries, after: null })
 
 test('records come from the engine in one answer, from the number on that is wanted', async () => {
@@ -53,7 +54,9 @@ test('records come from the engine in one answer, from the number on that is wan
     expect(records).toEqual([0, 1, 2, 3].slice(since).map(rewind))
   }
   expect(asked).toHaveLength(5)
-  expect(asked[0]).toContain("service_key = 's''1'")
+  expect(asked[0]).toContain(
+    "partition_key = 18446744073709551615 and service_name = 'halting_session' and service_key = 's''1'",
+  )
 })
 
 test('long texts that are stored apart are read when somebody looks at their place', async () => {

@@ -51,6 +51,11 @@ const contentsKey = 'conversation'
 const agentsKey = (page: number): string => `carried/${page}`
 const pieceKey = ({ number }: { readonly number: number }): string => `conversation/${number}`
 
+/** The run that goes on in the next invocation of a session; undefined for none. */
+export async function carriedIn(state: Pick<State, 'get'>): Promise<Carried | undefined> {
+  return (await state.get<Contents>(contentsKey))?.carried
+}
+
 /** Of the records of runs that ended what the next run has to know: what was said, how they ended and what they cost. */
 export function isOfConversation({ type }: StepRecord): boolean {
   return type !== 'intent' && type !== 'result' && type !== 'control'

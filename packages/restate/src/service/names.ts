@@ -76,7 +76,15 @@ export type MailboxObject = {
   forget(context: ObjectContext): Promise<void>
   status(context: ObjectSharedContext, id: string): Promise<MailboxStatus>
 }
+/** Who removes a session may say of it. */
+export type RemoveRequest = {
+  /** It goes only if it has so many records, no run goes on and nothing waits. */
+  readonly ifRecords?: number
+  /** It has waited once for the invocation that goes on with a run, when there were so many records. */
+  readonly behind?: number
+}
 export type SessionObject = {
+  remove(context: ObjectContext, given: RemoveRequest): Promise<boolean>
   work(context: ObjectContext): Promise<void>
   adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean>
 }

@@ -1,5 +1,4 @@
 import { HaltingError, type SdkResult } from '@halting/core'
-import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import {
   handlers,
   object,
@@ -10,16 +9,12 @@ import {
 } from '@restatedev/restate-sdk'
 import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
-import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
 import type { RenewAfter } from '../engine/attempt.ts'
-import { wholeRecords } from '../engine/batch.ts'
 import { isCut } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
-import type { ServedRecord } from '../engine/packed-record.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
-import type { Spent } from '@halting/core/adapters'
-import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
+import type { PayloadReference } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
@@ -29,7 +24,7 @@ import { fullStatus, type FullStatus } from './full-status.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
 import { RunSoFar } from './carried-run.ts'
 import { Conversation, type State } from './conversation.ts'
-import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
+import { adoptedPages, pageIn, type Adopted, type AdoptedPage, adoptedKey, inheritedBy } from './fork.ts'
 import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
@@ -43,13 +38,13 @@ import {
   type MailboxStatus,
   type SessionObject,
 } from './names.ts'
+import { removeRequestIn, removeSession } from './remove-session.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
-import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
+import { nothingSpent, spentBeyond } from './spent.ts'
 import { readStatus, withTenant } from './status.ts'
-import type { Tenancy } from './tenancy.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
 
@@ -85,7 +80,6 @@ const lookRetries = {
 const defaultRenewal: RenewAfter = { records: 20_000, bytes: 20_000_000 }
 
 const doneKey = 'done'
-const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
@@ -155,15 +149,9 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
-      remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
-        const { tenancy } = await mailboxOf(context).status('')
-        if (tenancy !== undefined) await giveUpLease(context, tenancy, storeOf(context))
-        await mailboxOf(context).forget()
-        await context.objectClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
-        await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
-        await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
-        context.clearAll()
-      }),
+      remove: handlers.object.exclusive(async (context: ObjectContext, given: unknown): Promise<boolean> =>
+        removeSession(context, removeRequestIn(given), options),
+      ),
 
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
 
@@ -275,30 +263,6 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
   }
 }
 
-/** What a session that is removed has spent stays spent; what it held beyond that is free. */
-async function giveUpLease(
-  context: ObjectContext,
-  { tenant, began }: Tenancy,
-  store: PayloadStore | undefined,
-): Promise<void> {
-  const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-  const whose = { session: context.key, began }
-  const isHeld = await budget.isHeld(whose)
-  const spent = isHeld
-    ? spentBeyond(spentIn(foldSession(runsOf(await allRecords(context, store)))), await inheritedBy(context))
-    : null
-  await budget.close({ ...whose, spent })
-}
-
-async function allRecords(context: ObjectContext, store: PayloadStore | undefined): Promise<readonly StepRecord[]> {
-  const kept: ServedRecord[] = []
-  for (;;) {
-    const { records } = await recordsSince(context, kept.length, store)
-    if (records.length === 0) return wholeRecords(kept, store)
-    kept.push(...records)
-  }
-}
-
 /** A shared handler reads alone. */
 function readOnly(context: ObjectSharedContext): State {
   const refuse = (): never => {
@@ -319,10 +283,6 @@ async function allOf(
     hasMore = page.hasMore
   }
   return all
-}
-
-async function inheritedBy(context: ObjectContext): Promise<Spent> {
-  return (await context.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
 }
 
 interface AskedMailbox {

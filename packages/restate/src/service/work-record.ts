@@ -77,8 +77,11 @@ export class WorkRecord {
       this.#context.set<StoredText>(textKey(sha256), stored)
     if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
     // At the end the mailbox wakes who waits as it settles.
-    if (batch.done !== undefined && !isCut(batch.done)) return
+    const isCutHere = batch.done !== undefined && isCut(batch.done)
+    if (batch.done !== undefined && !isCutHere) return
     if (answers.includes(true)) this.#wake()
+    // Who watches is not known to the invocation that goes on.
+    else if (isCutHere) this.#wake('watchers')
     else if (this.#isWatched && (batch.records.length > 0 || notes.some(({ type }) => type === 'at')))
       this.#wake('watchers')
   }

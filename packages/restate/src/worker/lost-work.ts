@@ -49,6 +49,8 @@ export interface LostBinding {
   /** The name that the engine has for it. */
   readonly name: string
   readonly bound: readonly BoundInvocation[]
+  /** It serves other programs, too: their calls would come here. */
+  readonly isShared: boolean
   /** A name of this worker, and its address. */
   readonly here: string
   readonly url: string
@@ -73,14 +75,14 @@ export class LostWork {
   /** Tells what stays with the lost worker, and why. */
   async take(lost: LostBinding): Promise<StayingWork> {
     const { admin, report } = this.#options
-    const { name, bound, address, url } = lost
+    const { name, bound, isShared, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
     if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
     const moved = new Set<string>()
-    if (staying.length === 0) {
+    if (staying.length === 0 && !isShared) {
       await admin.readdress(name, url)
       for (const { id } of bound) moved.add(id)
       await this.retry(bound)

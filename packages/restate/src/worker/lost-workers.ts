@@ -139,16 +139,20 @@ export class LostWorkers {
     return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(written(url))))
   }
 
-  async #settle({ address, names, silent, bound, isLatest }: LostWorker, { here: [here], url }: Seen): Promise<void> {
+  async #settle(
+    { address, names, silent, bound, isLatest }: LostWorker,
+    { here: [here], url, deployments }: Seen,
+  ): Promise<void> {
     const { admin, departure } = this.#options
     // The engine may not know this worker.
     const mayTake = here !== undefined && !departure.isFinal && (await admin.reaches(url))
     if (mayTake && isLatest) await admin.announce(url)
+    const isShared = (name: string): boolean => deployments.some((each) => each.id === name && each.isShared === true)
     const waiting = new Map<string, Stalled>()
     for (const name of names) {
       const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
       const staying: StayingWork = mayTake
-        ? await this.#work.take({ address, name, bound: ofName, here, url })
+        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), here, url })
         : { why: 'nobody', bound: ofName }
       for (const { id, sessionId } of staying.bound)
         if (sessionId !== undefined)

@@ -8,7 +8,9 @@ import type { Places } from './places.ts'
 /** An engine that does not answer by then is asked at the next look. */
 const answerMs = 1_500
 /** Others have had free places at so many looks: a moment later their own sessions may have them. */
-const looksBefore = 2
+const fewestLooks = 2
+/** Where a balancer sends what was given away back here, it is tried less and less often. */
+const mostLooks = 64
 
 export interface SharePlacesOptions {
   readonly ingress: IngressOptions
@@ -22,13 +24,14 @@ export interface SharePlacesOptions {
 /**
  * Several workers behind one address: the engine knows one, and none of it is told who has room. S1: each reports its places when they have changed, at most once a look, and at
  * least every ten seconds. S2: one with a queue gives as many sessions away as are its part of the places that others have had free for two looks: their attempts end
- * before anything was begun, and the engine begins them again by a new connection.
+ * before anything was begun, and the engine begins them again by a new connection. S3: while that changes nothing, it is tried less and less often.
  */
 export class SharePlaces {
   readonly #options: SharePlacesOptions
   readonly #worker = randomUUID()
   #last: { readonly free: number; readonly waiting: number; readonly at: number } | undefined
   #looksWithRoom = 0
+  #looksBefore = fewestLooks
   #hasLeft = false
 
   constructor(options: SharePlacesOptions) {
@@ -43,9 +46,11 @@ export class SharePlaces {
     const others = await this.#report(own, signal)
     this.#last = { ...own, at: performance.now() }
     const count = toGiveAway(own, others)
+    if (count === 0) this.#looksBefore = fewestLooks
     this.#looksWithRoom = count > 0 ? this.#looksWithRoom + 1 : 0
-    if (this.#looksWithRoom < looksBefore) return
+    if (this.#looksWithRoom < this.#looksBefore) return
     this.#looksWithRoom = 0
+    this.#looksBefore = Math.min(mostLooks, this.#looksBefore * 2)
     renewConnections()
     places.giveAway(count)
   }

@@ -59,6 +59,12 @@ export type WorkerEvent =
     })
   /** A person released a session that was set aside. */
   | (SessionOfWorker & { readonly type: 'session_released' })
+  /** Sessions that nobody has used for long were removed (`retainMs`). */
+  | {
+      readonly type: 'sessions_removed'
+      /** How many. */
+      readonly count: number
+    }
   /** A worker does not answer any more. */
   | {
       readonly type: 'worker_lost'

@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
+import type { IngressOptions } from '../fleet/ingress.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
 import { engineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
@@ -15,6 +17,7 @@ import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
+import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
 import { pauseSetAside } from './set-aside-work.ts'
 import { SharePlaces } from './share-places.ts'
@@ -40,6 +43,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
+  /**
+   * Sessions that have not changed for so many milliseconds are removed with all that is stored of them, where no run goes on and nobody is asked anything. At least an
+   * hour (3,600,000); needs `ingress`. Default: none is removed.
+   */
+  readonly retainMs?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
   readonly metrics?: {
     /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
@@ -89,7 +97,7 @@ const closingMs = 10_000
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
   const parts = partsOf(options)
-  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog } = parts
+  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
   // The first session finds the engine's time, where the engine is there.
   await engine.readClock()
   const inProcess = {
@@ -124,6 +132,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
+    (seen, signal) => retention?.see(seen, signal),
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
@@ -132,9 +141,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
     engineLookFailures: watch.failures,
-    places: Number.isFinite(concurrency) ? concurrency : null,
-    atWork: places.taken,
-    waiting: places.waiting,
+    ...figuresOf(places, concurrency),
   })
   return {
     port: listener.port,
@@ -157,6 +164,23 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   }
 }
 
+/** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
+function retentionOf(
+  { retainMs, ingress }: { readonly retainMs: number | undefined; readonly ingress: IngressOptions | undefined },
+  engine: EngineAdmin,
+  report: (event: WorkerEvent) => void,
+): Retention | undefined {
+  if (retainMs === undefined) return undefined
+  if (!(retainMs >= shortestRetainMs))
+    throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
+  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
+  return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
+}
+
+function figuresOf(places: Places, most: number): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+  return { places: Number.isFinite(most) ? most : null, atWork: places.taken, waiting: places.waiting }
+}
+
 function urlAt(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
@@ -170,6 +194,7 @@ function partsOf({
   identityKeys: ____,
   concurrency,
   metrics: _____,
+  retainMs,
   canOpen,
   ...service
 }: WorkerOptions) {
@@ -184,6 +209,7 @@ function partsOf({
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(),
+    retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
     sdkLog: new SdkLog(report, () => departure.soon.aborted),
     clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),

@@ -45,7 +45,7 @@ export class GrowthWorker {
 
   async kill(): Promise<void> {
     const child = this.#child
-    if (child === undefined || child.exitCode !== null) return
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGKILL')
     await gone

@@ -17,6 +17,8 @@ export class FakeAdmin {
   readonly deployments = new Map<string, { uri: string; readonly metadata: Record<string, string> }>()
   readonly work = new Map<string, FakeWork>()
   readonly living = new Set<string>()
+  /** Names that serve other programs, too. */
+  readonly shared = new Set<string>()
   readonly newSessions = new Set<string>()
   /** Attempts that were under way and had to end. */
   readonly interrupted: string[] = []
@@ -62,7 +64,7 @@ export class FakeAdmin {
 
   /** What a worker sees that looks now. */
   seenBy(url: string): Seen {
-    const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri }))
+    const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri, isShared: this.shared.has(id) }))
     const latest = this.deployments.get(this.latest)
     return {
       latest: { id: this.latest, uri: latest?.uri ?? '', metadata: latest?.metadata },

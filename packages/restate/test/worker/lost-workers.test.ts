@@ -98,6 +98,15 @@ test('where not every folder is here, those are taken that are, and the others s
   expect(worker.of('works')).toBeUndefined()
 })
 
+test('of a deployment that serves other programs sessions are taken one by one: the calls of those stay', async () => {
+  const admin = lostA()
+  admin.shared.add('dp_a')
+  await workerAt('b', admin).looks()
+  expect(admin.deployments.get('dp_a')?.uri).toBe('a')
+  expect(admin.work.get('works')).toMatchObject({ at: 'b', deployment: 'dp_b' })
+  expect(addressOf(admin, 'waits')).toBe('b')
+})
+
 test('what somebody paused stays paused; what a worker paused to move it, and was lost then, is moved', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')

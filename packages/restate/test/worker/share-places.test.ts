@@ -87,3 +87,24 @@ test('a worker that is told to end has no places for the others, and gives nothi
   ])
   expect(looks.did).toEqual([])
 })
+
+test('what comes back, such as by a balancer that knows one worker, is given away less and less often', async () => {
+  const looks = new Looks()
+  looks.others = { workers: 1, free: 4, waiting: 0 }
+  const tried: number[] = []
+  for (let look = 1; look <= 14; look++) {
+    const before = looks.did.length
+    await looks.look({ free: 0, waiting: 9 })
+    if (looks.did.length > before) tried.push(look)
+  }
+  expect(tried).toEqual([2, 6, 14])
+  // They took some: the next time it is tried as soon as at first.
+  looks.others = { workers: 1, free: 0, waiting: 0 }
+  await looks.look({ free: 0, waiting: 9 })
+  looks.others = { workers: 1, free: 4, waiting: 0 }
+  const { length } = looks.did
+  await looks.look({ free: 0, waiting: 9 })
+  expect(looks.did).toHaveLength(length)
+  await looks.look({ free: 0, waiting: 9 })
+  expect(looks.did).toHaveLength(length + 2)
+})

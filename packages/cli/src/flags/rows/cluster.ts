@@ -10,6 +10,7 @@ import {
   list,
   portNumber,
   pageSize,
+  retention,
   tokens,
   wholeNumber,
 } from '../values.ts'
@@ -37,6 +38,7 @@ type ClusterFlag =
   | 'requestsPerMinute'
   | 'tokensPerMinute'
   | 'grace'
+  | 'retain'
   | 'takeOver'
   | 'logFormat'
   | 'server'
@@ -244,6 +246,16 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     read: duration,
     commands: ['serve'],
     meaning: 'Time that sessions have after SIGTERM to reach their next iteration (default: 30s)',
+  },
+  retain: {
+    names: ['--retain'],
+    topic: 'cluster',
+    kind: 'value',
+    value: 'TIME',
+    read: retention,
+    commands: ['serve'],
+    meaning:
+      'Remove sessions, their records and their folders when nothing has changed in them for this long, such as 30d; at least 1h (default: never)',
   },
   takeOver: {
     names: ['--take-over'],
