@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isJsonObject, sharedAbort } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
+import { engineClock } from '../http/engine-clock.ts'
 import type { ReadBatch } from '../engine/batch.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandlerOf, type Patience } from '../http/call-handler.ts'
@@ -43,7 +44,7 @@ export class NotedWorkOfProcess {
     attempt: randomUUID(),
     process: this.process,
     worker: this.options.workerUrl?.() ?? null,
-    atMs: Date.now(),
+    atMs: engineClock.now(),
   })
 
   /** Once for each time that it happens. */

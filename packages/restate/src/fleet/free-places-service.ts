@@ -1,5 +1,6 @@
 import { object, TerminalError, type ObjectContext, type VirtualObjectDefinition } from '@restatedev/restate-sdk'
 import { isJsonObject } from '@halting/core/adapters'
+import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { reported, type KnownPlaces, type OtherPlaces, type PlacesReport } from './free-places.ts'
 
@@ -22,7 +23,7 @@ export function fleetDefinition(
     handlers: {
       report: async (context: ObjectContext, given: PlacesReport): Promise<OtherPlaces> => {
         checkReport(given)
-        const nowMs = await context.date.now()
+        const nowMs = await engineTime(context)
         const { known, others } = reported((await context.get<KnownPlaces>(placesKey)) ?? {}, nowMs, given)
         context.set(placesKey, known)
         return others

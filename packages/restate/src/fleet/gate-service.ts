@@ -9,7 +9,7 @@ import {
   type ServiceDefinition,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
-import { atEngineTime } from '../http/engine-clock.ts'
+import { atEngineTime, engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
@@ -78,7 +78,7 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
     (await context.get<Gate>(gateKey)) ?? newGate
 
   const change = async (context: ObjectContext, how: (gate: Gate, nowMs: number) => Passed): Promise<void> => {
-    const nowMs = await context.date.now()
+    const nowMs = await engineTime(context)
     const { gate, admitted, turnedAway, wakeMs } = how(await read(context), nowMs)
     context.set(gateKey, gate)
     for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)

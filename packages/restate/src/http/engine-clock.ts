@@ -56,3 +56,8 @@ export function atEngineTime<T>(ask: () => T, clock: Pick<EngineClock, 'offsetMs
     Date.now = own
   }
 }
+
+/** Milliseconds since 1970 by the engine's clock, the same for every attempt: as `context.date.now`, which is by the clock of this machine. */
+export function engineTime(context: { run(action: () => number): PromiseLike<number> }): PromiseLike<number> {
+  return context.run(() => engineClock.now())
+}

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@halting/core'
 import { RestatePromise, type ObjectSharedContext } from '@restatedev/restate-sdk'
+import { atEngineTime } from '../http/engine-clock.ts'
 import { badInput, checkedId, checkedInput } from './checked.ts'
 import { longestWaitMs } from './longest-wait.ts'
 import type { MailboxStatus, Watch, Watched } from './names.ts'
@@ -80,6 +81,7 @@ export function changedPorts(
     session: () => readStatus(context),
     mailbox: () => mailbox.status(''),
     watch: (watch) => mailbox.watch({ ...watch, awakeable }),
-    woken: async (ms) => (await RestatePromise.race([promise, context.sleep(ms).map(() => undefined)])) ?? undefined,
+    woken: async (ms) =>
+      (await RestatePromise.race([promise, atEngineTime(() => context.sleep(ms)).map(() => undefined)])) ?? undefined,
   }
 }

@@ -6,6 +6,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { engineTime } from '../http/engine-clock.ts'
 import { mailSignal, watchSignal } from '../engine/attempt.ts'
 import { mailboxVersion, type MailboxState } from './full-status.ts'
 import { begin, listen, push, settle, toldOfWatchers, wake, wakeWatchers, watch, type Mailbox } from './mailbox.ts'
@@ -179,5 +180,5 @@ async function beginWork(
   if (page.requests.length === 0) return { ...page, opening }
   const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
   // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
-  return { ...page, opening, ...tenancy, sinceMs: await context.date.now() }
+  return { ...page, opening, ...tenancy, sinceMs: await engineTime(context) }
 }

@@ -7,6 +7,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
 import type { RenewAfter } from '../engine/attempt.ts'
@@ -177,7 +178,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { opening } = await mailboxOf(context).status('')
         const conversation = await Conversation.read(readOnly(context), storeOf(context))
         const copy = context.objectClient<SessionObject>({ name: sessionObject }, id)
-        const now = await context.date.now()
+        const now = await engineTime(context)
         for (const page of adoptedPages(context.key, opening, (await conversation.records()).ended, now))
           if (id === context.key || !(await copy.adopt(page)))
             throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })

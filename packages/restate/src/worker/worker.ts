@@ -122,7 +122,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
         },
       }),
   })
-  const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const url = advertise ?? urlAt(host, listener.port)
   const { ingress } = service
   const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
@@ -140,9 +140,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
     engineLookFailures: watch.failures,
-    places: Number.isFinite(concurrency) ? concurrency : null,
-    atWork: places.taken,
-    waiting: places.waiting,
+    ...figuresOf(places, concurrency),
   })
   return {
     port: listener.port,
@@ -176,6 +174,14 @@ function retentionOf(
     throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
   if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
   return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
+}
+
+function figuresOf(places: Places, most: number): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+  return { places: Number.isFinite(most) ? most : null, atWork: places.taken, waiting: places.waiting }
+}
+
+function urlAt(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** What a worker is made of beside its port. */

@@ -31,6 +31,7 @@ import {
   leaseWaited,
   leaseWaitMs,
   waitForLease,
+  waitInProcess,
   type LeaseWaited,
 } from './wait-for-lease.ts'
 import { waitForFunds, type FundsWait } from './wait-for-funds.ts'
@@ -137,9 +138,16 @@ async function askToAdmit(
 function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
   const { run, plan, tell, place } = made
   const { admits, ofLease } = waits
-  const key = run.key(numbered('lease', made, admits))
-  const waiting = waitForLease(run, { key, wanted, place, cutOff: plan.cutOff })
-  return waiting.then(({ outcome, waitedMs }) => {
+  const { cutOff } = plan
+  const name = numbered('lease', made, admits)
+  const waiting =
+    cutOff === undefined
+      ? waitForLease(run, { key: run.key(name), wanted, place })
+      : after(
+          stepOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
+          ({ value }) => value,
+        )
+  return after(waiting, ({ outcome, waitedMs }) => {
     const inAllMs = (ofLease?.waitedMs ?? 0) + waitedMs
     const isOver = outcome === 'over' && inAllMs >= leaseWaitMs
     if (outcome !== 'aborted')

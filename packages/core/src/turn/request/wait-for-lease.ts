@@ -1,6 +1,5 @@
 import { usdOf } from '../../budget/prices.ts'
 import type { FundsWanted } from '../../events.ts'
-import type { Waited } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import { estimateRequest } from './estimate.ts'
 import type { LeaseShort } from './reserve.ts'
@@ -55,44 +54,78 @@ interface LeaseWaiting {
   readonly key: string
   readonly wanted: LeaseWaited
   readonly place: LeasePlace
-  /** The time of a question is over. */
-  readonly cutOff: AbortSignal | undefined
+}
+
+interface LeaseWaitEnd {
+  readonly outcome: 'woken' | 'over' | 'aborted'
+  /** Milliseconds by the wall clock. */
+  readonly waitedMs: number
 }
 
 // Spec R-FUND-1, R-FUND-4.
 /** Waits until the lease may have enough, or nothing came back for too long. It is a rest: where nothing else goes on, the process may let go of the session. */
-export async function waitForLease(
-  run: Run,
-  { key, wanted, place, cutOff }: LeaseWaiting,
-): Promise<Pick<Waited<never>, 'outcome' | 'waitedMs'>> {
+export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
   const { steps, abort, deadline } = run.ports
-  const { lease } = run.context.settings
   const leftMs = Math.max(1, deadline.limitMs - deadline.usedMs)
   let hasBegun = false
-  const report = (isWaiting: boolean): void => {
-    if (!run.ports.isHeard()) return
-    run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
-    tellFigures(run, run.emit, estimateRequest(run))
-  }
   const waited = await steps.wait<never>(key, {
     signal: abort.signal,
     longestMs: Math.min(leaseWaitMs, leftMs),
-    onBegin: () => {
+    onBegin() {
       hasBegun = true
-      report(true)
+      report(run, wanted, true)
     },
     wakeOn(wake) {
-      const { usd, leastUsd } = wanted
-      const leave = lease?.wait?.({ usd, leastUsd }, () => wake('more'))
-      if (leave !== undefined) place.take(leave)
-      const onCut = (): void => wake('cut_off')
-      cutOff?.addEventListener('abort', onCut, { once: true })
-      if (cutOff?.aborted === true) onCut()
-      return () => cutOff?.removeEventListener('abort', onCut)
+      join(run, wanted, place, () => wake('more'))
+      return () => {}
     },
   })
-  if (hasBegun) report(false)
+  if (hasBegun) report(run, wanted, false)
   // The time of the run may be over, too.
   abort.causeNow()
-  return waited
+  const { outcome, waitedMs } = waited
+  return { outcome: outcome === 'answered' ? 'woken' : outcome, waitedMs }
+}
+
+/** The same for a question whose time may end before: it is no rest, since that time is of this process. */
+export function waitInProcess(
+  run: Run,
+  { wanted, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
+): Promise<LeaseWaitEnd> {
+  const { abort } = run.ports
+  const { timers } = run.context
+  const since = timers.now()
+  return new Promise((resolve) => {
+    let isOver = false
+    let cancel = (): void => {}
+    const end = (outcome: LeaseWaitEnd['outcome']): void => {
+      if (isOver) return
+      isOver = true
+      cancel()
+      abort.unlisten(listener)
+      cutOff.removeEventListener('abort', onCut)
+      report(run, wanted, false)
+      resolve({ outcome, waitedMs: timers.now() - since })
+    }
+    const listener = { onAbort: () => end('aborted') }
+    const onCut = (): void => end('woken')
+    report(run, wanted, true)
+    abort.listen(listener)
+    cutOff.addEventListener('abort', onCut, { once: true })
+    cancel = timers.after(leaseWaitMs, () => end('over'))
+    join(run, wanted, place, () => end('woken'))
+    if (abort.causeNow() !== undefined) end('aborted')
+    else if (cutOff.aborted) onCut()
+  })
+}
+
+function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake: () => void): void {
+  const leave = run.context.settings.lease?.wait?.({ usd, leastUsd }, wake)
+  if (leave !== undefined) place.take(leave)
+}
+
+function report(run: Run, wanted: LeaseWaited, isWaiting: boolean): void {
+  if (!run.ports.isHeard()) return
+  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
+  tellFigures(run, run.emit, estimateRequest(run))
 }
