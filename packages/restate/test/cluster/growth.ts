@@ -160,7 +160,7 @@ async function replays(): Promise<void> {
     other.start('', most)
     await cluster.register(`http://127.0.0.1:${port}`)
     const session = new SessionOnCluster(cluster, name)
-    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 100_000, reads: true })
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 100_000 })
     await reaches(session, ({ records }) => records > 19_000, 120_000)
     await other.kill()
     const { bytes, entries } = await journalOf(name)
