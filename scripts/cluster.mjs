@@ -50,7 +50,6 @@ const programs = [
   'load-worker',
   'queue',
   'suspended',
-  'listing',
   'clients',
   'growth',
   'growth-worker',
