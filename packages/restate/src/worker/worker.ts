@@ -123,9 +123,8 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? urlAt(host, listener.port)
-  const share =
-    service.ingress &&
-    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
+  const { ingress } = service
+  const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
     ({ resting }) => pauseSetAside(engine, resting),
@@ -136,7 +135,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
-  const pulse = service.ingress && new EnginePulse(service.ingress)
+  const pulse = ingress && new EnginePulse(ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
