@@ -181,7 +181,7 @@ export class EngineAdmin {
   /** What is not over and bound to one of these names, and what is tried there without being bound. */
   async boundTo(deployments: readonly string[]): Promise<readonly BoundInvocation[]> {
     if (deployments.length === 0) return []
-    const names = deployments.map((id) => `'${id}'`).join(', ')
+    const names = deployments.map(literal).join(', ')
     const rows = await rowsOf<BoundRow>(
       this.#base,
       `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${ownPrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
@@ -202,7 +202,7 @@ export class EngineAdmin {
   async stateOf(object: string, key: string, sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
     for (let at = 0; at < sessions.length; at += mostNames) {
-      const names = sessions.slice(at, at + mostNames).map((name) => `'${name.replaceAll("'", "''")}'`)
+      const names = sessions.slice(at, at + mostNames).map(literal)
       const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
         this.#base,
         `SELECT service_key, value_utf8 FROM state WHERE service_name = '${object}' AND key = '${key}' AND service_key IN (${names.join(', ')})`,
@@ -219,7 +219,7 @@ export class EngineAdmin {
   ): Promise<readonly { readonly session: string; readonly status: string }[]> {
     const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
       this.#base,
-      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > '${after.replaceAll("'", "''")}' ORDER BY service_key LIMIT ${limit}`,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${literal(after)} ORDER BY service_key LIMIT ${limit}`,
     )
     return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
   }
@@ -238,7 +238,7 @@ export class EngineAdmin {
    * one for each 500 that were paused since it was asked last.
    */
   async workThatRests(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
-    const names = besides?.map((id) => `'${id}'`).join(', ')
+    const names = besides?.map(literal).join(', ')
     const suspended = names === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id NOT IN (${names}))`
     const rows = await rowsOf<WorkRow>(
       this.#base,
@@ -303,7 +303,7 @@ export class EngineAdmin {
 async function failuresOf(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (let at = 0; at < invocations.length; at += mostNames) {
-    const names = invocations.slice(at, at + mostNames).map((id) => `'${id}'`)
+    const names = invocations.slice(at, at + mostNames).map(literal)
     const rows = await rowsOf<{ readonly id: string; readonly failure?: string | null }>(
       admin,
       `SELECT id, json_get_str(event_json, 'last_failure', 'error_message') AS failure FROM sys_journal_events WHERE event_type = 'Paused' AND id IN (${names.join(', ')}) ORDER BY appended_at`,
@@ -312,6 +312,11 @@ async function failuresOf(admin: string, invocations: readonly string[]): Promis
     for (const { id, failure } of rows) if (typeof failure === 'string') found.set(id, failure)
   }
   return found
+}
+
+/** A text in the engine's query language. */
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 function registration(worker: string): AdminRequest {
