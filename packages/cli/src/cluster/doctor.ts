@@ -117,7 +117,7 @@ async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise
       what,
       state: 'note',
       says: `${says}, ${failing} tried again after a failure`,
-      todo: 'Their worker may be gone: see the workers above. The engine goes on trying.',
+      todo: 'Their worker may be gone: see the workers above. The engine keeps trying.',
     }
   return { what, state: 'good', says }
 }

@@ -45,7 +45,7 @@ export async function askEngine({
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    text = await boundedText(response)
+    text = await boundedText(response, mostBytes)
   } catch (error) {
     // `fetch` hides the reason behind its error.
     const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
@@ -74,13 +74,14 @@ function sentenceOf(text: string): string | undefined {
 /** More than an engine has to tell. */
 const mostBytes = 256 * 1_024 * 1_024
 
-async function boundedText({ body }: Response): Promise<string> {
+/** The text of an answer. @throws Error for one that is larger than so many bytes. */
+export async function boundedText({ body }: Response, most: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
   // Leaving the loop ends the answer.
   for await (const piece of body ?? []) {
     size += piece.length
-    if (size > mostBytes) throw new Error(`its answer is larger than ${mostBytes / 1_048_576} MiB`)
+    if (size > most) throw new Error(`its answer is larger than ${most / 1_048_576} MiB`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')
