@@ -42,7 +42,8 @@ export async function whenChanged(given: unknown, id: () => string, ports: Chang
   })
   if (!isWatching) return answer(await ports.session(), mailbox)
   const woken = await ports.woken(stalledVersion(ports.stalled()) === seenStall ? waitMs : atOnceMs)
-  return answer(await ports.session(), woken ?? mailbox)
+  // Nobody woke it: what it has read is what the caller has seen. A change whose wake is under way is seen by the next call.
+  return woken === undefined ? answer(before, mailbox) : answer(await ports.session(), woken)
 }
 
 interface Changed {
