@@ -6,7 +6,7 @@ import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
-import { rowsOf } from './engine-query.ts'
+import { literal, rowsOf } from './engine-query.ts'
 import { askEngine } from './engine-request.ts'
 import { asked, clientOf } from './of-cluster.ts'
 
@@ -65,9 +65,14 @@ export async function releaseOnCluster(
   return 0
 }
 
+/** Ends work that does not go on, as it is: nothing of it is run again. What it left is for who removes the session. */
+export async function killRestingWork(flags: Flags, sessionId: string): Promise<void> {
+  for (const invocation of await workThatRests(flags, sessionId))
+    await askEngine({ base: adminOf(flags), path: `/invocations/${invocation}/kill`, method: 'PATCH' })
+}
+
 /** The work at the session that the engine does not do at this moment. */
 async function workThatRests(flags: Flags, sessionId: string): Promise<readonly string[]> {
-  const name = sessionId.replaceAll("'", "''")
-  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${name}' and target_handler_name = 'work' and status in ('paused', 'backing-off')`
+  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = ${literal(sessionId)} and target_handler_name = 'work' and status in ('paused', 'backing-off')`
   return (await rowsOf(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
 }

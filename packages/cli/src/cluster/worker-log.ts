@@ -81,7 +81,7 @@ function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
 }
 
 /** What changed with a worker, in one line for people: what it is about comes first. */
-export function workerEventWords(event: WorkerEvent): string {
+function workerEventWords(event: WorkerEvent): string {
   if (!('session' in event) || event.session === undefined) return predicateOf(event)
   const whose = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, mostOfId)})` : ''
   return `${oneLine(event.session, mostOfId)}${whose}: ${predicateOf(event)}`
