@@ -47,9 +47,11 @@ export async function whenChanged(given: unknown, id: () => string, ports: Chang
   })
   if (!isWatching) return answer(await ports.session(), mailbox)
   const woken = await ports.woken(stalledVersion(ports.stalled()) === seenStall ? waitMs : atOnceMs)
+  if (woken !== undefined) return answer(await ports.session(), woken)
   // Whoever watches sessions that are not there, or no more, leaves nothing of them behind.
-  if (woken === undefined && mailbox.asked === nothingAsked) await ports.unwatch(name)
-  return answer(await ports.session(), woken ?? mailbox)
+  if (mailbox.asked === nothingAsked) await ports.unwatch(name)
+  // Nobody woke it: what it has read is what the caller has seen. A change whose wake is under way is seen by the next call.
+  return answer(before, mailbox)
 }
 
 interface Changed {

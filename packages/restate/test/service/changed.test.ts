@@ -207,7 +207,22 @@ test('that work does not go on is news at once, and no news afterwards', async (
   const told = await whenChanged({ since: now }, () => 'id', ports)
   expect(told).toMatchObject({ state: 'paused', stalled })
   await whenChanged({ since: told.version ?? '' }, () => 'id', ports)
-  expect(waited).toEqual([1, 25_000])
+  expect(waited).toEqual([1, 50_000])
+})
+
+test('a call that nobody wakes asks each object once; one that is woken reads the session again', async () => {
+  let reads = 0
+  const ports: ChangedPorts = {
+    ...never,
+    session: async () => ({ ...idle, records: idle.records + reads++ }),
+    watch: async () => ({ ...mailboxOf, isWatching: true }),
+    woken: async () => undefined,
+  }
+  const unwoken = await whenChanged({ since: now }, () => 'id', ports)
+  expect([unwoken.version, reads]).toEqual([now, 1])
+  reads = 0
+  const woken = { ...ports, woken: async () => ({ ...mailboxOf, asked: 5 }) }
+  expect(await whenChanged({ since: now }, () => 'id', woken)).toMatchObject({ records: 4, version: '4/5-0/' })
 })
 
 test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (given) => {
