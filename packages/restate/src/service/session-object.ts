@@ -148,8 +148,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
-      remove: handlers.object.exclusive(async (context: ObjectContext, given: unknown): Promise<boolean> =>
-        removeSession(context, removeRequestIn(given), options),
+      remove: handlers.object.exclusive(
+        { idempotencyRetention: 0 },
+        async (context: ObjectContext, given: unknown): Promise<boolean> =>
+          removeSession(context, removeRequestIn(given), options),
       ),
 
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
