@@ -10,8 +10,7 @@ import {
 import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
-import type { RenewAfter } from '../engine/attempt.ts'
-import { isCut } from '../engine/cluster-log.ts'
+import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { PayloadReference } from '../payloads/payload-store.ts'
@@ -149,8 +148,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
-      remove: handlers.object.exclusive(async (context: ObjectContext, given: unknown): Promise<boolean> =>
-        removeSession(context, removeRequestIn(given), options),
+      remove: handlers.object.exclusive(
+        { idempotencyRetention: 0 },
+        async (context: ObjectContext, given: unknown): Promise<boolean> =>
+          removeSession(context, removeRequestIn(given), options),
       ),
 
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),

@@ -163,6 +163,22 @@ async function renewed(): Promise<void> {
   await other.kill()
 }
 
+/** Work that writes nothing is far ahead of what is on record. */
+async function fast(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  const most = 2_000
+  other.start('', String(most))
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'fast')
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 1_500, reads: true })
+  const { records, turns } = await reaches(session, isOver, 120_000)
+  const invocations = noted(log, 'open', 'fast').length
+  console.log(`fast: ${records} records of ${turns} turns in ${invocations} invocations`)
+  kept(turns === 1_501 && invocations >= Math.floor(records / (most + 20)), 'so it does where nothing is written')
+  await other.kill()
+}
+
 /** How long a worker takes that takes a session up, with many records in one invocation and with few. */
 async function replays(): Promise<void> {
   const port = await freePort()
@@ -194,7 +210,7 @@ async function replays(): Promise<void> {
   kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
-const parts = { storedOnce, earlier, renewed }
+const parts = { storedOnce, earlier, renewed, fast }
 /** It measures, and takes long: HALTING_PART=replays. */
 const measurements = { replays }
 const wanted = process.env['HALTING_PART']
