@@ -22,7 +22,7 @@ test('another one that the engine paused says what the engine said', () => {
     kind: 'paused',
     invocation: id,
     needsResume: true,
-    message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
+    message: `The engine has paused it: no disk. Fix the cause.${resume}`,
   })
   expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
 })
