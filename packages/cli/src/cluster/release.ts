@@ -2,6 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { proofHeaders } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
@@ -33,9 +34,11 @@ function becauseIn(text: string): string | undefined {
   return undefined
 }
 
-/** How a session that is set aside is tried again. */
+/** How a session that is set aside is tried again. Whoever began it chose its id: what is pasted into a shell runs nothing else. */
 export function releaseCommand(sessionId: string, cluster = 'URL'): string {
-  return `halting sessions release ${oneLine(sessionId, 100)} --cluster ${cluster}`
+  if (sessionId.startsWith('-'))
+    return `halting ${shellQuoted(['sessions', 'release', '--cluster', cluster, '--', sessionId])}`
+  return `halting ${shellQuoted(['sessions', 'release', sessionId, '--cluster', cluster])}`
 }
 
 /** `halting sessions release ID --cluster URL`: a session that is set aside is tried again. */

