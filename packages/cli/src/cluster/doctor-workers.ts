@@ -46,7 +46,7 @@ export async function workerFindings(
 
 /** Nothing is bound to them, and nothing new goes there. */
 function unusedFinding(count: number): readonly Finding[] {
-  const says = `${count} more registered, which nothing uses`
+  const says = `${count} more registered, without sessions: they stand by, or have ended`
   return [{ what: 'workers', state: 'good', says }]
 }
 
@@ -108,7 +108,7 @@ async function workerFinding({ uri, bound }: Registered, { isLatest, format, isA
       }
     const todo = isLatest
       ? 'Start it again at this address, or register another one: halting serve --restate URL --register.'
-      : 'If it is gone, its sessions wait for it. Start it again at this address.'
+      : 'If it is gone, a worker that has their folders takes its sessions; else start it again at this address.'
     return { what, state: isLatest ? 'broken' : 'note', says, todo }
   }
 }

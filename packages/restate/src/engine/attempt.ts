@@ -4,7 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { LeftError, type Departure } from '../worker/departure.ts'
 import { readBatch, type ReadBatch } from './batch.ts'
-import { ClusterLog } from './cluster-log.ts'
+import { ClusterLog, type RenewAfter } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
 import { plainFormat, recordsStep } from './format.ts'
 import { SessionTexts } from './session-texts.ts'
@@ -54,14 +54,6 @@ export interface AttemptTurn {
   works(): void
   /** It waits no longer. Called before the work has begun. */
   leave(): void
-}
-
-/** How much an invocation has on record before another one goes on with the work: what comes first. */
-export interface RenewAfter {
-  /** Number of records. */
-  readonly records: number
-  /** Bytes of JSON, about. */
-  readonly bytes: number
 }
 
 /** Options of one attempt of an invocation. */
@@ -194,16 +186,14 @@ class Attempt<Turn extends AttemptTurn> {
     if (this.#isWaiting) this.#turn?.leave()
   }
 
+  /** Its room is what the invocation may still have on record. */
   #newLog(): ClusterLog {
-    const log = new ClusterLog(this.#options.store, this.#texts)
-    if (this.#isFull) log.cut()
-    return log
-  }
-
-  /** What is on record is enough for one invocation. */
-  get #isFull(): boolean {
-    const { renewAfter } = this.#options
-    return renewAfter !== undefined && (this.#records.length >= renewAfter.records || this.#bytes >= renewAfter.bytes)
+    const { renewAfter, store } = this.#options
+    const room = renewAfter && {
+      records: renewAfter.records - this.#records.length,
+      bytes: renewAfter.bytes - this.#bytes,
+    }
+    return new ClusterLog(store, this.#texts, room)
   }
 
   /** For its turn. */
@@ -222,7 +212,6 @@ class Attempt<Turn extends AttemptTurn> {
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
       this.#bytes += came.text.length
       onBatch?.(batch)
-      if (this.#isFull) this.#log.cut()
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
       // What was heard since it was written may have ended the rest.
@@ -345,15 +334,26 @@ class Attempt<Turn extends AttemptTurn> {
 
   async #begin(): Promise<void> {
     const log = this.#log
+    const turn = this.#turn
     try {
       const gone = (this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal]))
       const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
-      const work = await this.#options.begin(found, this.#turn)
+      const work = await this.#begun(found, turn)
       this.#work = work
       for (const what of this.#heard) what(work)
       await work.run()
     } catch (error) {
       log.fail(error)
+    }
+  }
+
+  async #begun(found: Found, turn: Turn | undefined): Promise<Work> {
+    try {
+      return await this.#options.begin(found, turn)
+    } catch (error) {
+      // No work has begun that would give the turn back.
+      turn?.leave()
+      throw error
     }
   }
 }

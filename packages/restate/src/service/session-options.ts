@@ -1,7 +1,7 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import type { RenewAfter } from '../engine/attempt.ts'
+import type { RenewAfter } from '../engine/cluster-log.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'

@@ -1,4 +1,4 @@
-// A worker of growth.ts and of restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS]. Its sessions call a tool as often as their opening says, each result with so
+// A worker of growth.ts and of restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS] [INGRESS]. Its sessions call a tool as often as their opening says, each result with so
 // many bytes; each call is noted in LOG. RECORDS: after so many an invocation ends at the next iteration.
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { scriptedModel } from '@halting/core/testing'
 import { filePayloads } from '../../src/payloads/file-payloads.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', log = '/dev/null', admin = '', payloads = '', mostRecords = ''] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', payloads = '', mostRecords = '', ingress = ''] = process.argv.slice(2)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
@@ -25,6 +25,7 @@ await startWorker({
   host: '127.0.0.1',
   port: Number(port),
   admin,
+  ...(ingress !== '' && { ingress: { url: ingress } }),
   ...(payloads !== '' && { payloads: filePayloads({ folder: payloads }) }),
   ...(mostRecords !== '' && { renewAfter: { records: Number(mostRecords), bytes: 20_000_000 } }),
   async open({ sessionId, opening, journal }) {
@@ -51,7 +52,9 @@ await startWorker({
           const begin = messages.findLastIndex(isPrompt)
           const run = messages.filter(isPrompt).length
           const turn = messages.slice(begin).filter(({ role }) => role === 'assistant').length
-          return turn < turns ? { toolCalls: [{ name: 'Do', id: `c${run}.${turn}` }] } : `done with ${run}`
+          const id = `c${run}.${turn}`
+          // Calls with one input would have the loop say something in between, which begins the count anew.
+          return turn < turns ? { toolCalls: [{ name: 'Do', id, input: { id } }] } : `done with ${run}`
         }),
         tools: [tool],
         sessionId,

@@ -99,10 +99,16 @@ async function earlier(): Promise<void> {
   await other.kill()
 }
 
+/** The call of a tool that a step is of. */
+function callIn(key: string): readonly string[] {
+  const call = /\/tool:.*:(c[\d.]+)$/.exec(key)?.[1]
+  return call === undefined ? [] : [call]
+}
+
 /** An invocation ends after 100 records, and the worker is killed about then. */
 async function renewed(): Promise<void> {
   const port = await freePort()
-  const other = new GrowthWorker(port, log, cluster.admin())
+  const other = new GrowthWorker(port, log, cluster.admin(), cluster.ingress())
   other.start('', '100')
   await cluster.register(`http://127.0.0.1:${port}`)
   const session = new SessionOnCluster(cluster, 'renewed')
@@ -126,25 +132,54 @@ async function renewed(): Promise<void> {
       await other.kill()
       other.start('', '100')
     }
-    isDone = isOver(await session.status())
+    const status = await session.status()
+    demand(status.stalled === undefined, `The work does not go on: ${JSON.stringify(status.stalled)}`)
+    isDone = isOver(status)
     await wait(10)
   }
   const records = await session.records()
   const did = noted(log, 'did', 'renewed')
   const { turns: told } = await session.status()
-  const calls = new Set(
-    records.flatMap((record) => (record.type === 'intent' && /\/tool:/.test(record.key) ? [record.key] : [])),
+  const calls = records.flatMap((record) => (record.type === 'intent' ? callIn(record.key) : []))
+  const unknown = records.flatMap((record) =>
+    record.type === 'result' && JSON.stringify(record.value).includes('is unknown') ? callIn(record.key) : [],
   )
+  const results = records.flatMap((record) => (record.type === 'result' ? callIn(record.key) : []))
+  const all = Array.from({ length: turns }, (_, turn) => `c1.${turn}`)
   console.log(
-    `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls`,
+    `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls, ${unknown.length} unknown`,
   )
   kept(invocations.size > 5, 'the work goes on as another invocation after so many records')
-  kept(records.filter(({ type }) => type === 'start').length === 1 && told === calls.size + 1, 'it stays one run')
+  kept(records.filter(({ type }) => type === 'start').length === 1 && told === turns + 1, 'it stays one run')
   kept(
-    new Set(did).size === did.length && did.length >= turns && calls.size - did.length <= kills,
-    'no call is made twice, and none is left out',
+    records.flatMap(({ type }) => (type === 'lap' ? [type] : [])).length === turns &&
+      [calls, results].every((each) => each.join(' ') === all.join(' ')),
+    'it has every iteration and every call once, in their order',
   )
+  kept(
+    new Set(did).size === did.length && all.every((call) => did.includes(call) || unknown.includes(call)),
+    'no call is made twice, and none is left out of which the model was not told that nobody knows',
+  )
+  kept(unknown.length <= kills, 'of no more calls than there were kills')
   kept(most < 800, 'the journal of each has a bound')
+  const counted = await cluster.query("SELECT key FROM state WHERE service_name = 'halting_attempts'")
+  kept(kills > 0 && counted.length === 0, 'what one has counted of ends of its workers is not counted in the next')
+  await other.kill()
+}
+
+/** Work that writes nothing is far ahead of what is on record. */
+async function fast(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  const most = 2_000
+  other.start('', String(most))
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'fast')
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 1_500, reads: true })
+  const { records, turns } = await reaches(session, isOver, 120_000)
+  const invocations = noted(log, 'open', 'fast').length
+  console.log(`fast: ${records} records of ${turns} turns in ${invocations} invocations`)
+  kept(turns === 1_501 && invocations >= Math.floor(records / (most + 20)), 'so it does where nothing is written')
   await other.kill()
 }
 
@@ -179,7 +214,7 @@ async function replays(): Promise<void> {
   kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
-const parts = { storedOnce, earlier, renewed }
+const parts = { storedOnce, earlier, renewed, fast }
 /** It measures, and takes long: HALTING_PART=replays. */
 const measurements = { replays }
 const wanted = process.env['HALTING_PART']

@@ -1,7 +1,9 @@
-// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a
-import { expect, test } from 'vitest'
+// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a, R-GROW-3b, R-OPER-6
+import { expect, test, vi } from 'vitest'
+import { engineClock } from '../../src/http/engine-clock.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { Retention, type RetentionPorts } from '../../src/worker/retention.ts'
+import type { WorkOfSession } from '../../src/worker/engine-admin.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
 const hour = 3_600_000
@@ -11,6 +13,8 @@ class Engine implements RetentionPorts {
   readonly sessions = new Map<string, SessionStatus>()
   /** Sessions that came to life after they were seen. */
   readonly alive = new Set<string>()
+  /** Sessions whose removal comes to no end. */
+  readonly hangs = new Set<string>()
   readonly asked: string[] = []
 
   add(session: string, status: Partial<SessionStatus>): void {
@@ -25,8 +29,9 @@ class Engine implements RetentionPorts {
       .slice(0, limit)
   }
 
-  async remove(session: string, records: number) {
+  async remove(session: string, records: number, signal: AbortSignal) {
     this.asked.push(session)
+    if (this.hangs.has(session)) await new Promise((_, reject) => signal.addEventListener('abort', reject))
     if (this.alive.has(session) || this.sessions.get(session)?.records !== records) return false
     return this.sessions.delete(session)
   }
@@ -41,9 +46,10 @@ function worker(engine: Engine, retainMs = 30 * day) {
     retainMs,
     report: (event) => void events.push(event),
     now: () => clock.now,
+    patienceMs: 1,
   })
-  const look = async (isHere = true): Promise<void> => {
-    retention.see({ isHere }, new AbortController().signal)
+  const look = async (isHere = true, resting: readonly WorkOfSession[] = []): Promise<void> => {
+    retention.see({ isHere, resting }, new AbortController().signal)
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   }
   return { clock, look, events }
@@ -99,4 +105,40 @@ test('of many old ones some go at a time, and the others soon after', async () =
   }
   expect(left).toEqual([700, 200, 0, 0])
   expect(events.map((event) => (event.type === 'sessions_removed' ? event.count : 0))).toEqual([500, 500, 200])
+})
+
+test('one that cannot be removed keeps no other, and one whose work is paused is not asked', async () => {
+  const engine = new Engine()
+  for (const session of ['a', 'b', 'c', 'd']) engine.add(session, { changedMs: day })
+  engine.hangs.add('a')
+  const { clock, look, events } = worker(engine)
+  clock.now += hour
+  await look(true, [{ id: 'inv_1', sessionId: 'b', status: 'paused', deployment: null, failure: null }])
+  await vi.waitFor(() => expect([...engine.sessions.keys()]).toEqual(['a', 'b']))
+  expect(engine.asked).toEqual(['a', 'c', 'd'])
+  await vi.waitFor(() => expect(events.map(({ type }) => type)).toEqual(['trouble', 'sessions_removed']))
+})
+
+test('how old a session is, is by the clock of the engine', async () => {
+  const engine = new Engine()
+  const now = Date.now()
+  engine.add('young', { changedMs: now - day })
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
+  try {
+    const retention = new Retention({ ports: engine, retainMs: 30 * day, report: () => {} })
+    vi.setSystemTime(now + 60 * day)
+    engineClock.ask()(new Date(now).toUTCString())
+    vi.advanceTimersByTime(hour)
+    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    expect(engine.asked).toEqual([])
+    vi.setSystemTime(now + 100 * day)
+    engineClock.ask()(new Date(now + 40 * day).toUTCString())
+    vi.advanceTimersByTime(hour)
+    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    await vi.waitFor(() => expect(engine.asked).toEqual(['young']))
+  } finally {
+    vi.useRealTimers()
+    engineClock.ask()(new Date().toUTCString())
+  }
 })
