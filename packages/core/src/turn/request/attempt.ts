@@ -348,11 +348,11 @@ function listenerOf(made: Making, emit: Emit): (update: ModelUpdate) => void {
 
 /** `known`: what the service says that the attempt came to, which was lost. */
 function makeLookedUp(
-  made: Making,
+  making: Making,
   { admission, funds, taken }: Before,
   known: LookedUpUsage | undefined,
 ): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt } = made
+  const { run, plan, attempt } = making
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
@@ -362,8 +362,8 @@ function makeLookedUp(
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
     taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
   }
-  const step = stepOf(run, plan)<Attempt>(
-    attemptName(made),
+  const made = stepOf(run, plan)<Attempt>(
+    attemptName(making),
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       hasBegun = true
@@ -376,12 +376,12 @@ function makeLookedUp(
         return { kind: 'over_budget', overBudget: grant }
       }
       const request = wellFormedRequest(plan.body(grant, idempotencyKey))
-      const settle = (came: Made): Made => {
-        settleAttempt(run, came.charge, { reservation, taken })
-        if (!run.ports.isHeard()) return came
-        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, came))
-        tellFigures(run, emit, plan.contextAfter(toldBy(came)))
-        return came
+      const settle = (made: Made): Made => {
+        settleAttempt(run, made.charge, { reservation, taken })
+        if (!run.ports.isHeard()) return made
+        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
+        tellFigures(run, emit, plan.contextAfter(toldBy(made)))
+        return made
       }
       if (plan.isQuestion === true && run.ports.isHeard())
         emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
@@ -390,7 +390,7 @@ function makeLookedUp(
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
-      const call = new ModelCall(run, plan, grant, request, listenerOf(made, emit), admission)
+      const call = new ModelCall(run, plan, grant, request, listenerOf(making, emit), admission)
       return run.withGrace(
         () => call.start(),
         (settled) => settle(call.end(settled)),
@@ -411,8 +411,8 @@ function makeLookedUp(
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
-  if (step instanceof Promise) step.catch(giveUp)
-  return whenRecorded(run, step, () => ledger.lease?.end(reserved?.reservation))
+  if (made instanceof Promise) made.catch(giveUp)
+  return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
 }
 
 /** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */
