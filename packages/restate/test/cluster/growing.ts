@@ -37,8 +37,16 @@ export class GrowthWorker {
     this.#admin = admin
   }
 
-  start(payloads = '', mostRecords = '', program = 'growth-worker'): void {
-    const given = [join(here, `${program}.mjs`), String(this.#port), this.#log, this.#admin, payloads, mostRecords]
+  start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = ''): void {
+    const given = [
+      join(here, `${program}.mjs`),
+      String(this.#port),
+      this.#log,
+      this.#admin,
+      payloads,
+      mostRecords,
+      ingress,
+    ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
     this.#child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
   }
