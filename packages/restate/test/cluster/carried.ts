@@ -53,9 +53,9 @@ async function gone(name: string): Promise<void> {
 async function money(): Promise<void> {
   await cluster.call('halting_budget/acme/setLimit', 100)
   let most = 0
-  let isWatching = true
+  const watched = new AbortController()
   const watching = (async () => {
-    for (; isWatching; await wait(20)) most = Math.max(most, (await budget()).holders)
+    for (; !watched.signal.aborted; await wait(20)) most = Math.max(most, (await budget()).holders)
   })()
   await session('cut').ask('p1', prompt('go'), opening)
   await reaches(session('cut'), over('run1'))
@@ -67,7 +67,7 @@ async function money(): Promise<void> {
   await worker.kill()
   worker.start(payloads, '60', 'growth-worker', cluster.ingress())
   await reaches(session('cut'), over('run2'))
-  isWatching = false
+  watched.abort()
   await watching
   const records = await session('cut').records()
   kept(first > 2 && opened('cut') > first + 2, `its runs are ${opened('cut')} invocations`)
