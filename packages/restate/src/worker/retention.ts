@@ -1,6 +1,6 @@
 import { messageOf } from '@halting/core/adapters'
-import { engineClock } from '../http/engine-clock.ts'
 import { callHandler, type IngressOptions } from '../fleet/ingress.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionObject } from '../service/names.ts'
 import type { SessionStatus } from '../service/status.ts'
 import type { EngineAdmin } from './engine-admin.ts'

@@ -19,7 +19,6 @@ import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
-import { pauseSetAside } from './set-aside-work.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
@@ -127,7 +126,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
-    ({ resting }) => pauseSetAside(engine, resting),
     () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
@@ -207,7 +205,7 @@ function partsOf({
     engine,
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
-    stalls: new Stalls(),
+    stalls: new Stalls(engine),
     retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
     sdkLog: new SdkLog(report, () => departure.soon.aborted),
     clocks: new ClockWatch(engineClock, report),
