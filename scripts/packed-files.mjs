@@ -32,7 +32,7 @@ const more = {
 
 /** Most kilobytes of a library, packed and unpacked. */
 const kilobytes = {
-  core: [520, 1_900],
+  core: [530, 1_930],
   models: [280, 1_010],
   journal: [60, 215],
   'store-sqlite': [40, 160],
