@@ -100,6 +100,6 @@ export interface SessionServiceOptions {
   readonly renewAfter?: RenewAfter
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
-  /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */
+  /** Sessions that run on a worker of another version, whose format of what is kept this one reads, come to this one at their next lap. */
   readonly takesOver?: boolean
 }

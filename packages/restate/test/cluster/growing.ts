@@ -32,7 +32,7 @@ export class GrowthWorker {
   readonly #admin: string
   readonly #ingress: string
 
-  /** @param ingress With it, the worker tells of its attempts. */
+  /** @param ingress With it, the worker tells of its attempts, and its sessions may have tenants. */
   constructor(port: number, log: string, admin: string, ingress = '') {
     this.#port = port
     this.#log = log
@@ -40,9 +40,16 @@ export class GrowthWorker {
     this.#ingress = ingress
   }
 
-  start(payloads = '', mostRecords = '', program = 'growth-worker'): void {
-    const places = [this.#admin, payloads, mostRecords, this.#ingress]
-    const given = [join(here, `${program}.mjs`), String(this.#port), this.#log, ...places]
+  start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
+    const given = [
+      join(here, `${program}.mjs`),
+      String(this.#port),
+      this.#log,
+      this.#admin,
+      payloads,
+      mostRecords,
+      ingress,
+    ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
     this.#child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
   }

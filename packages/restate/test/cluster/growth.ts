@@ -96,7 +96,27 @@ async function earlier(): Promise<void> {
   await cluster.register(`http://127.0.0.1:${port}`)
   await reaches(long, (status) => isOver(status) && status.runId === 'run2')
   kept(noted(log, 'did', 'long').length === 4, 'and goes on by itself when a worker is there that reads it')
+  await left(`http://127.0.0.1:${port}`)
   await other.kill()
+}
+
+/** What runs on a worker of an earlier version comes to the one of this when that worker is gone. */
+async function left(newer: string): Promise<void> {
+  const port = await freePort()
+  const before = new GrowthWorker(port, log, cluster.admin())
+  before.start('', '', 'growth-worker-earlier')
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'left')
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 20, toolMs: 100 })
+  await reaches(session, ({ turns }) => turns > 2)
+  await cluster.register(newer)
+  await before.kill()
+  await reaches(session, isOver)
+  const did = noted(log, 'did', 'left')
+  kept(
+    new Set(did).size === did.length && did.length >= 19 && noted(log, 'open', 'left').length === 2,
+    'what runs on an earlier version moves when its worker is gone',
+  )
 }
 
 /** The call of a tool that a step is of. */
@@ -214,9 +234,50 @@ async function replays(): Promise<void> {
   kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
+/** What sessions with many long texts cost who takes them up, lists or reads them. */
+async function reads(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  other.start()
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const timed = async (what: string, does: () => Promise<string | void>): Promise<void> => {
+    const began = performance.now()
+    const came = await does()
+    console.log(`${what}: ${Math.round(performance.now() - began)} ms${typeof came === 'string' ? `, ${came}` : ''}`)
+  }
+  for (const [name, turns, bytes] of [
+    ['twenty', 100, 200_000],
+    ['many', 10_000, 5_000],
+  ] as const) {
+    const session = new SessionOnCluster(cluster, name)
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns, bytes, reads: true })
+    await timed(`${name}: ${turns} results of ${bytes} bytes`, async () => {
+      await reaches(session, isOver, 400_000)
+    })
+    const state = await stateOf(cluster, name)
+    console.log(`${name}: ${[...state].map(([kind, size]) => `${kind} ${megabytes(size)}`).join(', ')}`)
+    const opened = noted(log, 'open', name).length
+    await timed(`${name}: opened for the next prompt`, async () => {
+      await session.ask('p2', { type: 'prompt', content: 'again' })
+      while (noted(log, 'open', name).length === opened) await wait(5)
+    })
+    await session.ask('stop', { type: 'stop' })
+    await reaches(session, isOver, 400_000)
+    await timed(`${name}: status`, async () => void (await session.status()))
+    await timed(`${name}: listed`, async () => {
+      const rows = await cluster.query(
+        `SELECT service_key, value_utf8 FROM state WHERE service_name = 'halting_session' AND key = 'status'`,
+      )
+      return `${rows.length} rows`
+    })
+    await timed(`${name}: all records`, async () => `${(await session.records()).length} records`)
+  }
+  await other.kill()
+}
+
 const parts = { storedOnce, earlier, renewed, fast }
-/** It measures, and takes long: HALTING_PART=replays. */
-const measurements = { replays }
+/** They measure, and take long: HALTING_PART=replays, HALTING_PART=reads. */
+const measurements = { replays, reads }
 const wanted = process.env['HALTING_PART']
 try {
   if (wanted === undefined) for (const part of Object.values(parts)) await part()
