@@ -2,12 +2,13 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { sessionObject } from '@halting/restate'
-import { ms, numberOf, table } from '../lib/measure.mjs'
+import { median, ms, numberOf, table, textOf } from '../lib/measure.mjs'
 
 const program = fileURLToPath(new URL('follow.mjs', import.meta.url))
 const callId = `toolu_${'0'.repeat(24)}`
-/** Before they are measured: what is done once is none of what waiting costs. */
-const settlingMs = 20_000
+/** After a change, before anything is measured: what is done once is none of what waiting costs, and calls of clients that are stopped end within 50 s. */
+const settlingMs = 60_000
+const startingMs = 90_000
 const long = 3_600_000
 
 /** What clients wait for, and how the session is brought there. */
@@ -20,33 +21,42 @@ const states = {
 }
 
 export async function waiting(bench) {
-  const seconds = numberOf('seconds', 60)
+  const seconds = numberOf('seconds', 100)
+  const rounds = numberOf('rounds', 1)
+  const only = textOf('state', '')
   const rows = []
   for (const [title, situation] of Object.entries(states)) {
+    if (!title.includes(only)) continue
     await bench.employ(1, [situation.isFull === true ? '0' : '64', 'live'])
     const key = bench.name()
     if (situation.play !== undefined) await bench.prompt(situation.play, key)
     if (situation.state !== undefined) await until(async () => (await bench.post(`${sessionObject}/${key}/status`)).state === situation.state)
-    // The engine lets go of a session at rest after a minute: that costs once, whoever waits.
-    if (situation.state === 'requires_action') await wait(65_000)
-    await wait(settlingMs)
-    const alone = await costOf(bench, seconds, [])
+    const clients = []
+    for (let at = 0; at < 10; at++) clients.push(await followed(bench, [key], situation.how))
+    // The engine lets go of a session at rest after a minute: that costs once, whoever waits. So does a program that starts.
+    await wait(startingMs)
     const costs = []
-    for (const count of [1, 10]) {
-      const clients = []
-      for (let at = 0; at < count; at++) clients.push(await followed(bench, [key], situation.how))
+    for (let round = 0; round < rounds; round++) {
+      if (round > 0) {
+        for (const client of clients) client.process.kill('SIGCONT')
+        await wait(settlingMs)
+      }
+      const waiting = await costOf(bench, seconds, clients)
+      // They are stopped, not ended: with and without them all else is the same.
+      for (const client of clients) client.process.kill('SIGSTOP')
       await wait(settlingMs)
-      costs.push(await costOf(bench, seconds, clients))
-      for (const client of clients) client.process.kill('SIGKILL')
+      const alone = await costOf(bench, seconds, clients)
+      const parts = ['server', 'workers', 'clients'].map((part) => waiting[part] - alone[part])
+      costs.push([...parts, parts.reduce((sum, part) => sum + part, 0)])
     }
-    for (const [index, cost] of costs.entries()) {
-      const parts = ['server', 'workers', 'clients'].map((part) => cost[part] - alone[part])
-      rows.push([title, String([1, 10][index]), ...parts.map(percent), percent(parts.reduce((sum, part) => sum + part, 0))])
-    }
+    for (const client of clients) client.process.kill('SIGKILL')
+    const medians = [0, 1, 2, 3].map((part) => median(costs.map((cost) => cost[part])))
+    const all = costs.map((cost) => cost[3])
+    rows.push([title, ...medians.map(percent), `${percent(Math.min(...all))} to ${percent(Math.max(...all))}`])
   }
-  console.log(`### Clients that wait\n\nOf a core, above what it costs without them; ${seconds} s each.\n`)
-  console.log(`${table(['', 'clients', 'engine', 'worker', 'clients', 'together'], rows)}\n`)
-  await latencies(bench)
+  console.log(`### Ten clients that wait\n\nOf a core, above what it costs while they are stopped: medians of ${rounds} pairs of ${seconds} s.\n`)
+  console.log(`${table(['', 'engine', 'worker', 'clients', 'together', 'least to most'], rows)}\n`)
+  if (numberOf('latencies', 30) > 0) await latencies(bench)
 }
 
 function percent(share) {

@@ -48,7 +48,7 @@ const firstWaitMs = 500
 /** A worker that does not accept a connection within this time cannot be reached from here. */
 const connectMs = 3_000
 /** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
-const againMs = { quick: 10_000, slow: 300_000 }
+const againMs = { quick: 2_000, slow: 300_000 }
 const quickMs = 500
 /** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
 const longestSilenceMs = 35_000
@@ -69,10 +69,12 @@ export class Follower {
   #position: number | undefined
   #version: string | undefined
   #pauseMs = shortestPauseMs
-  /** So often its worker was away since the session changed. */
+  /** So often its worker was away, or lost, since the session changed. */
   #aways = 0
   /** The worker whose address leads nowhere from here, and when it is tried again. */
   #unreachable: { readonly url: string; readonly untilMs: number } | undefined
+  /** The address that was read last. */
+  #wasRead: string | undefined
   /** Ends what is waited for. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
@@ -176,7 +178,10 @@ export class Follower {
       const reading = status.live === undefined ? 'unreachable' : await this.#read(status.live)
       if (reading === 'read') this.#pauseMs = shortestPauseMs
       else await onUnread(status)
-      this.#aways = reading === 'away' ? this.#aways + 1 : 0
+      // Who could be read before, and cannot be reached now, may be lost: what becomes of the session is asked for soon.
+      const isAway =
+        reading === 'away' || (reading === 'unreachable' && status.live !== undefined && status.live === this.#wasRead)
+      this.#aways = isAway ? this.#aways + 1 : 0
       return
     }
     await onLeft()
@@ -237,7 +242,9 @@ export class Follower {
         this.#unreachable = { url, untilMs: now + (now - begun > quickMs ? againMs.slow : againMs.quick) }
         return 'unreachable'
       }
-      return response.ok ? await this.#readFrom(response, silence) : 'away'
+      if (!response.ok) return 'away'
+      this.#wasRead = url
+      return await this.#readFrom(response, silence)
     } finally {
       silence.end()
     }

@@ -23,6 +23,7 @@ const status = (version?: string): FullStatus => ({
 const followers: Follower[] = []
 afterEach(() => {
   for (const follower of followers.splice(0)) follower.stop()
+  vi.restoreAllMocks()
 })
 
 function followed(
@@ -88,6 +89,7 @@ test('a worker of an older version is asked for the status alone', async () => {
 })
 
 test('a live address that led nowhere is not tried again at each change, and another one is', async () => {
+  vi.spyOn(performance, 'now').mockReturnValue(1_000)
   const fetched: string[] = []
   const refuse = ((url: URL) => {
     fetched.push(url.host)
@@ -105,6 +107,20 @@ test('a live address that led nowhere is not tried again at each change, and ano
   await vi.waitFor(() => expect(changes).toBe(6))
   expect(seen).toHaveLength(6)
   expect(fetched).toEqual(['worker-1', 'worker-2'])
+})
+
+test('where a live connection is lost, and its worker cannot be reached any more, waits begin short again', async () => {
+  let fetched = 0
+  const lost = (() =>
+    fetched++ === 0
+      ? Promise.resolve(new Response('data: {"type":"hello","records":0}\n\n'))
+      : Promise.reject(new TypeError('fetch failed'))) as unknown as typeof fetch
+  const at: FullStatus = { ...status('v'), state: 'running', isWorking: true, live: 'http://worker' }
+  const waits: (number | undefined)[] = []
+  const changed = async (_id: string, { waitMs }: ChangedOptions = {}): Promise<FullStatus> =>
+    waits.push(waitMs) < 4 ? at : new Promise(() => {})
+  followed({ status: async () => at, changed }, undefined, lost)
+  await vi.waitFor(() => expect(waits).toEqual([500, 1_000, 2_000, 4_000]))
 })
 
 test('a long call that is lost is no trouble, unless nobody answers at once either', async () => {
