@@ -51,7 +51,7 @@ export async function workerFindings(
 
 /** Nothing is bound to them, and nothing new goes there. */
 function unusedFinding(count: number): readonly Finding[] {
-  const says = `${count} more registered, which nothing uses`
+  const says = `${count} more registered, without sessions: they stand by, or have ended`
   return [{ what: 'workers', state: 'good', says }]
 }
 

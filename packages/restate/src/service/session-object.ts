@@ -9,6 +9,7 @@ import {
 } from '@restatedev/restate-sdk'
 import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { packedRecords } from '../engine/batch.ts'
 import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
@@ -122,6 +123,8 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
           const end = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
           if (end === 'goes on elsewhere') {
+            // What is known of attempts is of this invocation: the next one has other attempts, and counts its laps anew.
+            context.objectSendClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
             context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
             return
           }

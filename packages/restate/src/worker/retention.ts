@@ -58,7 +58,7 @@ export interface RetentionOptions {
   /** So long a session rests before it goes. */
   readonly retainMs: number
   readonly report: WorkerListener
-  /** Milliseconds since 1970. Default: the engine's clock, by which sessions say when they changed. */
+  /** Milliseconds since 1970, by the clock that sessions are dated with. Default: the engine's. */
   readonly now?: () => number
   /** How long one removal may take. Default: 30 seconds. */
   readonly patienceMs?: number

@@ -128,7 +128,7 @@ function callIn(key: string): readonly string[] {
 /** An invocation ends after 100 records, and the worker is killed about then. */
 async function renewed(): Promise<void> {
   const port = await freePort()
-  const other = new GrowthWorker(port, log, cluster.admin())
+  const other = new GrowthWorker(port, log, cluster.admin(), cluster.ingress())
   other.start('', '100')
   await cluster.register(`http://127.0.0.1:${port}`)
   const session = new SessionOnCluster(cluster, 'renewed')
@@ -152,7 +152,9 @@ async function renewed(): Promise<void> {
       await other.kill()
       other.start('', '100')
     }
-    isDone = isOver(await session.status())
+    const status = await session.status()
+    demand(status.stalled === undefined, `The work does not go on: ${JSON.stringify(status.stalled)}`)
+    isDone = isOver(status)
     await wait(10)
   }
   const records = await session.records()
@@ -180,6 +182,8 @@ async function renewed(): Promise<void> {
   )
   kept(unknown.length <= kills, 'of no more calls than there were kills')
   kept(most < 800, 'the journal of each has a bound')
+  const counted = await cluster.query("SELECT key FROM state WHERE service_name = 'halting_attempts'")
+  kept(kills > 0 && counted.length === 0, 'what one has counted of ends of its workers is not counted in the next')
   await other.kill()
 }
 
