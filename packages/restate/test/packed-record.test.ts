@@ -2,7 +2,7 @@
 import type { StepRecord } from '@halting/core/steps'
 import { array, assert, asyncProperty, integer, letrec, object, option, record, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { readBatch } from '../src/engine/batch.ts'
+import { packedRecords, readBatch, wholeRecords } from '../src/engine/batch.ts'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
 import { packed, wholeRecord } from '../src/engine/packed-record.ts'
 import { SessionTexts, storedText, textKey } from '../src/engine/session-texts.ts'
@@ -80,6 +80,19 @@ test('what has no long text is written as earlier versions read it', async () =>
   expect(JSON.parse(text)).toMatchObject({ format: 1, records: [{ type: 'result' }] })
 })
 
+test('records that come from another session are packed as those of its own', async () => {
+  const text = 'line of a file\n'.repeat(1_000)
+  const records = [result('a', text), result('b', 'short'), result('c', [text, 'z'.repeat(30_000)])]
+  const store = new MemoryPayloads(20_000)
+  const { kept, texts } = await packedRecords(records, store)
+  expect(kept.map(({ type }) => type)).toEqual(['packed', 'result', 'packed'])
+  // One is there twice, and the longest is in the payload store.
+  expect(Object.keys(texts).length).toBe(1)
+  const known = new SessionTexts()
+  for (const [sha256, stored] of Object.entries(texts)) known.add(sha256, stored)
+  expect(await wholeRecords(kept, store, known)).toEqual(records)
+})
+
 test('who reads records of an object gets them whole, and by reference what is too large for an answer', async () => {
   const store = new MemoryPayloads(20_000)
   const state = new MemoryState()
@@ -99,4 +112,28 @@ test('who reads records of an object gets them whole, and by reference what is t
   expect(first).toEqual(small)
   expect(second?.type).toBe('payload')
   expect(second && (await wholeRecord(second, store))).toEqual(large)
+})
+
+test('records come in pages of about one answer, each of them once', async () => {
+  const state = new MemoryState()
+  const all = Array.from({ length: 600 }, (_, at) => result(`${at}`, 'x'.repeat(at % 7 === 0 ? 30_000 : 10)))
+  let first = 0
+  for (let size = 1; first < all.length; size = (size % 5) + 1) {
+    const { kept, texts } = await packedRecords(all.slice(first, first + size), undefined)
+    for (const [sha256, text] of Object.entries(texts)) state.set(textKey(sha256), text)
+    state.set(recordsKey(first), { first, records: kept })
+    first += kept.length
+  }
+  const read: unknown[] = []
+  let pages = 0
+  for (let more = true; more; pages++) {
+    const { records } = await recordsSince(state, read.length, undefined)
+    more = records.length > 0
+    read.push(...records)
+  }
+  expect(read).toEqual(all)
+  expect({ pages, last: (await recordsSince(state, 599, undefined)).records }).toEqual({
+    pages: 4,
+    last: all.slice(599),
+  })
 })

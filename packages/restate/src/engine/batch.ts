@@ -2,8 +2,8 @@ import { HaltingError, type Json } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { keptFormat, laterFormat } from './format.ts'
-import { wholeRecord, type KeptRecord } from './packed-record.ts'
-import type { SessionTexts, StoredText } from './session-texts.ts'
+import { packed, wholeRecord, type KeptRecord, type Packing } from './packed-record.ts'
+import { storedText, type SessionTexts, type StoredText } from './session-texts.ts'
 
 /** What one durable step of the engine holds. */
 interface Batch {
@@ -48,6 +48,44 @@ export function checkSize(text: string, store: PayloadStore | undefined): void {
 export async function writtenRecord(text: string, store: PayloadStore | undefined): Promise<string> {
   if (store === undefined || Buffer.byteLength(text) <= store.inlineBytes) return text
   return JSON.stringify(await store.put(text))
+}
+
+/** A record that was packed, as it goes into a batch. Adds those of its texts to `apart` that neither the payload store nor the engine has. */
+export async function writtenPacking(
+  { packed: without, texts }: Packing,
+  store: PayloadStore | undefined,
+  apart: { [sha256: string]: StoredText },
+  known?: Pick<SessionTexts, 'has'>,
+): Promise<string> {
+  for (const { sha256, inStore } of without.texts) {
+    const long = texts.get(sha256) ?? ''
+    if (inStore === true) await store?.put(long)
+    else if (known?.has(sha256) !== true) apart[sha256] ??= await storedText(long)
+  }
+  return writtenRecord(JSON.stringify(without), store)
+}
+
+/** Records that an object is to keep, and the long texts that it keeps for them, by their names. */
+export interface PackedRecords {
+  readonly kept: readonly KeptRecord[]
+  readonly texts: Readonly<Record<string, StoredText>>
+}
+
+/** Packs records that were written elsewhere: what is large of them is put where it is to be. */
+export async function packedRecords(
+  records: readonly StepRecord[],
+  store: PayloadStore | undefined,
+): Promise<PackedRecords> {
+  const texts: { [sha256: string]: StoredText } = {}
+  const kept: KeptRecord[] = []
+  for (const record of records) {
+    const json = JSON.stringify(record)
+    const packing = packed(json, store)
+    const written = packing === undefined ? writtenRecord(json, store) : writtenPacking(packing, store, texts)
+    // It was just written.
+    kept.push(JSON.parse(await written) as KeptRecord)
+  }
+  return { kept, texts }
 }
 
 /** A batch as it was written. Its texts are added to those that are known. */

@@ -3,10 +3,10 @@ import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
-import { checkSize, mostInlineBytes, writtenRecord } from './batch.ts'
+import { checkSize, mostInlineBytes, writtenPacking, writtenRecord } from './batch.ts'
 import { keptFormat, plainFormat } from './format.ts'
 import { packed, type Packing } from './packed-record.ts'
-import { SessionTexts, storedText, type StoredText } from './session-texts.ts'
+import { SessionTexts, type StoredText } from './session-texts.ts'
 
 /** The engine gives up on an attempt from which it hears nothing for as long as its inactivity timeout. */
 const heartbeatMs = 20_000
@@ -225,15 +225,8 @@ export class ClusterLog implements StepStore {
   async #written(waiting: readonly Waiting[]): Promise<{ readonly texts: string; readonly records: string }> {
     const store = this.#store
     const apart: Record<string, StoredText> = {}
-    const written = async ({ text, packing }: Waiting): Promise<string> => {
-      if (packing === undefined) return writtenRecord(text ?? '', store)
-      for (const { sha256, inStore } of packing.packed.texts) {
-        const long = packing.texts.get(sha256) ?? ''
-        if (inStore === true) await store?.put(long)
-        else if (!this.#texts.has(sha256)) apart[sha256] ??= await storedText(long)
-      }
-      return writtenRecord(JSON.stringify(packing.packed), store)
-    }
+    const written = ({ text, packing }: Waiting): Promise<string> =>
+      packing === undefined ? writtenRecord(text ?? '', store) : writtenPacking(packing, store, apart, this.#texts)
     const records: string[] = []
     // One after another: texts have the same order whoever is quicker.
     for (const each of waiting) records.push(await written(each))

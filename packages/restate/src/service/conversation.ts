@@ -3,9 +3,10 @@ import type { StepRecord } from '@halting/core/steps'
 import { wholeRecords } from '../engine/batch.ts'
 import { keptFormat, plainFormat } from '../engine/format.ts'
 import { isPacked, textsIn, type KeptRecord } from '../engine/packed-record.ts'
-import { SessionTexts, textKey, type StoredText } from '../engine/session-texts.ts'
+import { SessionTexts } from '../engine/session-texts.ts'
 import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
 import { carriedRun, type Carried, type CarriedRun } from './carried-run.ts'
+import { readTexts } from './kept-records.ts'
 
 /** What is kept of an object, by keys. */
 export interface State {
@@ -196,16 +197,6 @@ export class Conversation {
     }
     const format = all.some(isPacked) ? keptFormat : Math.min(this.#contents.format, keptFormat)
     this.#contents = { ...this.#contents, format, pieces, next: number + 1 }
-  }
-}
-
-/** Asks for all of them before it waits for the first: one after another they would take a millisecond each. */
-async function readTexts(state: State, names: readonly string[], texts: SessionTexts): Promise<void> {
-  const asked = [...new Set(names)].map((sha256) => ({ sha256, stored: state.get<StoredText>(textKey(sha256)) }))
-  // The engine's promises are awaited one at a time.
-  for (const { sha256, stored } of asked) {
-    const found = await stored
-    if (found !== null) texts.add(sha256, found)
   }
 }
 

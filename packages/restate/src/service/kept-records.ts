@@ -25,6 +25,8 @@ export interface ReadableState {
 
 /** An answer has about so many bytes, but for a record that is larger: the keys are listed once for each. */
 const mostAnswerBytes = 1024 * 1024
+/** So many keys are asked for at once at most. */
+const mostAhead = 64
 
 /** In the order of their numbers as text, too. */
 export function recordsKey(first: number): string {
@@ -42,19 +44,49 @@ export async function recordsSince(
     0,
     keys.findLastIndex((key) => key <= recordsKey(since)),
   )
-  const texts = new SessionTexts()
-  const records: ServedRecord[] = []
+  const kept: KeptRecord[] = []
   let bytes = 0
-  for (const key of keys.slice(begin)) {
-    const kept = await state.get<StoredRecords>(key)
-    if (kept === null) break
-    const wanted = kept.records.slice(Math.max(0, since - kept.first))
-    const size = Buffer.byteLength(JSON.stringify(wanted)) + wanted.reduce((sum, record) => sum + longBytes(record), 0)
-    if (records.length > 0 && bytes + size > mostAnswerBytes) break
-    for (const record of wanted) records.push(await served(record, state, store, texts))
-    bytes += size
+  let ahead = 1
+  for (let next = begin, isFull = false; next < keys.length && !isFull;) {
+    const asked = keys.slice(next, next + ahead).map((key) => state.get<StoredRecords>(key))
+    // The engine's promises are awaited one at a time.
+    for (const stored of asked) {
+      const found = await stored
+      const wanted = found?.records.slice(Math.max(0, since - found.first)) ?? []
+      const size = Buffer.byteLength(JSON.stringify(wanted)) + wanted.reduce((sum, each) => sum + longBytes(each), 0)
+      isFull ||= found === null || (kept.length > 0 && bytes + size > mostAnswerBytes)
+      if (isFull) continue
+      kept.push(...wanted)
+      bytes += size
+    }
+    next += asked.length
+    ahead = keysAhead(next - begin, bytes)
   }
+  const texts = new SessionTexts()
+  await readTexts(state, textsIn(kept), texts)
+  const records: ServedRecord[] = []
+  for (const record of kept) records.push(await served(record, store, texts))
   return { first: since, records }
+}
+
+/** How many keys more may fit, after so many with so many bytes: asked for one after another they would take milliseconds each. */
+function keysAhead(count: number, bytes: number): number {
+  const fitting = Math.floor(((mostAnswerBytes - bytes) * count) / Math.max(1, bytes))
+  return Math.min(mostAhead, Math.max(1, fitting))
+}
+
+/** Asks for all of them before it waits for the first: one after another they would take a millisecond each. */
+export async function readTexts(
+  state: Pick<ReadableState, 'get'>,
+  names: readonly string[],
+  texts: SessionTexts,
+): Promise<void> {
+  const asked = [...new Set(names)].map((sha256) => ({ sha256, stored: state.get<StoredText>(textKey(sha256)) }))
+  // The engine's promises are awaited one at a time.
+  for (const { sha256, stored } of asked) {
+    const found = await stored
+    if (found !== null) texts.add(sha256, found)
+  }
 }
 
 /** Bytes of the texts that a record is without. */
@@ -63,18 +95,8 @@ function longBytes(record: KeptRecord): number {
 }
 
 /** With its long texts; one that is too large for an answer, which only a payload store makes possible, is put there. */
-async function served(
-  record: KeptRecord,
-  state: ReadableState,
-  store: PayloadStore | undefined,
-  texts: SessionTexts,
-): Promise<ServedRecord> {
+async function served(record: KeptRecord, store: PayloadStore | undefined, texts: SessionTexts): Promise<ServedRecord> {
   if (!isPacked(record)) return record
-  for (const sha256 of textsIn([record]))
-    if (!texts.has(sha256)) {
-      const stored = await state.get<StoredText>(textKey(sha256))
-      if (stored !== null) texts.add(sha256, stored)
-    }
   const whole = await wholeRecord(record, store, texts)
   return store !== undefined && longBytes(record) > mostInlineBytes ? store.put(JSON.stringify(whole)) : whole
 }

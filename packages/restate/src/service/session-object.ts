@@ -11,10 +11,11 @@ import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
+import { packedRecords } from '../engine/batch.ts'
 import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
-import type { PayloadReference } from '../payloads/payload-store.ts'
+import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
@@ -44,7 +45,7 @@ import type { SessionServiceOptions } from './session-options.ts'
 import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
 import { nothingSpent, spentBeyond } from './spent.ts'
-import { readStatus, withTenant } from './status.ts'
+import { readStatus, withTenant, type SessionStatus } from './status.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
 
@@ -200,10 +201,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
           const came = pageIn(adopted, page, hasBegun)
           if (came !== 'new') return came === 'again'
           await mailboxOf(context).adopt(page.opening)
-          const record = new WorkRecord(context, status)
-          record.keep(page.records, page.records, page.atMs)
-          const conversation = await Conversation.read(context, storeOf(context))
-          await conversation.append(record.said, async (put) => context.run('put', put))
+          await keepPage(context, { page, status, store: storeOf(context) })
           context.set<Adopted>(adoptedKey, { from: page.from, pages: page.number + 1, spent: page.spent })
           return true
         },
@@ -265,6 +263,23 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     }
     return done
   }
+}
+
+/** Records of another session are packed as those of its own: they came whole. */
+async function keepPage(
+  context: ObjectContext,
+  {
+    page,
+    status,
+    store,
+  }: { readonly page: AdoptedPage; readonly status: SessionStatus; readonly store: PayloadStore | undefined },
+): Promise<void> {
+  const record = new WorkRecord(context, status)
+  const { kept, texts } = await context.run('pack', () => packedRecords(page.records, store))
+  record.keepTexts(texts)
+  record.keep(page.records, kept, page.atMs)
+  const conversation = await Conversation.read(context, store)
+  await conversation.append(record.said, async (put) => context.run('put', put))
 }
 
 /** A shared handler reads alone. */

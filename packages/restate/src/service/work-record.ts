@@ -73,8 +73,7 @@ export class WorkRecord {
   onBatch(batch: ReadBatch): void {
     const notes = (batch.notes ?? []).map(readNote)
     const answers = notes.map((note) => this.#take(note))
-    for (const [sha256, stored] of Object.entries(batch.texts ?? {}))
-      this.#context.set<StoredText>(textKey(sha256), stored)
+    this.keepTexts(batch.texts ?? {})
     if (batch.records.length > 0) this.keep(batch.records, batch.kept, batch.atMs)
     // At the end the mailbox wakes who waits as it settles.
     const isCutHere = batch.done !== undefined && isCut(batch.done)
@@ -100,6 +99,11 @@ export class WorkRecord {
     const mailbox = this.#context.objectSendClient<MailboxObject>({ name: mailboxObject }, this.#context.key)
     if (only === undefined) mailbox.wake()
     else mailbox.wake(only)
+  }
+
+  /** Long texts that records name. */
+  keepTexts(texts: Readonly<Record<string, StoredText>>): void {
+    for (const [sha256, stored] of Object.entries(texts)) this.#context.set<StoredText>(textKey(sha256), stored)
   }
 
   /** `atMs`: when they were put on record, in milliseconds since 1970, where that is known. */

@@ -6,7 +6,7 @@ import type { StepRecord } from '@halting/core/steps'
 import type { BudgetStatus } from '../../src/fleet/budget-service.ts'
 import { EngineAdmin } from '../../src/worker/engine-admin.ts'
 import { Retention, retentionPorts } from '../../src/worker/retention.ts'
-import { GrowthWorker, isOver, kept, noted, reaches } from './growing.ts'
+import { GrowthWorker, isOver, kept, noted, reaches, stateOf } from './growing.ts'
 import { Cluster, freePort, wait } from './server.ts'
 import { SessionOnCluster } from './session-on-cluster.ts'
 
@@ -91,6 +91,8 @@ async function copies(): Promise<void> {
     ['late', 2],
   ] as const) {
     kept(startsIn(await session(name).records()) === runs, `the copy ${name} has ${runs} of the runs`)
+    const bytes = [...(await stateOf(cluster, name)).values()].reduce((sum, each) => sum + each, 0)
+    kept(bytes < 1_000_000, `what is large of it is in the payload store: ${bytes} bytes of state`)
     await session(name).ask('p9', prompt('more'))
     await reaches(session(name), over(`run${runs + 1}`))
     kept(lastCalls(await session(name).records()).join(' ') === callsOf(runs + 1), 'and it goes on from there')
