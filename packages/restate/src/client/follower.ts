@@ -45,6 +45,8 @@ const shortestPauseMs = 25
 const longestPauseMs = 2_000
 /** A worker that can be reached, and does not work at the session yet, is about to: so soon it is looked at again, then in twice the time. */
 const firstWaitMs = 500
+/** The first call after a change waits so long, the next one twice as long. */
+const firstQuietMs = 5_000
 /** A worker that does not accept a connection within this time cannot be reached from here. */
 const connectMs = 3_000
 /** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
@@ -71,6 +73,8 @@ export class Follower {
   #pauseMs = shortestPauseMs
   /** So often its worker was away, or lost, since the session changed. */
   #aways = 0
+  /** So many calls in a row have waited for a change, and seen none. */
+  #quiet = 0
   /** The worker whose address leads nowhere from here, and when it is tried again. */
   #unreachable: { readonly url: string; readonly untilMs: number } | undefined
   /** The address that was read last. */
@@ -156,13 +160,15 @@ export class Follower {
 
   #seen({ version }: FullStatus, before: string | undefined): void {
     if (version !== before) this.#aways = 0
+    this.#quiet = version === before ? this.#quiet + 1 : 0
     if (version !== undefined) this.#pauseMs = shortestPauseMs
     this.#version = version
   }
 
-  /** So long the next call may wait for a change. */
+  /** So long the next call may wait for a change. A call that waits at a worker which is lost says so only when its time is over: the first ones after a change are short. */
   #waitMs(): number {
-    return this.#aways === 0 ? longestWaitMs : Math.min(longestWaitMs, firstWaitMs * 2 ** (this.#aways - 1))
+    const ms = this.#aways === 0 ? firstQuietMs * 2 ** this.#quiet : firstWaitMs * 2 ** (this.#aways - 1)
+    return Math.min(longestWaitMs, ms)
   }
 
   async #look(status: FullStatus): Promise<void> {

@@ -162,3 +162,14 @@ test('what a person is told names what does not answer, and that nothing is lost
     'No answer for 10 s: the engine does not respond. Nothing is lost. Waiting.',
   ])
 })
+
+test('calls that see no change wait longer each time, and a change makes them short again', async () => {
+  const waits: (number | undefined)[] = []
+  const at = (version: string): FullStatus => ({ ...status(version), state: 'running', isWorking: true })
+  const changed = async (_id: string, { waitMs }: ChangedOptions = {}): Promise<FullStatus> => {
+    const calls = waits.push(waitMs)
+    return calls < 7 ? at(calls < 6 ? 'v' : 'w') : new Promise(() => {})
+  }
+  followed({ status: async () => at('v'), changed })
+  await vi.waitFor(() => expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 50_000, 50_000, 5_000]))
+})
