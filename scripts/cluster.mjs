@@ -29,6 +29,7 @@ const programs = [
   'fleet',
   'fleet-worker',
   'money',
+  'tenant-money',
   'upgrade',
   'take-over',
   'program',
@@ -61,6 +62,7 @@ const checks = {
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],
   'sessions by the ingress and the client: a worker is killed in mid-stream': ['sessions'],
   'tenants, gates and a bucket by the program: a worker is killed': ['money'],
+  'fault: a hundred sessions for a dollar, of which each request may cost many times what it does': ['tenant-money'],
   'money and turns of a fleet: thirty sessions of a tenant, and workers that are killed': ['fleet'],
 }
 /** Programs that need another server beside the engine. */

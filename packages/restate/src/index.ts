@@ -3,7 +3,13 @@ export { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found,
 export type { ClusterLog } from './engine/cluster-log.ts'
 export type { Engine, EnginePromise } from './engine/engine.ts'
 export { restateEngine } from './engine/restate-engine.ts'
-export { budgetObject, type BudgetStatus, type LeaseHolder, type LeaseRequest } from './fleet/budget-service.ts'
+export {
+  budgetObject,
+  type BudgetStatus,
+  type LeaseHolder,
+  type LeaseRequest,
+  type LeaseWaiter,
+} from './fleet/budget-service.ts'
 export type { GateLimits } from './fleet/gate.ts'
 export { gateObject, type GateStatus } from './fleet/gate-service.ts'
 export { gatedModel, ProviderGate, type ProviderGateOptions } from './fleet/gated-model.ts'

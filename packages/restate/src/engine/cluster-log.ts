@@ -10,6 +10,12 @@ const heartbeatMs = 20_000
 /** So long nothing may have happened before the engine lets go of the process: what a message sets going needs a moment. */
 const restAfterMs = 200
 
+interface Confirmation {
+  readonly afterBatch: number
+  readonly resolve: () => void
+  readonly reject: (error: HaltingError) => void
+}
+
 /**
  * The records of a session on their way into the engine's journal. The loop appends; the attempt takes them, one batch at a time, and says when one is on record.
  * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
@@ -42,6 +48,10 @@ export class ClusterLog implements StepStore {
     readonly resolve: () => void
     readonly reject: (error: HaltingError) => void
   }[] = []
+
+  /** Batches that were taken. */
+  #batches = 0
+  #confirmations: readonly Confirmation[] = []
 
   constructor(store?: PayloadStore) {
     this.#store = store
@@ -81,6 +91,15 @@ export class ClusterLog implements StepStore {
     if (this.#onRecord === this.#appended) return undefined
     const upTo = this.#appended
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
+  }
+
+  /** Resolves when a batch is on record that was taken after this call: then the engine has taken this attempt for the one that works since. */
+  confirmed(): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    const afterBatch = this.#batches
+    return new Promise((resolve, reject) => {
+      this.#confirmations = [...this.#confirmations, { afterBatch, resolve, reject }]
+    })
   }
 
   rests(ms: number | null | undefined): void {
@@ -126,7 +145,8 @@ export class ClusterLog implements StepStore {
   /** This process has no part in the session any more. */
   break(): void {
     const broken = (this.#broken ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
-    for (const { reject } of this.#flushes.splice(0)) reject(broken)
+    for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
+    this.#confirmations = []
   }
 
   /** The next batch, as JSON, when there is one; an empty one where nothing happens for long. */
@@ -138,6 +158,7 @@ export class ClusterLog implements StepStore {
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
     if (this.#leaving === 'left' && this.#waiting.length === 0) throw new LeftError()
+    this.#batches++
     const waiting = this.#waiting.splice(0, this.#fitting)
     const notes = this.#waiting.length > 0 ? [] : this.#notes
     if (notes.length > 0) this.#notes = []
@@ -166,6 +187,9 @@ export class ClusterLog implements StepStore {
   /** The batch that was taken last is on record. */
   kept(): void {
     this.#isFirst = false
+    const confirmed = this.#confirmations.filter(({ afterBatch }) => afterBatch < this.#batches)
+    this.#confirmations = this.#confirmations.filter(({ afterBatch }) => afterBatch >= this.#batches)
+    for (const { resolve } of confirmed) resolve()
     this.#onRecord = this.#taken
     for (let next = this.#flushes[0]; next !== undefined && next.upTo <= this.#onRecord; next = this.#flushes[0]) {
       this.#flushes.shift()

@@ -6,6 +6,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { mailSignal } from '../engine/attempt.ts'
 import { begin, listen, push, settle, wake, type Mailbox } from './mailbox.ts'
 import {
@@ -59,6 +60,7 @@ export function mailboxDefinition({
         if (pushed.came === 'closed')
           throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
         await writePushed(context, named.id, pushed)
+        if (pushed.came === 'moot') await dropLeaseIfClosed(context, pushed.mailbox)
         if (pushed.came !== 'new') return false
         const { request, call } = pushed
         const { worker } = pushed.mailbox
@@ -86,6 +88,7 @@ export function mailboxDefinition({
         const before = await readMailbox(context)
         const mailbox = wakeAll(context, settle(before, upTo))
         writeSettled(context, before, mailbox)
+        await dropLeaseIfClosed(context, mailbox)
         return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
       },
 
@@ -124,6 +127,15 @@ export function mailboxDefinition({
   })
 }
 
+/** Nothing more is asked of a session that is closed: its tenant's budget forgets it, and keeps what it has spent. */
+async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: Mailbox): Promise<void> {
+  if (isClosed !== true || worker !== undefined) return
+  const tenancy = await readTenancy(context)
+  if (tenancy?.isOpened !== true) return
+  const { tenant, began } = tenancy
+  context.objectSendClient<BudgetHandlers>({ name: budgetObject }, tenant).drop({ session: context.key, began })
+}
+
 async function beginWork(
   context: ObjectContext,
   invocation: string,
@@ -135,7 +147,12 @@ async function beginWork(
   const page = await waitingAfter(context, mailbox, 0)
   // Of what is gone nothing is kept.
   if (page.requests.length === 0) return { ...page, opening }
-  const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
+  const { isNew, ...tenancy } = await keepTenancy(context, invocation, () => tenantOf(opening))
   // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
-  return { ...page, opening, ...tenancy, sinceMs: await context.date.now() }
+  const sinceMs = await context.date.now()
+  if (isNew === true && tenancy.tenancy !== undefined) {
+    const { tenant, began } = tenancy.tenancy
+    await context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant).open({ session: context.key, began })
+  }
+  return { ...page, opening, ...tenancy, sinceMs }
 }

@@ -211,7 +211,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
     const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
     const whose = { sessionId, tenant: tenancy?.tenant }
-    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record }
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record, invocation: context.request().id }
     const end = await attempt({
       engine: restateEngine(context),
       store,
@@ -232,10 +232,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     // What is open goes on in the next turn, which takes its lease over.
     if (tenancy !== undefined && committedNanos !== null) {
       const spent = spentBeyond({ nanos: committedNanos, unknownNanos: unknownNanos ?? 0 }, inherited)
-      const { tenant, began } = tenancy
+      const { tenant, began, isOpened } = tenancy
       await context
         .objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-        .release({ session: sessionId, began, turn, ...spent })
+        .release({ session: sessionId, began, turn, ...spent, ...(isOpened && { isOpened }) })
     }
     return done
   }
