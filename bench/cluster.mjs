@@ -1,5 +1,5 @@
-// What a cluster costs: steps beside a bare handler of the engine, one session's latency, sessions that wait, and more workers. See README.md.
-// Run: node bench/cluster.mjs [steps|latency|suspended|workers…] [--repeats=3] [--sessions=5000]. Needs a build; npm brings the engine's server and a Node for it.
+// What a cluster costs: steps beside a bare handler of the engine, one session's latency, sessions that wait, clients that wait, and more workers. See README.md.
+// Run: node bench/cluster.mjs [steps|latency|suspended|waiting|workers…] [--repeats=3] [--sessions=5000]. Needs a build; npm brings the engine's server and a Node for it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ const node = newestNode()
 const missing = server.why ?? node.why
 if (missing !== undefined) throw new Error(missing)
 const bundled = fileURLToPath(new URL('.tmp/bench-cluster/', root))
-const programs = ['figures', 'worker'].map((name) => `bench/cluster/${name}.mjs`)
+const programs = ['figures', 'worker', 'follow'].map((name) => `bench/cluster/${name}.mjs`)
 await bundleInto(bundled, { entryPoints: programs, outbase: 'bench/cluster' })
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-bench-'))

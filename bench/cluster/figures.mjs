@@ -5,9 +5,10 @@ import { Bench } from './bench.mjs'
 import { latency } from './latency.mjs'
 import { steps } from './steps.mjs'
 import { suspended } from './suspended.mjs'
+import { waiting } from './waiting.mjs'
 import { workers } from './workers.mjs'
 
-const parts = { steps, latency, suspended, workers }
+const parts = { steps, latency, suspended, waiting, workers }
 const [program, version, folder, ...given] = process.argv.slice(2)
 const wanted = given.filter((each) => !each.startsWith('--'))
 const unknown = wanted.filter((name) => !(name in parts))

@@ -1,10 +1,10 @@
-// A worker of figures.mjs: worker.mjs PORT [SESSIONS], of which it works at so many at once. It serves sessions of ours, and the same work as somebody would write it by hand for the engine.
+// A worker of figures.mjs: worker.mjs PORT [SESSIONS [live]], of which it works at so many at once. It serves sessions of ours, and the same work as somebody would write it by hand for the engine.
 import { randomUUID } from 'node:crypto'
-import { sessionServices } from '@halting/restate'
+import { createLiveEvents, sessionServices } from '@halting/restate'
 import { object, serve } from '@restatedev/restate-sdk'
 import { done, reply, sessionOf } from './play.mjs'
 
-const [port = '0', most = 'Infinity'] = process.argv.slice(2)
+const [port = '0', most = 'Infinity', how = ''] = process.argv.slice(2)
 /** When the model was asked, by session. */
 const marks = new Map()
 const mark = (key) => marks.get(key)?.push(performance.now())
@@ -26,7 +26,7 @@ async function open({ sessionId, opening, journal }) {
   return session
 }
 
-const services = sessionServices({ open })
+const services = sessionServices({ open, ...(how === 'live' && { listener: await createLiveEvents() }) })
 
 const attempt = randomUUID()
 const bare = object({

@@ -170,7 +170,7 @@ function parsed(argv: readonly string[], command?: Command): Parsed {
 function refuseFlagsOfClusters({ cluster, tenant }: Flags, command?: Command): void {
   if (cluster !== undefined && !ofClusters.has(command))
     throw new UsageError(
-      '--cluster is only valid with -p, acp, sessions, why, what-if, report, inspect, approve, deny and cluster budget.',
+      '--cluster is only valid with -p, acp, sessions, why, what-if, replay, report, inspect, approve, deny, doctor and cluster budget.',
     )
   const isOfOpening = cluster !== undefined && beginsSessions.has(command)
   const takesTenant = command === 'serve' || command === 'cluster' || command === 'sessions' || isOfOpening
@@ -186,7 +186,9 @@ const ofClusters: ReadonlySet<Command | undefined> = new Set<Command | undefined
   'approve',
   'cluster',
   'deny',
+  'doctor',
   'inspect',
+  'replay',
   'report',
   'sessions',
   'what-if',

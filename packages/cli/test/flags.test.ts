@@ -63,6 +63,7 @@ describe('what the table reads', () => {
       ],
       '--concurrency': ['8', { concurrency: 8 }],
       '--grace': ['90s', { grace: 90_000 }],
+      '--log-format': ['json', { logFormat: 'json' }],
       '--server': ['a/restate-server', { server: 'a/restate-server' }],
       '--background': ['keep', { background: 'keep' }],
       '--theme': ['light', { theme: 'light' }],

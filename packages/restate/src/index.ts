@@ -1,7 +1,17 @@
 // `@halting/restate`: the same loop on a Restate cluster.
-export { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found, type Work } from './engine/attempt.ts'
+export {
+  attempt,
+  mailSignal,
+  type AttemptOptions,
+  type AttemptTurn,
+  type Found,
+  type RenewAfter,
+  type Work,
+} from './engine/attempt.ts'
 export type { ClusterLog } from './engine/cluster-log.ts'
 export type { Engine, EnginePromise } from './engine/engine.ts'
+export type { ServedRecord } from './engine/packed-record.ts'
+export type { SessionTexts } from './engine/session-texts.ts'
 export { restateEngine } from './engine/restate-engine.ts'
 export {
   budgetObject,
@@ -24,7 +34,8 @@ export { mailboxObject, sessionObject } from './service/names.ts'
 export type { Taken } from './service/named-handlers.ts'
 export type { RequestAnswer } from './service/answers.ts'
 export { SessionRefusedError } from './service/refused.ts'
-export type { FullStatus, WorkDone } from './service/session-object.ts'
+export type { FullStatus } from './service/full-status.ts'
+export type { WorkDone } from './service/session-object.ts'
 export type {
   PreparedPrompt,
   SessionListener,

@@ -16,7 +16,7 @@ async function append(state: MemoryState, records: readonly StepRecord[], store?
 }
 
 async function read(state: MemoryState, store?: MemoryPayloads): Promise<readonly StepRecord[]> {
-  return (await Conversation.read(state, store)).records()
+  return (await (await Conversation.read(state, store)).records()).ended
 }
 
 const sizes = array(array(integer({ min: 0, max: 40_000 }), { maxLength: 4 }), { maxLength: 40 })
@@ -84,7 +84,7 @@ test('records are given from any number on, in answers that are not large', asyn
   const told: unknown[] = []
   let answers = 0
   for (;;) {
-    const answer = await recordsSince(state, told.length)
+    const answer = await recordsSince(state, told.length, undefined)
     expect(answer.first).toBe(told.length)
     if (answer.records.length === 0) break
     answers++
@@ -92,6 +92,6 @@ test('records are given from any number on, in answers that are not large', asyn
   }
   expect(told).toEqual(records)
   expect(answers).toBeLessThan(8)
-  expect((await recordsSince(state, 100)).records.at(0)).toEqual(records[100])
-  expect(await recordsSince(state, 300)).toEqual({ first: 300, records: [] })
+  expect((await recordsSince(state, 100, undefined)).records.at(0)).toEqual(records[100])
+  expect(await recordsSince(state, 300, undefined)).toEqual({ first: 300, records: [] })
 })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
 import { afterEach, describe, expect, test } from 'vitest'
+import { SessionTexts } from '../src/engine/session-texts.ts'
 import { ClusterLog } from '../src/engine/cluster-log.ts'
 import { mostInlineBytes, readBatch } from '../src/engine/batch.ts'
 import { filePayloads } from '../src/payloads/file-payloads.ts'
@@ -146,10 +147,10 @@ describe('records', () => {
     log.append(recordOf(10))
     const text = await log.take()
     expect(text.length).toBeLessThan(1_000)
-    const batch = await readBatch(text, store)
+    const batch = await readBatch(text, store, new SessionTexts())
     expect(batch.records).toEqual([recordOf(100_000), recordOf(10)])
-    expect(batch.kept.map(({ type }) => type)).toEqual(['payload', 'rewind'])
-    await expect(readBatch(text, undefined)).rejects.toThrow('none is given')
+    expect(batch.kept.map(({ type }) => type)).toEqual(['packed', 'rewind'])
+    await expect(readBatch(text, undefined, new SessionTexts())).rejects.toThrow('none is given')
   })
 
   test('that are too large for the engine are refused where there is no store', () => {

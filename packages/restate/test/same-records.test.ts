@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-1, R-STEP-13, R-STEP-13b: the same session has the same records in memory, in a file and on a cluster, where it may lose
+// Holds rules of docs/spec.md: R-STEP-1, R-STEP-13, R-STEP-13b, R-GROW-2: the same session has the same records in memory, in a file and on a cluster, where it may lose
 // its process at any moment.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,6 +62,29 @@ test(
       const reasons = mayDiffer ? inMemory.reasons : onCluster.reasons
       expect({ seed, reasons }).toEqual({ seed, reasons: inMemory.reasons })
     }
+  },
+  patienceMs,
+)
+
+const few = Math.ceil(count / 3)
+
+test(
+  `${few} random sessions whose work goes on as another invocation at any iteration have the same records and endings`,
+  async () => {
+    let cuts = 0
+    for (let seed = 1; seed <= few; seed++) {
+      const random = randomOf(seed)
+      const session = randomSession(seed)
+      const inMemory = await playHere(session)
+      const renewAfter = { records: 1 + random(12), bytes: 500 + random(20_000) }
+      const onCluster = await playOnFake(session, [], undefined, renewAfter)
+      expect(sameOf(seed, onCluster)).toEqual(sameOf(seed, inMemory))
+      cuts += onCluster.invocations - session.prompts
+      const kills = Array.from({ length: 1 + random(8) }, () => random(60))
+      const killed = await playOnFake(session, kills, undefined, renewAfter)
+      expect({ seed, problems: problemsOf(killed) }).toEqual({ seed, problems: [] })
+    }
+    expect(cuts).toBeGreaterThan(few)
   },
   patienceMs,
 )

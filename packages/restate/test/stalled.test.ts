@@ -1,11 +1,12 @@
-// Holds rules of docs/spec.md: R-CLU-4: status says why a session does not go on.
+// Holds rules of docs/spec.md: R-CLU-4, R-POIS-2: status says why a session does not go on.
 import { expect, test } from 'vitest'
+import { SetAsideError } from '../src/attempts/set-aside.ts'
 import { stalledOf } from '../src/service/stalled.ts'
 
 const id = 'inv_1'
-const mismatch = '- Difference:\n   name: records of format 2 != records of format 1'
+const mismatch = '- Difference:\n   name: records of format 3 != records of format 1'
 const told =
-  'This session was written in format 2 by another version; this worker reads 1. A worker of that version can go on with it.'
+  'This session was written in format 3 by another version; this worker reads 2. A worker of that version can go on with it.'
 const resume = ' Then resume it: restate invocations resume inv_1.'
 
 test('a session of a later format says so, however the engine tells it, and whether somebody has to resume it', () => {
@@ -24,6 +25,23 @@ test('another one that the engine paused says what the engine said', () => {
     message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
   })
   expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
+})
+
+test('one that is set aside says why, where, and how it is released', () => {
+  const death = { attempt: 'a', process: 'p', worker: 'http://w1:9080', atMs: Date.UTC(2026, 10, 30, 14, 2), laps: 0 }
+  const { message } = new SetAsideError('s-17', [death, death, death])
+  const because = 'its work has ended three workers (last: http://w1:9080, at work since 2026-11-30 14:02 UTC)'
+  expect(message).toBe(
+    `This session is set aside: ${because}. Release it with: halting sessions release s-17 --cluster URL`,
+  )
+  const failure = `[500 Internal] ${message}\nSetAsideError: ${message}\n    at somewhere`
+  for (const status of ['backing-off', 'paused'] as const)
+    expect(stalledOf({ id, status, failure })).toEqual({
+      kind: 'set_aside',
+      invocation: id,
+      needsResume: status === 'paused',
+      message,
+    })
 })
 
 test('one that is tried again is none', () => {

@@ -10,7 +10,7 @@ import { type CanUseTool, isOfferedTo } from '@halting/core/adapters'
 import { wantedAfter } from './after.ts'
 import type { AfterTheRun } from './after-run.ts'
 import { backgroundOptions } from './background.ts'
-import type { SessionOptions } from './session-options.ts'
+import type { SessionFrontend, SessionOptions } from './session-options.ts'
 import type { SessionSpending } from '../hooks/session-totals.ts'
 import type { HookSession, SessionHooks } from './hooks.ts'
 import { goalOptions } from './goals.ts'
@@ -180,7 +180,7 @@ class SessionOpening<Choices extends SessionChoices> {
         ...hooks?.options,
         hooks: [...(hooks?.options.hooks ?? options.hooks ?? []), ...own],
         ...withFormerName(options.tools ?? [], frontend.toolAliases),
-        ...(frontend.unmetWithoutWork !== undefined && { unmetWithoutWork: frontend.unmetWithoutWork }),
+        ...optionsOfFrontend(frontend),
         init: this.#init,
         background,
         modelNamed: this.#modelNamed(models),
@@ -331,4 +331,11 @@ function withFile(
       },
     }),
   }
+}
+
+function optionsOfFrontend({
+  unmetWithoutWork,
+  clock,
+}: SessionFrontend): Pick<QueryOptions, 'unmetWithoutWork' | 'clock'> {
+  return { ...(unmetWithoutWork !== undefined && { unmetWithoutWork }), ...(clock !== undefined && { clock }) }
 }

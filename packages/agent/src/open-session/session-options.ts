@@ -57,6 +57,8 @@ export interface SessionFrontend {
     /** Id of the session. */
     readonly sessionId: string
   }
+  /** Where time comes from. Default: the system's clock. */
+  readonly clock?: NonNullable<RunOptions['clock']>
   /** Put around each of its models, such as a wait for a turn. */
   readonly aroundModel?: AroundModel
   /** What the session is called in lists; one that goes on keeps its own. */

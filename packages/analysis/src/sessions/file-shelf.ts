@@ -4,7 +4,9 @@ import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
+import { rowOf } from '../view/row.ts'
 import type { Entry, Shelf } from '../view/shelf.ts'
+import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
 import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
@@ -65,11 +67,11 @@ export class FileShelf implements Shelf<FileEntry> {
     return this.#entryOf(path)
   }
 
-  async readForRow(found: FileEntry): Promise<InspectedSession> {
+  async rowOf(found: FileEntry): Promise<SessionRow> {
     const { path } = found
     const { prices, shellArguments, whyText } = this.#options
     const session = await readAnySession(path, prices, this.#together)
-    return inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText })
+    return rowOf(inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText }))
   }
 
   async read(found: FileEntry): Promise<InspectedSession> {

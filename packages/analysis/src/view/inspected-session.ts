@@ -22,6 +22,8 @@ export interface InspectedSession extends Pick<
   readonly grading?: GradingSources
   /** What is to be known of its record, a sentence each. */
   readonly notes: readonly string[]
+  /** The same value with the long texts that its records lack: their places are in the records. Absent where they lack none. */
+  readonly withTexts?: <Value>(value: Value) => Promise<Value>
   /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. */
   readonly why: (run: number) => string
 }

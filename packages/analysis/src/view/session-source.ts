@@ -6,6 +6,10 @@ export interface SessionSource {
   readonly title: string
   /** A row for each session, read as they are taken. A session that cannot be read is told with its problem. */
   list(signal: AbortSignal): AsyncIterable<SessionRow>
+  /** How many sessions there are that `list` does not have yet; none when absent. */
+  readonly remaining?: number
+  /** From now on `list` has more of these; they are told as changes. */
+  more?(): Promise<void>
   /** The row of one session, as the list has it; undefined where there is none of this key. */
   row(key: string): Promise<SessionRow | undefined>
   /** Undefined where there is none of this key. @throws HaltingError for one that cannot be read. */

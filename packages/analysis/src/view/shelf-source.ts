@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { rowOf, unreadRow } from './row.ts'
+import { unreadRow } from './row.ts'
 import { transcriptParts } from './parts.ts'
 import { viewOf } from './view.ts'
 import type { InspectedSession } from './inspected-session.ts'
@@ -67,6 +67,15 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     }
   }
 
+  get remaining(): number {
+    return this.#shelf.remaining ?? 0
+  }
+
+  async more(): Promise<void> {
+    await this.#asked(this.#shelf.more?.() ?? Promise.resolve())
+    await this.#asked(this.#look())
+  }
+
   async row(key: string): Promise<SessionRow | undefined> {
     // As it stood when somebody looked: who looks next tells what changed since.
     const seen = this.#seen.get(key)
@@ -80,7 +89,8 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
 
   async records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]> {
     const opened = await this.#openedOf(key)
-    return opened?.session.runs[run]?.slice(from, from + count) ?? []
+    const records = opened?.session.runs[run]?.slice(from, from + count) ?? []
+    return opened?.session.withTexts?.(records) ?? records
   }
 
   async parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]> {
@@ -88,7 +98,8 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     if (opened?.session.runs[run] === undefined) return []
     const parts = opened.parts.get(run) ?? transcriptParts(opened.session, run)
     opened.parts.set(run, parts)
-    return parts.slice(from, from + count)
+    const piece = parts.slice(from, from + count)
+    return opened.session.withTexts?.(piece) ?? piece
   }
 
   watch(onChange: (keys: readonly string[]) => void): () => void {
@@ -143,18 +154,18 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   async #find(key: string): Promise<Found | undefined> {
     const seen = this.#seen.get(key)
     const found = seen === undefined ? undefined : await this.#asked(this.#shelf.lookAt(seen))
-    return found ?? (await this.#asked(this.#look())).find((each) => each.key === key)
+    if (found !== undefined) return found
+    if (this.#shelf.find !== undefined) return this.#asked(this.#shelf.find(key))
+    return (await this.#asked(this.#look())).find((each) => each.key === key)
   }
 
   async #rowOf(found: Found): Promise<SessionRow> {
     const kept = this.#rows.get(found.key)
     if (kept?.signature === found.signature) return kept.row
-    const row = this.#asked(this.#shelf.readForRow(found))
-      .then(rowOf)
-      .catch((error: unknown) => {
-        if (isOfSystem(error)) this.#rows.delete(found.key)
-        return unreadRow({ ...found, program: 'halting' }, problemOf(error))
-      })
+    const row = this.#asked(this.#shelf.rowOf(found)).catch((error: unknown) => {
+      if (isOfSystem(error)) this.#rows.delete(found.key)
+      return unreadRow({ ...found, program: 'halting' }, problemOf(error))
+    })
     this.#rows.set(found.key, { signature: found.signature, row })
     return row
   }

@@ -16,9 +16,15 @@ export interface Shelf<Found extends Entry = Entry> {
   /** The same of one; undefined where it is gone. */
   lookAt(found: Found): Promise<Found | undefined>
   /** Its figures alone, for a list of many. @throws HaltingError for one that cannot be read. */
-  readForRow(found: Found): Promise<InspectedSession>
+  rowOf(found: Found): Promise<SessionRow>
   /** All of it. @throws HaltingError for one that cannot be read. */
   read(found: Found): Promise<InspectedSession>
+  /** How many sessions there are that a look does not have, because nobody has asked for them. None where it is absent. */
+  readonly remaining?: number
+  /** One that a look does not have; undefined where there is none of this key. */
+  find?(key: string): Promise<Found | undefined>
+  /** From now on a look has more of these. */
+  more?(): Promise<void>
   /** So long nothing is looked at after a look. */
   readonly pauseMs: number
 }

@@ -54,6 +54,8 @@ export interface SessionRow {
   readonly calls: number
   /** Calls that failed. */
   readonly failedCalls: number
+  /** Only its status was read: models, calls and active time are not known. */
+  readonly isStatusOnly?: true
   /** Why it could not be read; its figures are zero then. */
   readonly problem?: string
 }

@@ -1,5 +1,6 @@
 import { HaltingError } from '@halting/core'
 import type { InspectedSession } from '../../src/view/inspected-session.ts'
+import { rowOf } from '../../src/view/row.ts'
 import type { SessionRow } from '../../src/view/types.ts'
 import type { SessionSource } from '../../src/view/session-source.ts'
 import { expect, test } from 'vitest'
@@ -29,8 +30,8 @@ class MemoryShelf implements Shelf {
     return Promise.resolve(version === undefined ? undefined : entryOf(key, version))
   }
 
-  readForRow(found: Entry): Promise<InspectedSession> {
-    return this.#read('row', found)
+  async rowOf(found: Entry): Promise<SessionRow> {
+    return rowOf(await this.#read('row', found))
   }
 
   read(found: Entry): Promise<InspectedSession> {
@@ -96,6 +97,35 @@ test('a row is that of the list, read again when its session changed; one that w
   expect(await source.row('a')).toMatchObject({ key: 'a', title: 'v2' })
   expect(await source.row('b')).toBeUndefined()
   expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
+})
+
+test('a shelf of many has more sessions when somebody asks, and one that is not listed is found', async () => {
+  const shelf = new MemoryShelf()
+  for (const key of ['a', 'b', 'c']) shelf.there.set(key, 1)
+  let listed = 1
+  const paged: Shelf = {
+    title: 'paged',
+    pauseMs: 1,
+    get remaining() {
+      return 3 - listed
+    },
+    look: async () => (await shelf.look()).slice(0, listed),
+    lookAt: (found) => shelf.lookAt(found),
+    find: (key) => shelf.lookAt(entryOf(key, 1)),
+    rowOf: (found) => shelf.rowOf(found),
+    read: (found) => shelf.read(found),
+    more: async () => void (listed = 2),
+  }
+  const source = new ShelfSource(paged, isForPerson)
+  expect((await rowsOf(source)).map(({ key }) => key)).toEqual(['a'])
+  expect(source.remaining).toBe(2)
+  expect((await source.session('c'))?.row.key).toBe('c')
+  expect(await source.session('d')).toBeUndefined()
+  const told: string[] = []
+  const stop = source.watch((keys) => void told.push(...keys))
+  await source.more()
+  stop()
+  expect([told, source.remaining]).toEqual([['b'], 1])
 })
 
 test('a list that nobody reads any more reads nothing more', async () => {

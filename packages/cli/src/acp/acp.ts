@@ -25,7 +25,8 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
         'this command is for editors, which talk to it over stdin and stdout. For the setup, see docs/guide/editors.md.',
       ),
     )
-  const served = serveAgent({ opener: await openerOf(flags, program), program, version: versionOf(program) })
+  const opener = await openerOf(flags, program)
+  const served = serveAgent({ opener, program, version: versionOf(program) })
   const { input, ended } = untilEnded(stdin, output)
   // Node's own type of web streams and that of the library are the same streams.
   const { readable, writable } = ndJsonStream(Writable.toWeb(process.stdout) as WritableStream<Uint8Array>, input)
@@ -36,7 +37,10 @@ export async function acp(flags: Flags, program: Program): Promise<number> {
   const exitCode = await Promise.race([
     ended,
     connection.closed.then(() => closedFor(connection.signal.reason, output)),
-    interrupted(),
+    interrupted().then((code) => {
+      for (const line of opener.left?.() ?? []) output.err(told(line))
+      return code
+    }),
   ])
   await Promise.race([served.closeAll(), new Promise((resolve) => setTimeout(resolve, patienceMs))])
   connection.close()

@@ -48,6 +48,8 @@ export interface Opener {
   }): Promise<ListSessionsResponse | undefined>
   /** Why the model of the flags and the person's settings cannot be asked, where its key is missing. Absent where keys are elsewhere. */
   missingKey?(): Promise<MissingKeyError | undefined>
+  /** What a person is told when a signal ends the program: sessions that go on without it, and how one returns. Absent where none do. */
+  left?(): readonly string[]
   /** Removes one; from this machine when absent. @throws what the client is told */
   remove?(sessionId: string): Promise<void>
 }

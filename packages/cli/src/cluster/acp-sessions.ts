@@ -9,6 +9,7 @@ import { recordedTranscript } from '@halting/analysis/transcript'
 import { checkMode } from '../frontends/check-mode.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
+import { returnCommand } from './return-command.ts'
 import { InvalidCursorError, pageOfCluster } from './session-pages.ts'
 
 /** What this face heeds beside what opens a session. */
@@ -20,8 +21,21 @@ const pageSize = 50
 export function openerOnCluster(flags: Flags, program: Program): Opener {
   /** Records of sessions whose conversation the editor was told last. */
   const read = new Map<string, number>()
+  const open = new Map<string, OpenedSession['session']>()
   return {
-    open: (request) => openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') }),
+    async open(request) {
+      const opened = await openOnCluster(request, { flags, program, since: read.get(request.resume ?? '') })
+      const { session } = opened
+      open.set(session.id, session)
+      session.listen(({ type }) => {
+        if (type === 'closed') open.delete(session.id)
+      })
+      return opened
+    },
+    left: () =>
+      [...open.values()]
+        .filter(({ snapshot }) => snapshot.status !== 'idle')
+        .map(({ id }) => `a run continues on the cluster. Resume: ${returnCommand(id, flags.cluster ?? '')}`),
     async history(sessionId) {
       const records = await asked(flags, clientOf(flags, program).records(sessionId))
       if (records.length === 0) return undefined

@@ -14,6 +14,7 @@ import type { Program } from '../program.ts'
 import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
 import { type EngineProcess, freePort, startEngine } from './engine-process.ts'
+import { watchFullDisk } from './full-disk.ts'
 import { loadRestate } from './load-restate.ts'
 import { ownRun } from './own-run.ts'
 import { limitLine, questionLine } from './question-line.ts'
@@ -46,6 +47,13 @@ export async function cluster(
   let worker: Worker | undefined
   try {
     engine = await startEngine(binary, folder)
+    // One that does not come up again is gone, which is waited for below.
+    void watchFullDisk({
+      engine,
+      folder,
+      signal: interruption.signal,
+      say: (message) => program.output.err(told(message)),
+    }).catch(() => undefined)
     const played = withModel(flags, prompt, program)
     worker = await beginWorker(
       {
@@ -63,7 +71,7 @@ export async function cluster(
       `Cluster with one node: requests at ${engine.ingress}, administration at ${engine.admin}, worker at ${worker.url}.\nData: ${folder}\n\n`,
     )
     const sessionId = await play(played, engine, program, interruption)
-    tellNext({ ...played, sessionId }, engine, program)
+    tellNext({ ...played, sessionId, port: await freePort(workerPort) }, engine, program)
     await new Promise<void>((resolve) => {
       if (interruption.signal.aborted) resolve()
       interruption.signal.addEventListener('abort', () => resolve())
@@ -155,7 +163,7 @@ function endingOf(terminal: RunResult): string {
 }
 
 function tellNext(
-  { prompt, sessionId }: Played & { readonly sessionId: string },
+  { prompt, sessionId, port }: Played & { readonly sessionId: string; readonly port: number },
   { ingress, identityKey }: EngineProcess,
   { output }: Program,
 ): void {
@@ -163,7 +171,7 @@ function tellNext(
     ['-p', prompt, '--cluster', ingress],
     ['sessions', '--cluster', ingress],
     ['why', sessionId, '--cluster', ingress],
-    ['serve', '--restate', ingress, '--register', '--port', '0', '--identity-key', identityKey],
+    ['serve', '--restate', ingress, '--register', '--port', String(port), '--identity-key', identityKey],
   ]
   output.out(
     `Try next, in another terminal:\n${commands.map((each) => `  halting ${shellQuoted(each)}\n`).join('')}\nCtrl-C stops the cluster; its data is kept.\n`,

@@ -16,8 +16,12 @@ export interface EngineProcess {
   readonly identityKey: string
   /** The file that it writes what it does to. */
   readonly log: string
-  /** Resolves when it is gone. */
+  /** Where a node tells its metrics. */
+  readonly node: string
+  /** Resolves when it has ended, and nobody starts it again. */
   readonly gone: Promise<void>
+  /** Ends it and starts it anew, at the same addresses. @throws UsageError where it does not come up. */
+  restart(): Promise<void>
   end(): Promise<void>
 }
 
@@ -40,69 +44,130 @@ export async function startEngine(binary: string, folder: string): Promise<Engin
   const identity = await identityIn(folder)
   const log = join(folder, 'server.log')
   const file = openSync(log, 'a', 0o600)
-  const child = spawn(binary, ['--base-dir', folder, '--node-name', 'dev'], {
-    stdio: ['ignore', file, file],
-    // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
-    detached: true,
-    env: {
-      ...ownEnvironment(process.env),
-      RESTATE_CLUSTER_NAME: 'halting-dev',
-      RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.pemFile,
-      RESTATE_DISABLE_TELEMETRY: 'true',
-      DO_NOT_TRACK: '1',
-      RESTATE_LOG_FILTER: 'warn',
-      RESTATE_LOG_DISABLE_ANSI_CODES: 'true',
-      RESTATE_DEFAULT_NUM_PARTITIONS: '4',
-      RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '256 MB',
-      RESTATE_BIND_ADDRESS: `${host}:${node}`,
-      RESTATE_ADVERTISED_ADDRESS: `http://${host}:${node}`,
-      RESTATE_INGRESS__BIND_ADDRESS: `${host}:${ingress}`,
-      RESTATE_ADMIN__BIND_ADDRESS: `${host}:${admin}`,
-    },
-  })
-  if (child.pid !== undefined) noteRunning(folder, { program: process.pid, server: child.pid })
-  // However this program ends, but for a kill: the next one ends it then.
-  const kill = (): void => void child.kill('SIGKILL')
-  process.on('exit', kill)
-  const gone = new Promise<void>((resolve) => {
-    child.once('error', () => resolve())
-    child.once('exit', () => resolve())
-  }).finally(() => process.off('exit', kill))
-  const engine: EngineProcess = {
+  const start = (): ChildProcess =>
+    spawn(binary, ['--base-dir', folder, '--node-name', 'dev'], {
+      stdio: ['ignore', file, file],
+      // A Ctrl-C of the terminal is for this program, which ends it once the worker is done.
+      detached: true,
+      env: {
+        ...ownEnvironment(process.env),
+        RESTATE_CLUSTER_NAME: 'halting-dev',
+        RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identity.pemFile,
+        RESTATE_DISABLE_TELEMETRY: 'true',
+        DO_NOT_TRACK: '1',
+        RESTATE_LOG_FILTER: 'warn',
+        RESTATE_LOG_DISABLE_ANSI_CODES: 'true',
+        RESTATE_DEFAULT_NUM_PARTITIONS: '4',
+        RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '256 MB',
+        RESTATE_BIND_ADDRESS: `${host}:${node}`,
+        RESTATE_ADVERTISED_ADDRESS: `http://${host}:${node}`,
+        RESTATE_INGRESS__BIND_ADDRESS: `${host}:${ingress}`,
+        RESTATE_ADMIN__BIND_ADDRESS: `${host}:${admin}`,
+      },
+    })
+  const engine = new StartedEngine(folder, start, {
     ingress: `http://${host}:${ingress}`,
     admin: `http://${host}:${admin}`,
+    node: `http://${host}:${node}`,
     identityKey: identity.publicKey,
     log,
-    gone,
-    async end() {
-      child.kill('SIGTERM')
-      const timer = setTimeout(kill, endMs)
-      await gone
-      clearTimeout(timer)
-    },
-  }
-  await ready(engine, child)
+  })
+  await engine.ready()
   return engine
+}
+
+type Addresses = Pick<EngineProcess, 'ingress' | 'admin' | 'node' | 'identityKey' | 'log'>
+
+class StartedEngine implements EngineProcess {
+  readonly ingress: string
+  readonly admin: string
+  readonly node: string
+  readonly identityKey: string
+  readonly log: string
+  readonly gone: Promise<void>
+  readonly #folder: string
+  readonly #start: () => ChildProcess
+  #child: ChildProcess
+  /** Another one follows the one that ends. */
+  #isRestarting = false
+  #isEnding = false
+  #onGone: () => void = () => {}
+  /** However this program ends, but for a kill: the next one ends it then. */
+  readonly #kill = (): void => void this.#child.kill('SIGKILL')
+
+  constructor(folder: string, start: () => ChildProcess, addresses: Addresses) {
+    this.ingress = addresses.ingress
+    this.admin = addresses.admin
+    this.node = addresses.node
+    this.identityKey = addresses.identityKey
+    this.log = addresses.log
+    this.#folder = folder
+    this.#start = start
+    this.gone = new Promise<void>((resolve) => (this.#onGone = resolve)).finally(() => process.off('exit', this.#kill))
+    process.on('exit', this.#kill)
+    this.#child = this.#begin()
+  }
+
+  #begin(): ChildProcess {
+    const child = this.#start()
+    if (child.pid !== undefined) noteRunning(this.#folder, { program: process.pid, server: child.pid })
+    const onGone = (): void => {
+      if (!this.#isRestarting) this.#onGone()
+    }
+    child.once('error', onGone)
+    child.once('exit', onGone)
+    return child
+  }
+
+  async restart(): Promise<void> {
+    this.#isRestarting = true
+    await this.#endChild()
+    // The program has ended it meanwhile.
+    if (this.#isEnding) return
+    this.#child = this.#begin()
+    this.#isRestarting = false
+    await this.ready()
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true
+    await this.#endChild()
+    // It may have ended before a restart was over.
+    this.#onGone()
+  }
+
+  async #endChild(): Promise<void> {
+    const child = this.#child
+    if (isOver(child)) return
+    const over = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    child.kill('SIGTERM')
+    const timer = setTimeout(this.#kill, endMs)
+    await over
+    clearTimeout(timer)
+  }
+
+  async ready(): Promise<void> {
+    const until = performance.now() + readyMs
+    for (const url of [`${this.admin}/health`, `${this.ingress}/restate/health`]) {
+      while (!(await answers(url))) {
+        if (!isOver(this.#child) && performance.now() < until) await pause(200)
+        else {
+          await this.end()
+          throw new UsageError(`The server did not start. See ${this.log}.`)
+        }
+      }
+    }
+  }
+}
+
+function isOver(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined
 }
 
 /** Keys of models are no affair of the server. */
 function ownEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = /^(?:PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|XDG_\w+|RUST_\w+|RESTATE_\w+|LD_LIBRARY_PATH)$/
   return Object.fromEntries(Object.entries(env).filter(([name]) => own.test(name)))
-}
-
-async function ready(engine: EngineProcess, child: ChildProcess): Promise<void> {
-  const until = performance.now() + readyMs
-  for (const url of [`${engine.admin}/health`, `${engine.ingress}/restate/health`]) {
-    while (!(await answers(url))) {
-      const isGone = child.exitCode !== null || child.signalCode !== null || child.pid === undefined
-      if (!isGone && performance.now() < until) await pause(200)
-      else {
-        await engine.end()
-        throw new UsageError(`The server did not start. See ${engine.log}.`)
-      }
-    }
-  }
 }
 
 async function answers(url: string): Promise<boolean> {

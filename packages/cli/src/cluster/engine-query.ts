@@ -9,6 +9,11 @@ export interface EngineRow {
   readonly [column: string]: unknown
 }
 
+/** A text in that language. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
 /** What the engine answers to a query in its own language. @throws UsageError that says what is the matter, and where. */
 export async function rowsOf(flags: Pick<Flags, 'cluster' | 'admin'>, query: string): Promise<readonly EngineRow[]> {
   const base = adminOf(flags)

@@ -2,7 +2,7 @@ import { messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 
-const answerMs = 30_000
+const usualPatienceMs = 30_000
 
 export interface EngineRequest {
   /** Of the engine; it may have a path, that of a proxy before it. */
@@ -10,19 +10,30 @@ export interface EngineRequest {
   readonly path: string
   readonly headers?: { readonly [name: string]: string }
   readonly body?: unknown
+  /** So long it may take; 30 s. */
+  readonly patienceMs?: number
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PATCH'
 }
 
 /** Asks something of the engine that is no session. @throws UsageError that says what is the matter, and where. */
-export async function askEngine({ base, path, headers, body }: EngineRequest): Promise<unknown> {
+export async function askEngine({
+  base,
+  path,
+  headers,
+  body,
+  method = 'POST',
+  patienceMs = usualPatienceMs,
+}: EngineRequest): Promise<unknown> {
   const url = new URL(base.replace(/\/+$/, '') + path)
   let response
   let text
   try {
     response = await fetch(url, {
-      method: 'POST',
+      method,
       // What it is asked is for it alone.
       redirect: 'manual',
-      signal: AbortSignal.timeout(answerMs),
+      signal: AbortSignal.timeout(patienceMs),
       headers: {
         ...headers,
         accept: 'application/json',

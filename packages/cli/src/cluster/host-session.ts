@@ -15,6 +15,7 @@ import { UsageError } from '../usage-error.ts'
 import { openRemote } from './open-remote.ts'
 import { withPartial } from './partial.ts'
 import { questionLine } from './question-line.ts'
+import { returnCommand } from './return-command.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = [
@@ -83,6 +84,10 @@ export async function openForHostOnCluster(given: Given, control: Control, progr
     goesOn: {
       isWaiting: () => session.snapshot.status === 'requires_action',
       told: `the session stays on the cluster, and waits for an answer: halting sessions --cluster ${cluster}`,
+      left: () =>
+        session.snapshot.status === 'idle'
+          ? undefined
+          : `the run continues on the cluster. Resume: ${returnCommand(session.id, cluster)}`,
     },
     // What was handed in is with the cluster before it tells of it.
     flush: undefined,

@@ -3,20 +3,22 @@ import { isRaisableLimit } from '@halting/core/adapters'
 import { columnsOf } from '../io/columns.ts'
 import { many, money, oneLine } from '../io/figures.ts'
 import { everyCharacterInLine } from '../io/seen.ts'
-import { listedState, type ListedSession } from './session-pages.ts'
+import { awaitedRemedy, awaitedWords } from './awaited-worker.ts'
+import { releaseCommand } from './release.ts'
+import { figuresOf, listedState, type ListedSession } from './session-pages.ts'
 
 const titles = ['SESSION', 'AGE', 'TENANT', 'STATE', 'TURNS', 'COST'] as const
 
 /** What was asked of it first, and what it waits for. */
-function linesBelow(session: ListedSession): readonly string[] {
-  return [...(session.title === undefined ? [] : [session.title]), ...waitsFor(session)]
+function linesBelow(session: ListedSession, now: number): readonly string[] {
+  return [...(session.title === undefined ? [] : [session.title]), ...waitsFor(session, now)]
 }
 
 /** A table with a row for each session, and under it what was asked first and what it waits for. An id is to be copied, and is never cut. */
 export function sessionTable(sessions: readonly ListedSession[], now: number, width: number): string {
   const hasTenants = sessions.some(({ tenant }) => tenant !== undefined)
   const shown = (cells: readonly string[]): readonly string[] => (hasTenants ? cells : cells.toSpliced(2, 1))
-  const rows = sessions.map((session) => ({ cells: shown(cellsOf(session, now)), lines: linesBelow(session) }))
+  const rows = sessions.map((session) => ({ cells: shown(cellsOf(session, now)), lines: linesBelow(session, now) }))
   const heads = shown(titles)
   const widths = heads.map((head, at) =>
     Math.max(...[head, ...rows.map(({ cells }) => cells[at] ?? '')].map(columnsOf)),
@@ -31,7 +33,8 @@ export function sessionTable(sessions: readonly ListedSession[], now: number, wi
 }
 
 function cellsOf(session: ListedSession, now: number): readonly string[] {
-  const { sessionId, changedMs, tenant, turns, usd } = session
+  const { sessionId, changedMs, tenant } = session
+  const { turns, usd } = figuresOf(session)
   return [
     oneLine(sessionId, 200),
     ageText(changedMs, now),
@@ -44,7 +47,8 @@ function cellsOf(session: ListedSession, now: number): readonly string[] {
 
 /** The same in one line, for a list to choose from. */
 export function factsOf(session: ListedSession, now: number): string {
-  const { changedMs, tenant, turns, usd, title } = session
+  const { changedMs, tenant, title } = session
+  const { turns, usd } = figuresOf(session)
   return [
     ...(title === undefined ? [] : [oneLine(title, 60)]),
     ageText(changedMs, now),
@@ -52,7 +56,7 @@ export function factsOf(session: ListedSession, now: number): string {
     many(turns, 'turn'),
     ...(usd > 0 ? [money(usd)] : []),
     stateWord(session),
-    ...waitsFor(session).map((line) => everyCharacterInLine(line, 100)),
+    ...waitsFor(session, now).map((line) => everyCharacterInLine(line, 100)),
   ].join(', ')
 }
 
@@ -64,9 +68,11 @@ function stateWord(session: ListedSession): string {
 }
 
 /** What an operator or a person has to do for it, a line for each. */
-function waitsFor(session: ListedSession): readonly string[] {
-  const { state, reason, questions, limitQuestion: limit, pausedInvocation } = session
+function waitsFor(session: ListedSession, now: number): readonly string[] {
+  const { sessionId, state, reason, questions, limitQuestion: limit, pausedInvocation, setAside } = session
+  if (setAside !== undefined) return [`is set aside: ${setAside}`, `release it with: ${releaseCommand(sessionId)}`]
   if (state === 'paused') return [`is paused: restate invocations resume ${pausedInvocation}`]
+  if (session.awaited !== undefined) return [`${awaitedWords(session.awaited, now)}: ${awaitedRemedy}`]
   if (listedState(session) !== 'waiting') return []
   const asked = questions.map(
     ({ callId, toolName, about }) =>

@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { misfitOfRecord, runsOf } from '@halting/core/steps'
+import { misfitOfRecord, runsOf, type StepRecord } from '@halting/core/steps'
 import { createClusterClient, type ClusterClient } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { unpricedIn, type AnySession } from '@halting/analysis/sessions'
@@ -40,6 +40,12 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
   }
 }
 
+/** The folder in which a session worked last, on its worker; `/` where nobody has said it yet. */
+export async function folderOnWorker(flags: Named, sessionId: string, program: Program): Promise<string> {
+  const done = await asked(flags, clientOf(flags, program).done(sessionId))
+  return done?.snapshot?.cwd ?? '/'
+}
+
 /** A session of a cluster, as one of this machine. @throws UsageError for one that it does not have. */
 export async function sessionOfCluster(
   flags: Named & Pick<Flags, 'settings'>,
@@ -48,7 +54,16 @@ export async function sessionOfCluster(
 ): Promise<AnySession> {
   if (sessionId === undefined)
     throw new UsageError(`Name the session. halting sessions --cluster ${flags.cluster} lists them.`)
-  const records = await asked(flags, clientOf(flags, program).records(sessionId))
+  return sessionOfRecords(flags, sessionId, await asked(flags, clientOf(flags, program).records(sessionId)), program)
+}
+
+/** The same of its records, however they were read. @throws UsageError */
+export async function sessionOfRecords(
+  flags: Named & Pick<Flags, 'settings'>,
+  sessionId: string,
+  records: readonly StepRecord[],
+  program: Program,
+): Promise<AnySession> {
   const misfit = records.map(misfitOfRecord).find((each) => each !== undefined)
   if (misfit !== undefined)
     throw new UsageError(
@@ -61,4 +76,10 @@ export async function sessionOfCluster(
     )
   const unpriced = await unpricedIn(runs, pricesFor(flags, program))
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
+}
+
+/** Why the work at a session does not continue, and what helps; undefined where it does. @throws UsageError that says what is the matter, and where. */
+export async function whyStalled(flags: Named, sessionId: string, program: Program): Promise<string | undefined> {
+  const { stalled } = await asked(flags, clientOf(flags, program).status(sessionId))
+  return stalled === undefined ? undefined : oneLine(stalled.message, 1_000)
 }

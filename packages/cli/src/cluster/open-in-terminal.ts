@@ -2,7 +2,6 @@ import type { Session } from '@halting/core/session'
 import { foldSession, runsOf } from '@halting/core/steps'
 import type { FlagName, Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
-import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { recordedTranscript } from '@halting/analysis/transcript'
 import { entriesIn } from '../terminal/app/kept-entries.ts'
@@ -10,6 +9,7 @@ import type { OpenSession, ShownCluster, WrittenCommand } from '../terminal/app/
 import { factsOf } from './list-text.ts'
 import { asked, clientOf } from './of-cluster.ts'
 import { knownOf, openRemote } from './open-remote.ts'
+import { returnCommand } from './return-command.ts'
 import { pageOfCluster } from './session-pages.ts'
 
 /** What the interactive program heeds itself. */
@@ -81,7 +81,7 @@ export function clusterInTerminal(url: string, admin: string | undefined): Clust
     comingBack({ id }) {
       const { hasBegun, goesOn } = left.get(id) ?? { hasBegun: false, goesOn: false }
       if (!hasBegun) return ''
-      const command = `halting ${shellQuoted(['--cluster', url, '--resume', id])}`
+      const command = returnCommand(id, url)
       return goesOn ? `The run continues on the cluster. Resume: ${command}\n` : `Resume: ${command}\n`
     },
   }

@@ -10,16 +10,18 @@ import { styleFor } from '../io/style.ts'
 import type { Program } from '../program.ts'
 import { limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
+import { closedInTime, untilLeft } from './left-run.ts'
 import { openRemote, type RemoteLive } from './open-remote.ts'
 import { ownRun } from './own-run.ts'
 import { withWholeTexts } from './whole-texts.ts'
 import { withPartial } from './partial.ts'
 import { limitLine, questionLine } from './question-line.ts'
+import { returnCommand } from './return-command.ts'
 
 /** What this face heeds beside what opens a session. */
 const heeded: readonly FlagName[] = ['print', 'outputFormat', 'includePartialMessages', 'quiet', 'verbose']
 
-/** `halting -p PROMPT --cluster URL`: one prompt to a session of a cluster, and its ending. What is interrupted here ends there. */
+/** `halting -p PROMPT --cluster URL`: one prompt to a session of a cluster, and its ending. What a person interrupts here ends there; any other end of this program leaves it alone. */
 export async function promptOnCluster(
   flags: Flags,
   [written = '']: readonly string[],
@@ -50,23 +52,36 @@ export async function promptOnCluster(
       asked: { argv, written, prompt },
     })
     const messageId = prompt === '' ? undefined : randomUUID()
-    const exitCode = await runOnce({
-      session: ownRun(live.session, {
-        messageId,
-        onQuestion: (question) => output.err(questionLine(sessionId, question, flags.cluster ?? '')),
-        onLimit: (request) => output.err(limitLine(sessionId, request, flags.cluster ?? '')),
-        onNote: note,
-      }),
-      ask: () => ask(live, { flags, content: contentOf(written, piped), messageId }),
-      interruption,
-      watcher: withPartial(withWholeTexts(report), sessionId, flags.includePartialMessages === true),
+    const own = ownRun(live.session, {
+      messageId,
+      onQuestion: (question) => output.err(questionLine(sessionId, question, flags.cluster ?? '')),
+      onLimit: (request) => output.err(limitLine(sessionId, request, flags.cluster ?? '')),
+      onNote: note,
     })
+    const session = untilLeft(own, interruption)
+    const watcher = withPartial(withWholeTexts(report), sessionId, flags.includePartialMessages === true)
+    const asks = { flags, content: contentOf(written, piped), messageId }
+    const run = runOnce({ session, ask: () => ask(live, asks), interruption, watcher })
+    const exitCode = await Promise.race([run, session.left])
+    if (exitCode === 'left') {
+      watcher.release()
+      note(leftLine(sessionId, flags.cluster ?? '', await closedInTime(live.session)))
+      return interruption.exitCode ?? 1
+    }
     if (live.isNew && (flags.outputFormat ?? 'text') === 'text' && flags.quiet !== true) note(`session ${sessionId}`)
     return exitCode
   } finally {
     interruption.release()
-    await live.session.close()
+    // After it was left it is closed, or the cluster does not answer.
+    if (!interruption.signal.aborted || interruption.signal.reason === 'user') await live.session.close()
   }
+}
+
+function leftLine(sessionId: string, cluster: string, isSent: boolean): string {
+  const back = returnCommand(sessionId, cluster, true)
+  return isSent
+    ? `The run continues on the cluster. Resume: ${back}`
+    : `The cluster does not answer: it may not have the prompt. If it has, the run continues: ${back}`
 }
 
 /** Commands and files that are written are looked up by the worker, in the first block; what was piped in beside it is none. */

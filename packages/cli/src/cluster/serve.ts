@@ -4,17 +4,18 @@ import type { IngressOptions, Worker } from '@halting/restate'
 import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { signalExitCodes } from '../io/exit-codes.ts'
-import { elapsed, many, told } from '../io/figures.ts'
+import { elapsed, many } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { Gates, gateLimits } from './gates.ts'
 import { loadRestate } from './load-restate.ts'
+import { openMetrics } from './metrics/metrics.ts'
 import { payloadsAt } from './payloads.ts'
 import { tenantFor } from './tenants.ts'
 import { openWorkerSession } from './worker-sessions.ts'
-import { workerEventWords } from './worker-log.ts'
+import { type WorkerLog, workerLog } from './worker-log.ts'
 import { workerToken, workerTokenVariable } from './worker-token.ts'
 import { Workspaces } from './workspaces.ts'
 
@@ -22,25 +23,24 @@ const defaults = { host: '127.0.0.1', port: 9080, concurrency: 16, graceMs: 30_0
 
 /** `halting serve`: works at sessions of a cluster until it is ended. */
 export async function serve(given: Flags, program: Program): Promise<number> {
-  const { output } = program
   if (given.restate === undefined)
     throw new UsageError('halting serve needs the address of the cluster: --restate http://127.0.0.1:8080.')
   const flags = checked(given, program)
   const worker = await beginWorker(flags, program)
-  const ending = new Ending(worker, flags.grace ?? defaults.graceMs, program)
+  const ending = new Ending(worker, flags.grace ?? defaults.graceMs)
   try {
     if (flags.register !== undefined) await worker.register(ending.signal)
     const concurrency = flags.concurrency ?? defaults.concurrency
-    output.err(
-      told(
-        `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
-      ),
+    worker.log.say(
+      `serving at ${worker.url}, up to ${many(concurrency, 'session')} at once. SIGTERM stops it without losing work.`,
     )
+    if (flags.port === 0 && flags.register === '')
+      worker.log.say(
+        'the port changes with each start (--port 0). Sessions that this worker leaves wait some 10 s until it, or another worker, takes them over. Use a fixed --port.',
+      )
     const why = await worker.whyNotReady()
     if (why !== undefined && flags.register === undefined && !ending.signal.aborted)
-      output.err(
-        told(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`),
-      )
+      worker.log.say(`this worker may not be registered: use --register, or restate deployments register ${worker.url}`)
   } catch (error) {
     if (!ending.signal.aborted) {
       await worker.close()
@@ -54,11 +54,19 @@ function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|::1)$/.test(host)
 }
 
+/** A worker, and what it writes. */
+export interface ServingWorker extends Worker {
+  readonly log: WorkerLog
+}
+
 /** A worker with the flags of the program. It is not registered yet. */
-export async function beginWorker(flags: Flags, program: Program): Promise<Worker> {
+export async function beginWorker(flags: Flags, program: Program): Promise<ServingWorker> {
   const restate = await loadRestate('serve')
   const { createLiveEvents, startWorker, SessionRefusedError } = restate
   const { output, cwd, env } = program
+  let url: string | undefined
+  const log = workerLog({ format: flags.logFormat ?? 'text', output, worker: () => url })
+  const metrics = await openMetrics()
   const tokens = clusterTokens(env)
   const [clusterToken] = tokens
   const folder = (path: string | undefined): string | undefined => path && resolve(cwd, path)
@@ -77,10 +85,8 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
   const token = workerToken(env)
   const tellsLive = isLoopback(host) || token !== undefined
   if (!tellsLive)
-    output.err(
-      told(
-        `no live events: ${host} is reachable by others. Set ${workerTokenVariable} to the token that clients must send.`,
-      ),
+    log.say(
+      `no live events: ${host} is reachable by others. Set ${workerTokenVariable} to the token that clients must send.`,
     )
   const live = tellsLive ? await createLiveEvents({ host, ...(token !== undefined && { token }) }) : undefined
   try {
@@ -96,15 +102,23 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
       ...(flags.takeOver === true && { takesOver: true }),
       tenantOf: (opening) => tenantFor(flags, opening),
       ...((flags.register ?? '') !== '' && { advertise: flags.register }),
-      open: (asked) => openWorkerSession({ flags: own, program, workspaces, gates, refusal }, asked),
+      open: (asked) => openWorkerSession({ flags: own, program, log, metrics, workspaces, gates, refusal }, asked),
       canOpen: ({ sessionId, isNew, opening: { folder, forkedFrom } }) =>
         workspaces.has({ sessionId, isNew, folder: textIn(folder), forkedFrom: textIn(forkedFrom) }),
       onRemove: (sessionId) => workspaces.remove(sessionId),
       concurrency: flags.concurrency ?? defaults.concurrency,
-      onEvent: (event) => output.err(told(workerEventWords(event))),
+      ...(flags.retain !== undefined && { retainMs: flags.retain }),
+      onEvent(event) {
+        log.event(event)
+        metrics.onEvent(event)
+      },
+      // What others can reach is told to who has the token alone.
+      metrics: { read: (figures) => metrics.text(figures), ...(!isLoopback(host) && { token: token ?? null }) },
     })
+    url = worker.url
     return {
       ...worker,
+      log,
       async close() {
         await worker.close()
         await live?.close()
@@ -112,9 +126,7 @@ export async function beginWorker(flags: Flags, program: Program): Promise<Worke
     }
   } catch (error) {
     await live?.close()
-    throw new UsageError(
-      `The worker cannot listen: ${messageOf(error)}. Use --port N for another port, or 0 for any free one.`,
-    )
+    throw new UsageError(`The worker cannot listen: ${messageOf(error)}. Use --port N for another port.`)
   }
 }
 
@@ -172,13 +184,11 @@ class Ending {
   readonly #controller = new AbortController()
   readonly over: Promise<number>
 
-  constructor(worker: Worker, graceMs: number, { output }: Program) {
+  constructor(worker: ServingWorker, graceMs: number) {
     this.over = new Promise((resolve) => {
       const drain = async (): Promise<void> => {
-        output.err(
-          told(
-            `stopping: sessions finish their current iteration (at most ${elapsed(graceMs)}). A second signal stops at once.`,
-          ),
+        worker.log.say(
+          `stopping: sessions finish their current iteration (at most ${elapsed(graceMs)}). A second signal stops at once.`,
         )
         await worker.drain(graceMs)
         await worker.close()

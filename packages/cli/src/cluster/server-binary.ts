@@ -11,8 +11,8 @@ import type { Program } from '../program.ts'
 import { ownFolder } from '../terminal/own-folder.ts'
 import { UsageError } from '../usage-error.ts'
 
-/** The version that the package of the cluster is tried with. */
-const version = '1.7.12'
+/** The version of the engine that halting is tested with. */
+export const testedEngine = '1.7.12'
 const platforms: ReadonlySet<string> = new Set(['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64'])
 const patienceMs = 600_000
 
@@ -30,14 +30,14 @@ export async function serverBinary({ server, yes }: Flags, program: Program): Pr
   if (!platforms.has(platform))
     throw new UsageError(`npm has no restate-server for ${platform}. Run one elsewhere: halting serve --restate URL.`)
   const name = `@restatedev/restate-server-${platform}`
-  const folder = join(ownFolder(program), 'restate', version)
+  const folder = join(ownFolder(program), 'restate', testedEngine)
   const path = join(folder, 'node_modules', name, 'bin', 'restate-server')
   if (existsSync(path)) return path
-  await agreed(`${name} ${version} is required and available from npm. Its license is BSL 1.1.`, folder, {
+  await agreed(`${name} ${testedEngine} is required and available from npm. Its license is BSL 1.1.`, folder, {
     yes,
     program,
   })
-  await install(`${name}@${version}`, folder, program)
+  await install(`${name}@${testedEngine}`, folder, program)
   return path
 }
 

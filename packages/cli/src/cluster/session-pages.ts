@@ -4,13 +4,19 @@ import type { Flags, ListedState } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { troubleOf, type AwaitedWorker } from './awaited-worker.ts'
+import { literal, rowsOf, type EngineRow } from './engine-query.ts'
+import { sessionsSetAside } from './release.ts'
 
 /** A row of the list of sessions. */
 export interface ListedSession extends SessionStatus {
   readonly sessionId: string
   /** The engine has paused the work at it, which goes on when this invocation is resumed. */
   readonly pausedInvocation?: string
+  /** The worker that it waits for, which the engine does not reach. */
+  readonly awaited?: AwaitedWorker
+  /** Why it is set aside, as a clause; absent where it is not. */
+  readonly setAside?: string
 }
 
 /** Which sessions are wanted. */
@@ -25,10 +31,14 @@ export interface PageRequest {
   readonly changedBefore?: number
   /** Only these sessions. */
   readonly ids?: readonly string[]
+  /** The partition of the engine that has them: nothing else is looked through. */
+  readonly partition?: string
 }
 
 export interface SessionPage {
   readonly sessions: readonly ListedSession[]
+  /** By session, the partition of the engine that has what is stored of it. */
+  readonly partitions: ReadonlyMap<string, string>
   /** How many sessions all pages have together. */
   readonly total: number
   /** Absent on the last page. */
@@ -53,8 +63,25 @@ export async function pageOfCluster(flags: Admin, request: PageRequest): Promise
   const rows = (await rowsOf(flags, queryOf(request))).map((row) => listedIn(row, origin))
   const shown = rows.slice(0, request.limit)
   const last = rows.length > request.limit ? shown.at(-1) : undefined
+  const sessions = shown.map(({ session }) => session)
+  // Their work is paused.
+  const isAnyPaused = sessions.some(({ state }) => state === 'paused')
+  const setAside = isAnyPaused ? await sessionsSetAside(flags) : new Map<string, string>()
+  const tried = shown.filter(({ isTried }) => isTried).map(({ session }) => session.sessionId)
+  const trouble = await troubleOf(flags, tried)
   return {
-    sessions: shown.map(({ session }) => session),
+    sessions: sessions.map((session) => {
+      const because = session.state === 'paused' ? setAside.get(session.sessionId) : undefined
+      const awaited = trouble.get(session.sessionId)?.awaited
+      return {
+        ...session,
+        ...(because !== undefined && { setAside: because }),
+        ...(awaited !== undefined && { awaited }),
+      }
+    }),
+    partitions: new Map(
+      shown.flatMap(({ session, partition }) => (partition === null ? [] : [[session.sessionId, partition]])),
+    ),
     total: rows[0]?.total ?? 0,
     ...(last !== undefined && { nextCursor: cursorOf(last) }),
   }
@@ -73,6 +100,16 @@ export async function* everySessionOf(flags: Admin): AsyncGenerator<ListedSessio
   } while (cursor !== undefined)
 }
 
+/** What all runs of a session came to; those of earlier versions tell of the last run alone. */
+export function figuresOf({ turns, usd, tokens, earlier }: SessionStatus): {
+  readonly turns: number
+  readonly usd: number
+  readonly tokens: number
+} {
+  if (earlier === undefined) return { turns, usd, tokens }
+  return { turns: earlier.turns + turns, usd: earlier.usd + usd, tokens: earlier.tokens + tokens }
+}
+
 /** In which state a list shows a session. */
 export function listedState({ state, reason }: SessionStatus): ListedState {
   if (state === 'paused' || state === 'running') return state
@@ -80,19 +117,20 @@ export function listedState({ state, reason }: SessionStatus): ListedState {
 }
 
 /** One query: what the objects of sessions have written, with the work that the engine has for them. Its own functions take what is sorted by out of the JSON. */
-function queryOf({ limit, cursor, ids, ...filters }: PageRequest): string {
+function queryOf({ limit, cursor, ids, partition, ...filters }: PageRequest): string {
+  const inPartition = partition === undefined ? '' : ` and partition_key = ${partition}`
   const onlyIds = (column: string): string =>
     ids === undefined ? '' : ` and ${column} in (${[...ids, ''].map(literal).join(', ')})`
   const conditions = [...conditionsOf(filters), ...(cursor === undefined ? [] : [afterCursor(cursor)])]
   return `with kept as (
-  select service_key, value_utf8, json_get_str(value_utf8, 'state') as status_state, json_get_str(value_utf8, 'reason') as reason,
+  select service_key, value_utf8, cast(partition_key as varchar) as partition, json_get_str(value_utf8, 'state') as status_state, json_get_str(value_utf8, 'reason') as reason,
     json_get_str(value_utf8, 'tenant') as tenant, json_get_int(value_utf8, 'changedMs') as changed_ms
-  from state where service_name = 'halting_session' and key = 'status'${onlyIds('service_key')}
+  from state where service_name = 'halting_session' and key = 'status'${inPartition}${onlyIds('service_key')}
 ), work as (
   select target_service_key, id, status, arrow_cast(modified_at, 'Int64') as modified_ms
   from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed'${onlyIds('target_service_key')}
 ), session as (
-  select coalesce(service_key, target_service_key) as service_key, value_utf8, id as invocation, status as work, tenant,
+  select coalesce(service_key, target_service_key) as service_key, value_utf8, partition, id as invocation, status as work, tenant,
     coalesce(changed_ms, modified_ms, 0) as changed,
     case when status = 'paused' then 'paused'
       when status_state = 'requires_action' and id is not null then 'waiting'
@@ -105,7 +143,7 @@ function queryOf({ limit, cursor, ids, ...filters }: PageRequest): string {
 ), found as (
   select *, count(*) over () as total from ranked${whereOf(conditionsOf(filters))}
 )
-select service_key, value_utf8, invocation, work, changed, rank, total from found${whereOf(conditions)}
+select service_key, value_utf8, partition, invocation, work, changed, rank, total from found${whereOf(conditions)}
 order by rank, changed desc, service_key limit ${limit + 1}`
 }
 
@@ -114,7 +152,11 @@ function whereOf(conditions: readonly string[]): string {
 }
 
 /** A session that does not say when it changed is of an earlier version: how old it is nobody knows. */
-function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit'>): readonly string[] {
+function conditionsOf({
+  state,
+  tenant,
+  changedBefore,
+}: Pick<PageRequest, 'state' | 'tenant' | 'changedBefore'>): readonly string[] {
   return [
     ...(state === undefined ? [] : [`state = ${literal(state)}`]),
     ...(tenant === undefined ? [] : [`tenant = ${literal(tenant)}`]),
@@ -122,15 +164,14 @@ function conditionsOf({ state, tenant, changedBefore }: Omit<PageRequest, 'limit
   ]
 }
 
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`
-}
-
 interface ListedRow {
   readonly session: ListedSession
+  readonly partition: string | null
   readonly rank: number
   readonly changed: number
   readonly total: number
+  /** The engine tries its work again. */
+  readonly isTried: boolean
 }
 
 /** Where the next page begins: behind this row. What changes meanwhile moves to the front, and none of the others is left out or comes twice. */
@@ -164,19 +205,26 @@ function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value)
 }
 
+/** Its number goes into queries. */
+function isPartition(value: unknown): value is string | null {
+  return value === null || (typeof value === 'string' && /^\d{1,20}$/.test(value))
+}
+
 /** Whatever answers at the address of a cluster is asked for it. */
 function listedIn(row: EngineRow, origin: string): ListedRow {
-  const { service_key: sessionId, value_utf8: text = null, invocation = null, work = null } = row
+  const { service_key: sessionId, value_utf8: text = null, partition = null, invocation = null, work = null } = row
   const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
-  if (typeof sessionId !== 'string' || !isText(text) || !isText(invocation) || !isText(work))
+  if (typeof sessionId !== 'string' || !isText(text) || !isPartition(partition) || !isText(invocation) || !isText(work))
     throw new UsageError(`The cluster at ${origin} does not return a list of sessions.`)
   const status = text === null ? nothingYet : statusIn(text, sessionId, origin)
   const session = { sessionId, ...status, ...workAt(status, invocation, work) }
   return {
     session,
+    partition,
     rank: isInteger(row['rank']) ? row['rank'] : ranks[listedState(session)],
     changed: isInteger(row['changed']) ? row['changed'] : (status.changedMs ?? 0),
     total: isInteger(row['total']) ? row['total'] : 0,
+    isTried: work === 'backing-off',
   }
 }
 
@@ -204,10 +252,12 @@ function statusIn(text: string, sessionId: string, origin: string): SessionStatu
 
 function isStatus(value: unknown): value is SessionStatus {
   if (!isJsonObject(value) || typeof value['state'] !== 'string') return false
-  const { turns, usd, tokens, records, questions, beganMs, changedMs } = value
+  const { turns, usd, tokens, records, questions, beganMs, changedMs, runs, earlier = {} } = value
   const isOptionalText = (name: string): boolean => value[name] === undefined || typeof value[name] === 'string'
   return (
-    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0].every(Number.isFinite) &&
+    [turns, usd, tokens, records, beganMs ?? 0, changedMs ?? 0, runs ?? 0].every(Number.isFinite) &&
+    isJsonObject(earlier) &&
+    Object.values(earlier).every(Number.isFinite) &&
     ['reason', 'tenant', 'title'].every(isOptionalText) &&
     Array.isArray(questions) &&
     questions.every(isQuestion)

@@ -1,6 +1,6 @@
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
-import { rowsOf } from './engine-query.ts'
+import { awaitedWords, troubleOf } from './awaited-worker.ts'
 
 /** So long somebody waits without a word. */
 const silentMs = 4_000
@@ -24,18 +24,10 @@ export async function notSilently<T>(answer: Promise<T>, options: SilenceOptions
 }
 
 async function tell({ flags, sessionId, note }: SilenceOptions): Promise<void> {
-  const failure = await failureOf(flags, sessionId)
+  const { failure, awaited } = (await troubleOf(flags, [sessionId]).catch(() => undefined))?.get(sessionId) ?? {}
+  const which = awaited === undefined ? '' : ` It ${awaitedWords(awaited, Date.now())}.`
   const why = failure === undefined ? '' : ` The engine says: ${oneLine(failure, 300)}.`
   note(
-    `no worker has responded yet; the engine is retrying.${why} Start the last registered worker, or register another with halting serve --register. Ctrl-C cancels.`,
+    `no worker has responded yet; the engine is retrying.${which}${why} Start ${awaited === undefined ? 'the last registered worker' : 'that worker again'}, or another one: halting serve --register. Ctrl-C cancels.`,
   )
-}
-
-/** What the last call came to, where the engine tells it. */
-async function failureOf(flags: SilenceOptions['flags'], sessionId: string): Promise<string | undefined> {
-  const name = sessionId.replaceAll("'", "''")
-  const tried = `select last_failure from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${name}' and status = 'backing-off' and last_failure is not null limit 1`
-  const [row] = await rowsOf(flags, tried).catch(() => [])
-  const failure = row?.['last_failure']
-  return typeof failure === 'string' ? failure : undefined
 }

@@ -1,48 +1,129 @@
 import type { WorkerEvent } from '@halting/restate'
-import { oneLine } from '../io/figures.ts'
+import { redactSecrets } from '@halting/agent'
+import type { logFormats } from '../flags/flags.ts'
+import { linesOfTold, many, money, oneLine, told } from '../io/figures.ts'
+import type { Output } from '../io/output.ts'
 
 const mostOfId = 80
 const mostOfWords = 1_000
 
-/** What changed with a worker, in one line for people. */
+/** What a worker writes to stderr, one line for each thing that happens. */
+export interface WorkerLog {
+  readonly event: (event: WorkerEvent) => void
+  /** Something about the worker that is no event. */
+  readonly say: (message: string) => void
+  /** For what a session itself writes: its lines begin with its id. */
+  readonly ofSession: (session: string) => (text: string) => void
+}
+
+interface WorkerLogOptions {
+  readonly format: (typeof logFormats)[number]
+  readonly output: Pick<Output, 'err'>
+  /** The address of this worker; undefined before it listens. */
+  readonly worker: () => string | undefined
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+}
+
+export function workerLog({ format, output, worker, now = Date.now }: WorkerLogOptions): WorkerLog {
+  if (format === 'text')
+    return {
+      event: (event) => output.err(told(workerEventWords(event))),
+      say: (message) => output.err(told(message)),
+      ofSession: (session) => (text) =>
+        output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(session, 40)}: `)),
+    }
+  const write = (level: string, event: string, fields: object): void => {
+    const line = { time: new Date(now()).toISOString(), level, event, worker: worker(), ...fields }
+    output.err(`${escaped(JSON.stringify(line))}\n`)
+  }
+  const messages = (text: string, fields: object): void => {
+    for (const line of linesOfTold(text)) write('info', 'message', { ...fields, message: words(line) })
+  }
+  return {
+    event(event) {
+      const fields = Object.entries(event).flatMap(([name, value]: [string, unknown]) =>
+        ['type', 'level', 'message'].includes(name) ? [] : [[name, typeof value === 'string' ? words(value) : value]],
+      )
+      write(levelOf(event), event.type, { ...Object.fromEntries(fields), message: words(predicateOf(event)) })
+    },
+    say: (message) => messages(message, {}),
+    ofSession: (session) => (text) => messages(text, { session: words(session) }),
+  }
+}
+
+/** What steers terminals, turns lines around or ends them for some readers stands in JSON as an escape. */
+function escaped(json: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is escaped
+  return json.replaceAll(/[\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g, (character) => {
+    const code = character.codePointAt(0) ?? 0
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}
+
+function words(text: string): string {
+  const clean = redactSecrets(text)
+  return clean.length <= mostOfWords ? clean : `${clean.slice(0, mostOfWords - 1)}…`
+}
+
+function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
+  switch (event.type) {
+    case 'trouble':
+      return event.level
+    case 'session_set_aside':
+    case 'worker_lost':
+      return 'error'
+    case 'ready':
+      return event.isReady ? 'info' : 'error'
+    default:
+      return 'info'
+  }
+}
+
+/** What changed with a worker, in one line for people: what it is about comes first. */
 export function workerEventWords(event: WorkerEvent): string {
+  if (!('session' in event) || event.session === undefined) return predicateOf(event)
+  const whose = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, mostOfId)})` : ''
+  return `${oneLine(event.session, mostOfId)}${whose}: ${predicateOf(event)}`
+}
+
+function predicateOf(event: WorkerEvent): string {
   switch (event.type) {
     case 'session_waiting':
-      return `${sessionIn(event)}: waits for a place (--concurrency)`
+      return 'waits for a place (--concurrency)'
     case 'session_started':
-      return `${sessionIn(event)}: started here`
+      return 'started here'
     case 'session_resting':
-      return `${sessionIn(event)}: rests until something happens`
+      return 'rests until something happens'
+    case 'run_ended': {
+      const { reason, usd, requests, toolCalls } = event
+      return `run ended, ${reason}: ${many(requests, 'request')}, ${many(toolCalls, 'tool call')}, ${money(usd)}`
+    }
     case 'session_ended':
-      return `${sessionIn(event)}: nothing left to do${event.reason === undefined ? '' : `, last run: ${event.reason}`}`
+      return `nothing left to do${event.reason === undefined ? '' : `, last run: ${event.reason}`}`
     case 'session_left':
-      return `${sessionIn(event)}: left, ${oneLine(event.because, mostOfWords)}`
+      return `left, ${oneLine(event.because, mostOfWords)}`
     case 'session_moved':
-      return `${sessionIn(event)}: moved${placeIn('from', event.from)}${placeIn('to', event.to)}`
+      return `moved${placeIn('from', event.from)}${placeIn('to', event.to)}`
     case 'session_set_aside':
-      return `${sessionIn(event)}: set aside, ${oneLine(event.because, mostOfWords)}`
+      return `set aside, ${oneLine(event.because, mostOfWords)}`
     case 'session_released':
-      return `${sessionIn(event)}: released`
+      return 'released'
+    case 'sessions_removed':
+      return `removed ${many(event.count, 'session')} that nobody has used for longer than --retain`
     case 'worker_lost':
-      return `the worker ${event.address} does not answer any more`
+      return `the worker ${oneLine(event.address, mostOfId)} does not answer any more`
     case 'worker_back':
-      return `the worker ${event.address} answers again`
+      return `the worker ${oneLine(event.address, mostOfId)} answers again`
     case 'giving_way':
-      return `${event.address} takes over the sessions of this worker`
+      return `${oneLine(event.address, mostOfId)} takes over the sessions of this worker`
     case 'staying':
       return 'no other worker takes over: this worker runs sessions again'
     case 'ready':
       return event.isReady ? 'ready' : `not ready: ${oneLine(event.because ?? 'no reason is known', mostOfWords)}`
-    case 'trouble': {
-      const about = event.session === undefined ? '' : `${oneLine(event.session, mostOfId)}: `
-      return about + oneLine(event.message, mostOfWords)
-    }
+    case 'trouble':
+      return oneLine(event.message, mostOfWords)
   }
-}
-
-function sessionIn({ session, tenant }: { readonly session: string; readonly tenant?: string }): string {
-  const whose = tenant === undefined ? '' : ` (${oneLine(tenant, mostOfId)})`
-  return `${oneLine(session, mostOfId)}${whose}`
 }
 
 function placeIn(word: string, address: string | undefined): string {

@@ -1,8 +1,8 @@
 import type { SessionToOpen, WorkerSession } from '@halting/restate'
 import type { SessionParts } from '@halting/core/session'
 import { ConfigurationError, Transcript } from '@halting/core'
+import { systemClock } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
-import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import type { LiveSession } from '../flags/open-session.ts'
 import { openLive } from '../flags/open-session.ts'
@@ -12,12 +12,17 @@ import { flagsOfSession, readOpening } from './opening.ts'
 import type { Gates } from './gates.ts'
 import { bucketKeyVariables } from './payloads.ts'
 import { ceilingsOf, heldToLimits } from './worker-limits.ts'
+import type { WorkerLog } from './worker-log.ts'
 import { workerTokenVariable } from './worker-token.ts'
+import type { Metrics } from './metrics/metrics.ts'
 import type { Workspaces } from './workspaces.ts'
 
 export interface WorkerSessionsOptions {
   readonly flags: Flags
   readonly program: Program
+  readonly log: Pick<WorkerLog, 'ofSession'>
+  /** Counts what their runs do. */
+  readonly metrics?: Pick<Metrics, 'listener'>
   readonly workspaces: Workspaces
   /** Where its requests wait for their turn. */
   readonly gates?: Gates | undefined
@@ -36,29 +41,36 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
 }
 
 async function opened(
-  { flags, program, workspaces, gates }: WorkerSessionsOptions,
-  { sessionId, opening: given, journal }: SessionToOpen,
+  { flags, program, log, workspaces, gates, metrics }: WorkerSessionsOptions,
+  { sessionId, opening: given, journal, now }: SessionToOpen,
 ): Promise<WorkerSession> {
   const opening = readOpening(given)
   const kept = ownCopy(journal)
   const isNew = kept.open === undefined && kept.ended.length === 0
   const cwd = await workspaces.folderFor({ sessionId, isNew, forkedFrom: opening.forkedFrom, folder: opening.folder })
-  const live = await openLive(flagsOfSession(flags, opening), inFolder(program, cwd, sessionId, flags.passEnv ?? []), {
-    // Somebody answers by a request, today or in a week: the engine keeps the question.
-    answersQuestions: flags.onAsk === undefined,
-    confinesEdits: true,
-    limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
-    kept,
-    // Who opens a session chooses its model, and not which code the worker loads.
-    packagesOf: [
-      flags.model,
-      flags.fallbackModel,
-      flags.compactModel,
-      flags.smallModel,
-      program.env['ANTHROPIC_MODEL'],
-    ].filter((name) => name !== undefined),
-    ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
-  })
+  const live = await openLive(
+    flagsOfSession(flags, opening),
+    inFolder(program, cwd, log.ofSession(sessionId), flags.passEnv ?? []),
+    {
+      // Somebody answers by a request, today or in a week: the engine keeps the question.
+      answersQuestions: flags.onAsk === undefined,
+      confinesEdits: true,
+      limitCeilings: (settings) => ceilingsOf({ ...limitsOf(settings), ...flags }),
+      kept,
+      // Another process goes on with its waits: they are by a clock that all have.
+      ...(now !== undefined && { clock: { ...systemClock, wallTime: now } }),
+      // Who opens a session chooses its model, and not which code the worker loads.
+      packagesOf: [
+        flags.model,
+        flags.fallbackModel,
+        flags.compactModel,
+        flags.smallModel,
+        program.env['ANTHROPIC_MODEL'],
+      ].filter((name) => name !== undefined),
+      ...(metrics !== undefined && { openMetrics: (id) => metrics.listener(id) }),
+      ...(gates !== undefined && { aroundModel: (...asked) => gates.through(...asked, sessionId) }),
+    },
+  )
   return Object.assign(heldToLimits(live.session, { ...limitsOf(live.run.settings), ...flags }), {
     prepare: preparedBy(live),
   })
@@ -81,11 +93,9 @@ function preparedBy(live: Pick<LiveSession, 'prepare'>): NonNullable<WorkerSessi
   }
 }
 
-/** What the worker says of a session begins with its id. */
-function inFolder(program: Program, cwd: string, sessionId: string, passEnv: readonly string[]): Program {
+/** What a session writes goes to the log of the worker. */
+function inFolder(program: Program, cwd: string, err: (text: string) => void, passEnv: readonly string[]): Program {
   const { output } = program
-  const err = (text: string): void =>
-    output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(sessionId, 40)}: `))
   const env = { ...program.env }
   // They are the worker's own, and of no use to a session but that of other sessions.
   for (const name of [workerTokenVariable, clusterTokenVariable, ...bucketKeyVariables])

@@ -17,7 +17,11 @@ import { pageFor } from '../io/page.ts'
  * which models it has, which costs nothing, and no model. Returns 0 when a run can begin, else 1.
  */
 export async function doctor(flags: Flags, program: Program): Promise<number> {
-  const { output, env, cwd } = program
+  if (flags.cluster !== undefined) {
+    const { clusterFindings } = await import('../cluster/doctor.ts')
+    return report(await clusterFindings(flags, program), 'The cluster can run sessions.', flags, program)
+  }
+  const { env, cwd } = program
   const patient: Patient = { flags, env, cwd, home: homeFolder(env) }
   const { findings: ofSettings, run } = await settingsFindings(patient)
   applyEnvironment(run)
@@ -29,17 +33,22 @@ export async function doctor(flags: Flags, program: Program): Promise<number> {
     ...(await sessionStoreFindings(program)),
     ...(await budgetFindings({ ...program, env: run.env }, run)),
   ]
+  return report(findings, 'A run can start.', flags, program)
+}
+
+function report(findings: readonly Finding[], whole: string, flags: Flags, { output, env }: Program): number {
   output.out(
     wantsJson(flags)
       ? `${JSON.stringify({ findings })}\n`
-      : pageFor(output, textOf(findings, styleFor(output.isTerminal.stdout, env))),
+      : pageFor(output, textOf(findings, whole, styleFor(output.isTerminal.stdout, env))),
   )
   return findings.some(({ state }) => state === 'broken') ? 1 : 0
 }
 
 const marks = { good: 'ok', note: '--', broken: '!!' } as const
 
-function textOf(findings: readonly Finding[], style: Style): string {
+/** `whole`: what is said where nothing is broken. */
+function textOf(findings: readonly Finding[], whole: string, style: Style): string {
   const paint = { good: style.green, note: style.yellow, broken: style.red }
   const width = Math.max(...findings.map(({ what }) => what.length))
   // What a service, a file or a program says stays on its own line.
@@ -49,6 +58,6 @@ function textOf(findings: readonly Finding[], style: Style): string {
     ...(todo === undefined ? [] : [`${' '.repeat(width + 6)}${line(todo)}`]),
   ])
   const broken = findings.filter(({ state }) => state === 'broken').length
-  const verdict = broken === 0 ? 'A run can start.' : 'Fix the items marked !! first.'
+  const verdict = broken === 0 ? whole : 'Fix the items marked !! first.'
   return `${lines.join('\n')}\n\n${verdict}\n`
 }

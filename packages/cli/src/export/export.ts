@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { redactedValue } from '@halting/core/redact'
-import { wholeLines } from '@halting/journal'
+import { wholeLines, type ReadJournal } from '@halting/journal'
 import type { Flags } from '../flags/flags.ts'
 import { shownGradingSources } from '../grade/grading-sources.ts'
 import { oneLine, told } from '../io/figures.ts'
@@ -16,24 +16,44 @@ import { createKeyRedactor } from '@halting/models'
 import { writeNew } from './write-new.ts'
 
 /** `halting sessions export ID --format jsonl|markdown|html [--output FILE]` (spec R-SESS-9). */
-export async function exportSession(
-  { format = 'html', output: file, force }: Flags,
-  given: string,
-  program: Program,
-): Promise<number> {
+export async function exportSession(flags: Flags, given: string, program: Program): Promise<number> {
+  const { format = 'html', output: file, force } = flags
   if (format === 'text')
     throw new UsageError('sessions export writes html, markdown or jsonl; text is of halting report.')
   const { output, cwd } = program
-  const path = await findFile(given, 'sessions export', program)
+  const source = await sourceOf(flags, given, program)
   const redact = createKeyRedactor(program.env)
-  const chunks = redacted(await exported(path, format, redact, program), redact)
+  const chunks = redacted(await exported(source, format, redact, program), redact)
   if (file === undefined) {
     for (const chunk of chunks) output.out(chunk)
     return 0
   }
-  await writeNew(resolve(cwd, file), chunks, { shown: file, isForced: force === true, sources: [path] })
+  await writeNew(resolve(cwd, file), chunks, { shown: file, isForced: force === true, sources: source.files })
   output.err(told(`wrote ${file}`))
   return 0
+}
+
+/** Where the session is. */
+interface ExportSource {
+  /** Files that are not to be written over. */
+  readonly files: readonly string[]
+  readonly read: () => Promise<Pick<ReadJournal, 'sessionId' | 'cwd' | 'runs'>>
+  /** The lines of a file of it. */
+  readonly lines: () => Promise<Iterable<string>>
+  readonly cluster?: string
+}
+
+async function sourceOf(flags: Flags, given: string, program: Program): Promise<ExportSource> {
+  const { cluster } = flags
+  if (cluster !== undefined) {
+    const { folderOnWorker, sessionOfCluster } = await import('../cluster/of-cluster.ts')
+    const read = await sessionOfCluster(flags, given, program)
+    const session = { ...read, cwd: await folderOnWorker(flags, given, program) }
+    const { linesOfRecords } = await import('../cluster/session-lines.ts')
+    return { files: [], read: async () => session, lines: () => linesOfRecords(session, program), cluster }
+  }
+  const path = await findFile(given, 'sessions export', program)
+  return { files: [path], read: () => readSession(path), lines: () => usable(wholeLines(path)) }
 }
 
 /** Sessions of earlier versions may hold keys of the program. */
@@ -42,15 +62,15 @@ function* redacted(chunks: Iterable<string>, redact: (text: string) => string): 
 }
 
 async function exported(
-  path: string,
+  { read, lines, cluster }: ExportSource,
   format: 'html' | 'markdown' | 'jsonl',
   redact: (text: string) => string,
   program: Program,
 ): Promise<Iterable<string>> {
-  if (format === 'jsonl') return usable(wholeLines(path))
-  const read = await readSession(path)
+  if (format === 'jsonl') return lines()
+  const whole = await read()
   // Titles are cut: half a key would not be recognized any more.
-  const journal = { ...read, runs: redactedValue(read.runs, redact) }
+  const journal = { ...whole, runs: redactedValue(whole.runs, redact) }
   const session = withGrades(sessionTranscript(journal), program)
   const title = titleOf(session)
   if (format === 'markdown') {
@@ -64,6 +84,7 @@ async function exported(
     sessionCwd: journal.cwd,
     cwd: journal.cwd,
     ...recordedTerms(journal.runs),
+    ...(cluster !== undefined && { cluster }),
   }
   return htmlOf(session, title, last === undefined ? { says: '' } : goOn(terminalOf(last), where))
 }

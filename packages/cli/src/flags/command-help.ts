@@ -131,8 +131,9 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
   doctor: {
     summary: 'Check whether a run can start here',
     usage: ['doctor [flags]'],
-    about: 'Checks whether a run can start here (keys, service, settings, programs), and says how to fix problems.',
-    examples: ['halting doctor', 'halting doctor --model gpt-5'],
+    about:
+      'Checks whether a run can start here (keys, service, settings, programs), and says how to fix problems. With --cluster, checks a cluster instead: addresses, token, workers, clock.',
+    examples: ['halting doctor', 'halting doctor --model gpt-5', 'halting doctor --cluster http://127.0.0.1:8080'],
     flags: ['sessionStore'],
     topics: ofWorkers,
   },
@@ -243,9 +244,17 @@ export const commandHelp: { readonly [name in Command]: CommandHelp } = {
       'sessions export SESSION --format html|markdown|jsonl [--output FILE]',
       'sessions copy [ID] --to sqlite:PATH|postgres://…|files',
       'sessions delete ID --yes',
+      'sessions release ID --cluster URL',
+      'sessions [list] --cluster URL [--state S] [--tenant NAME] [--older-than AGE] [--limit N]',
+      'sessions export|delete ID --cluster URL',
     ],
-    about: "Lists this folder's sessions, newest first, or shows, searches, exports, copies or deletes them.",
-    examples: ['halting sessions', 'halting sessions export 3f2a8c1e --format html --output it.html'],
+    about:
+      "Lists this folder's sessions, newest first, or shows, searches, exports, copies or deletes them. With --cluster, lists 50 sessions of a cluster: those that are paused first, then those that wait for a person, then the others by their last change.",
+    examples: [
+      'halting sessions',
+      'halting sessions --cluster http://127.0.0.1:8080 --state waiting',
+      'halting sessions export 3f2a8c1e --format html --output it.html',
+    ],
   },
   setup: {
     summary: 'Find keys and models, write your settings',
@@ -423,6 +432,13 @@ export const partHelp: { readonly [name: string]: PartHelp } = {
     about: "Lists this folder's sessions, newest first.",
     flags: ['all', 'sessionStore', 'cluster', 'admin', 'json'],
     examples: ['halting sessions list --all'],
+  },
+  'sessions release': {
+    usage: ['sessions release ID --cluster URL'],
+    about:
+      'Tries a session of a cluster again that was set aside because its work ended three workers. halting sessions --cluster URL lists these.',
+    flags: ['cluster', 'admin'],
+    examples: ['halting sessions release 3f2a8c1e --cluster http://127.0.0.1:8080'],
   },
   'sessions search': {
     usage: ['sessions search TEXT'],

@@ -38,6 +38,9 @@ export type NamedMoment =
 
 export const themes = ['dark', 'light', 'none'] as const
 
+/** What a worker writes its log as. */
+export const logFormats = ['text', 'json'] as const
+
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
 export const thinkings = ['adaptive', 'enabled', 'disabled'] as const
@@ -109,7 +112,10 @@ export interface Flags extends Omit<SessionChoices, 'limitReminders'> {
   readonly tokensPerMinute?: number
   /** Milliseconds. */
   readonly grace?: number
+  /** Milliseconds. */
+  readonly retain?: number
   readonly takeOver?: boolean
+  readonly logFormat?: (typeof logFormats)[number]
   readonly server?: string
 
   /** Milliseconds from the start of a round of a loop to that of the next. */

@@ -1,6 +1,8 @@
 import { type LiveSession as OpenedSession, openSession, type SessionFrontend } from '@halting/agent/open-session'
+import type { RunEvent } from '@halting/core'
 import type { Program } from '../program.ts'
 import { chooseSession } from './choose-session.ts'
+import type { Telemetry } from '@halting/telemetry'
 import { telemetryFor } from '../telemetry/wanted.ts'
 import type { Flags } from './flags.ts'
 import { applyEnvironment, portsOf } from './session-ports.ts'
@@ -15,6 +17,8 @@ export interface Face extends Omit<
 > {
   /** The one session of this process: the environment of its settings holds for all of it, and old sessions are removed meanwhile. */
   readonly isOneShot?: boolean
+  /** Hears the events of its runs, too. */
+  readonly openMetrics?: (sessionId: string) => Promise<Telemetry>
 }
 
 /**
@@ -22,13 +26,33 @@ export interface Face extends Omit<
  * @throws UsageError, ConfigurationError, PermissionRuleError and SandboxError for what cannot be served.
  */
 export async function openLive(flags: Flags, program: Program, face: Face): Promise<LiveSession> {
-  const { isOneShot = false, ...frontend } = face
+  const { isOneShot = false, openMetrics, ...frontend } = face
   return openSession({
     ...frontend,
     choices: flags,
     ports: portsOf(program, flags),
     ...(isOneShot && { removesOldSessions: true, onSettings: applyEnvironment }),
     chooseSession: ({ env }) => chooseSession(flags, { ...program, env }),
-    openListener: (toolbox, { env }) => telemetryFor({ ...program, env }, toolbox),
+    openListener: async (toolbox, { env }) => {
+      const own = await telemetryFor({ ...program, env }, toolbox)
+      const metrics = await openMetrics?.(toolbox.sessionId)
+      return metrics === undefined ? own : withMetrics(own, metrics)
+    },
   })
+}
+
+function withMetrics(
+  own: Awaited<ReturnType<typeof telemetryFor>>,
+  metrics: Telemetry,
+): { readonly onEvent: (event: RunEvent) => void; readonly end: () => Promise<void> } {
+  return {
+    onEvent(event) {
+      own?.onEvent(event)
+      metrics.onEvent(event)
+    },
+    async end() {
+      metrics.close()
+      await own?.end()
+    },
+  }
 }

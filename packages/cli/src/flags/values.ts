@@ -150,6 +150,15 @@ export function duration(given: string): Reading<number> {
     : { expected: 'a duration with a unit, such as 90s, 10m or 1h30m (at most 24 days)' }
 }
 
+const shortestRetentionMs = 3_600_000
+
+/** `30d`, `2w`, `12h`; in milliseconds, at least an hour. */
+export function retention(given: string): Reading<number> {
+  const [, count = '', unit] = /^(\d{1,5})([hdw])$/.exec(given.trim()) ?? []
+  const value = Number(count) * shortestRetentionMs * (unit === 'w' ? 168 : unit === 'd' ? 24 : 1)
+  return value >= shortestRetentionMs ? { value } : { expected: 'hours, days or weeks, at least 1h, such as 30d' }
+}
+
 /** The same, or no time at all: `0`, `0s`. */
 export function durationOrNone(given: string): Reading<number> {
   if (given.trim() === '0' || durationMs(given) === 0) return { value: 0 }

@@ -181,6 +181,8 @@ class Host {
     if (opened === undefined) return
     const { session, goesOn } = opened
     if (goesOn !== undefined) {
+      const left = isAborted ? goesOn.left() : undefined
+      if (left !== undefined) this.#warn(left)
       await Promise.race([
         opened.close(),
         setTimeout(isAborted ? patienceMs : longestPatienceMs, undefined, { ref: false }),

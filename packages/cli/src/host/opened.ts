@@ -58,6 +58,8 @@ export interface Opened {
     readonly isWaiting: () => boolean
     /** What a person is told of one that is left so. */
     readonly told: string
+    /** The same when a signal ends the program; undefined where nothing goes on. */
+    readonly left: () => string | undefined
   }
   /** Resolves when what was told so far is on disk; undefined where it is kept already. */
   readonly flush: (() => Promise<void>) | undefined

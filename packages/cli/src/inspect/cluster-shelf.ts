@@ -1,6 +1,15 @@
-import type { InspectedSession, Entry, Shelf } from '@halting/analysis/view'
-import { everySessionOf, type ListedSession } from '../cluster/session-pages.ts'
-import { sessionOfCluster } from '../cluster/of-cluster.ts'
+import type { StepRecord } from '@halting/core/steps'
+import type { InspectedSession, Entry, SessionRow, Shelf } from '@halting/analysis/view'
+import { endings } from '@halting/core'
+import {
+  figuresOf,
+  pageOfCluster,
+  type ListedSession,
+  type PageRequest,
+  type SessionPage,
+} from '../cluster/session-pages.ts'
+import { sessionOfCluster, sessionOfRecords } from '../cluster/of-cluster.ts'
+import { recordsByQuery } from '../cluster/records-by-query.ts'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { watchedGradingSources } from '../grade/grading-sources.ts'
@@ -11,14 +20,35 @@ import { terminalOf } from '@halting/analysis/why'
 import { inspectedSession } from '@halting/analysis/sessions'
 import { plainWhyText } from './plain-why-text.ts'
 
-/** The sessions of a cluster: all of them, or those that are named. What stands with each is one query; records are read of what changed. */
-export class ClusterShelf implements Shelf {
+/** Sessions of a page, and of each further one. */
+const firstPage = 200
+const furtherPage = 500
+/** More are not asked again with each look: those that fall out of the front are forgotten. */
+const mostListed = 5_000
+/** Sessions whose records stay, for what comes behind them. */
+const mostKept = 3
+
+interface ListedEntry extends Entry {
+  readonly session: ListedSession
+}
+
+/** Where what is stored of a session is: with that, the engine looks through nothing else. */
+type Partitions = Map<string, string>
+
+/** The sessions of a cluster, or those that are named: the front of its list, and further pages when somebody asks. A row is made of what the list tells; records are read of a session that is shown. */
+export class ClusterShelf implements Shelf<ListedEntry> {
   readonly title: string
-  readonly pauseMs = 1_500
+  readonly pauseMs = 3_000
   readonly #flags: Flags
-  readonly #named: ReadonlySet<string>
+  readonly #named: readonly string[]
   readonly #program: Program
   readonly #grading: ReturnType<typeof watchedGradingSources>
+  #listed: ReadonlyMap<string, ListedSession> = new Map()
+  #wanted = firstPage
+  #total = 0
+  readonly #partitions: Partitions = new Map()
+  /** By session, the one that was read last at the end. */
+  readonly #records = new Map<string, readonly StepRecord[]>()
 
   /** @throws UsageError for a cluster that does not answer, and for a session that it does not have. */
   static async open(flags: Flags, words: readonly string[], program: Program): Promise<ClusterShelf> {
@@ -31,39 +61,87 @@ export class ClusterShelf implements Shelf {
 
   private constructor(flags: Flags, words: readonly string[], program: Program) {
     this.#flags = flags
-    this.#named = new Set(words)
+    this.#named = words
     this.#program = program
     this.#grading = watchedGradingSources(program)
     // Whoever asks may have put a name and a password into the address.
     this.title = `The cluster at ${new URL(flags.cluster ?? '').origin}`
   }
 
-  async look(): Promise<readonly Entry[]> {
-    const all: ListedSession[] = []
-    for await (const session of everySessionOf(this.#flags)) all.push(session)
-    return all
-      .filter(({ sessionId }) => this.#named.size === 0 || this.#named.has(sessionId))
-      .map(({ sessionId, ...status }) => ({
-        key: sessionId,
-        sessionId,
-        path: null,
-        changedAt: null,
-        isLive: status.state !== 'idle' && status.state !== 'paused',
-        signature: JSON.stringify(status),
-      }))
+  get remaining(): number {
+    return Math.max(0, this.#total - this.#listed.size)
   }
 
-  async lookAt({ key }: Entry): Promise<Entry | undefined> {
-    return (await this.look()).find((each) => each.key === key)
+  more(): Promise<void> {
+    this.#wanted = Math.min(mostListed, this.#listed.size + furtherPage)
+    return Promise.resolve()
   }
 
-  readForRow(found: Entry): Promise<InspectedSession> {
-    return this.read(found)
+  async look(): Promise<readonly ListedEntry[]> {
+    const named = this.#named.length > 0
+    const limit = named ? this.#named.length : Math.min(mostListed, Math.max(this.#wanted, this.#listed.size))
+    const { sessions, total } = await this.#page({ limit, ...(named && { ids: this.#named }) })
+    const listed = new Map(sessions.map((session) => [session.sessionId, session]))
+    // What changed moved to the front, and something else out of the page: it is listed still, unless it is gone.
+    const fallen = named ? [] : [...this.#listed.keys()].filter((id) => !listed.has(id))
+    if (fallen.length > 0 && listed.size < mostListed)
+      for (const session of (await this.#page({ limit: mostListed, ids: fallen })).sessions)
+        listed.set(session.sessionId, session)
+    this.#listed = listed
+    this.#total = total
+    return [...listed.values()].map(entryOf)
   }
 
-  async read(found: Entry): Promise<InspectedSession> {
+  async #page(request: PageRequest): Promise<SessionPage> {
+    const page = await pageOfCluster(this.#flags, request)
+    for (const [sessionId, partition] of page.partitions) this.#partitions.set(sessionId, partition)
+    return page
+  }
+
+  lookAt({ key }: Entry): Promise<ListedEntry | undefined> {
+    return this.find(key)
+  }
+
+  async find(key: string): Promise<ListedEntry | undefined> {
+    if (this.#named.length > 0 && !this.#named.includes(key)) return undefined
+    const partition = this.#partitions.get(key)
+    const [found] = (await this.#page({ limit: 1, ids: [key], ...(partition !== undefined && { partition }) })).sessions
+    return found === undefined ? undefined : entryOf(found)
+  }
+
+  rowOf({ session, ...entry }: ListedEntry): Promise<SessionRow> {
+    const { state, reason, title = '', runs } = session
+    const { turns, tokens, usd } = figuresOf(session)
+    const ending = state === 'idle' && isEnding(reason) ? reason : null
+    return Promise.resolve({
+      key: entry.key,
+      sessionId: entry.sessionId,
+      path: null,
+      changedAt: entry.changedAt,
+      isLive: entry.isLive,
+      program: 'halting',
+      title,
+      cwd: '',
+      ending,
+      exitCode: ending === null ? null : endings[ending].exitCode,
+      models: [],
+      runs: runs ?? (session.runId === undefined ? 0 : 1),
+      copiedRuns: 0,
+      turns,
+      tokens,
+      costUsd: usd,
+      unpriced: [],
+      activeMs: 0,
+      calls: 0,
+      failedCalls: 0,
+      isStatusOnly: true,
+    })
+  }
+
+  async read(found: ListedEntry): Promise<InspectedSession> {
     const { cluster } = this.#flags
-    const session = await sessionOfCluster(this.#flags, found.sessionId, this.#program)
+    const { records, withTexts } = await this.#recordsOf(found.session)
+    const session = await sessionOfRecords(this.#flags, found.sessionId, records, this.#program)
     const terminal = terminalOf(session.runs.at(-1) ?? [])
     const terms = recordedTerms(session.runs)
     const where = {
@@ -75,18 +153,49 @@ export class ClusterShelf implements Shelf {
     }
     const way = terminal === undefined ? { says: 'It continues in the cluster.' } : goOn(terminal, where)
     const shellArguments = this.#argumentsOf(found)
-    return inspectedSession(session, {
+    const inspected = inspectedSession(session, {
       found,
       nextStep: way,
       shellArguments,
       grading: this.#grading(),
       whyText: plainWhyText,
     })
+    return { ...inspected, withTexts }
+  }
+
+  /** What came behind the records that are here already; all of them where that is another session of the same name. */
+  async #recordsOf({ sessionId, records: count }: ListedSession): Promise<Awaited<ReturnType<typeof recordsByQuery>>> {
+    const kept = this.#records.get(sessionId) ?? []
+    const before = kept.length <= count ? kept : []
+    const partition = this.#partitions.get(sessionId)
+    const read = await recordsByQuery(this.#flags, { sessionId, partition }, before.length, this.#program)
+    const records = [...before, ...read.records]
+    this.#records.delete(sessionId)
+    this.#records.set(sessionId, records)
+    for (const old of this.#records.keys()) if (this.#records.size > mostKept) this.#records.delete(old)
+    return { ...read, records }
   }
 
   #argumentsOf({ sessionId }: Entry): string {
     const { cluster = '' } = this.#flags
     // Whoever begins a session in a cluster chooses its id.
     return shellQuoted(['--cluster', cluster, ...(sessionId.startsWith('-') ? ['--'] : []), sessionId])
+  }
+}
+
+function isEnding(reason: string | undefined): reason is keyof typeof endings {
+  return reason !== undefined && Object.hasOwn(endings, reason)
+}
+
+function entryOf(session: ListedSession): ListedEntry {
+  const { sessionId, state, changedMs } = session
+  return {
+    key: sessionId,
+    sessionId,
+    path: null,
+    changedAt: changedMs ?? null,
+    isLive: state !== 'idle' && state !== 'paused',
+    signature: JSON.stringify(session),
+    session,
   }
 }

@@ -12,10 +12,11 @@ import { findSession } from '../stored-sessions/find-session.ts'
 import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
 import { UsageError } from '../usage-error.ts'
+import { refuseOf } from './flag-owners.ts'
 import { factsOf, linesOf } from './session-text.ts'
 import { toldLines } from './told-lines.ts'
 
-const doings = ['list', 'show', 'search', 'delete', 'export', 'copy'] as const
+const doings = ['list', 'show', 'search', 'delete', 'export', 'copy', 'release'] as const
 
 /** `halting sessions`: what is kept. Asks no model, needs no key. */
 export async function sessions(
@@ -54,6 +55,10 @@ export async function sessions(
       const { copySessions } = await import('./copy.ts')
       return copySessions(flags, about, program)
     }
+    case 'release':
+      throw new UsageError(
+        'halting sessions release needs the address of the cluster: --cluster http://127.0.0.1:8080. Sessions on this machine are never set aside.',
+      )
     case undefined: {
       const meant = nearest(doing, doings)
       throw new UsageError(
@@ -89,12 +94,6 @@ function refuseWithoutCluster({ limit, cursor, state, olderThan, tenant }: Flags
   }
   const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
   if (flag !== undefined) throw new UsageError(`${flag} needs --cluster URL: it is about sessions of a cluster.`)
-}
-
-/** @throws UsageError for a flag that says nothing of what is asked for. */
-function refuseOf(owner: string, given: { readonly [flag: string]: unknown }): void {
-  const [flag] = Object.keys(given).filter((name) => given[name] !== undefined)
-  if (flag !== undefined) throw new UsageError(`${flag} belongs to halting sessions ${owner}.`)
 }
 
 function needed(about: string | undefined, usage: string): string {

@@ -54,23 +54,22 @@ async function found(
   program: Program,
 ): Promise<{ readonly path?: string; readonly session: AnySession }> {
   if (flags.cluster !== undefined) {
-    const { sessionOfCluster } = await import('../cluster/of-cluster.ts')
-    return { session: await sessionOfCluster(flags, given, program) }
+    const { explainedSession } = await import('../cluster/explained-session.ts')
+    return { session: await explainedSession(flags, given, program) }
   }
   const path = await findFile(given, 'why', program)
   return { path, session: await readNamedSession(path, pricesFor(flags, program)) }
 }
 
-function nextOf(
-  session: AnySession,
-  path: string | undefined,
-  { cluster }: Flags,
-  program: Program,
-): GoOn | Promise<GoOn> {
+async function nextOf(session: AnySession, path: string | undefined, flags: Flags, program: Program): Promise<GoOn> {
   if (path !== undefined) return wayOn(session, path, program)
   const { sessionId, runs } = session
+  const { cluster } = flags
   const terminal = terminalOf(runs.at(-1) ?? [])
-  if (terminal === undefined) return { says: 'It continues in the cluster.' }
+  if (terminal === undefined) {
+    const { whyStalled } = await import('../cluster/of-cluster.ts')
+    return { says: (await whyStalled(flags, sessionId, program)) ?? 'It continues in the cluster.' }
+  }
   return goOn(terminal, {
     sessionId,
     sessionCwd: '',

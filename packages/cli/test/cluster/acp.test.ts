@@ -111,3 +111,21 @@ test('a session whose run waits is left when the editor goes, and asks the edito
   while (!textOf(second, 'agent_message_chunk').includes('One.')) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(second.asked).toHaveLength(1)
 })
+
+test('after SIGTERM a run goes on, and who ends the program is told how to return', async () => {
+  const made = await servedCluster([
+    { content: [call('Bash', { command: 'touch made; sleep 2' })] },
+    { content: 'Done.' },
+  ])
+  clusters.push(made)
+  const talking = await talk(onCluster(made.url))
+  const { sessionId } = await newSession(talking)
+  const prompt = { sessionId, prompt: say('sleep') }
+  const answered = talking.agent.request(methods.agent.session.prompt, prompt).catch(() => undefined)
+  await expect.poll(() => talking.asked.length, { timeout: 20_000 }).toBe(1)
+  talking.child.kill('SIGTERM')
+  expect(await talking.exited()).toBe(143)
+  await answered
+  expect(talking.stderr()).toContain(`Resume: halting --cluster ${made.url} --resume ${sessionId}`)
+  expect(made.cluster.requests.map(({ request }) => request.type)).not.toContain('interrupt')
+})

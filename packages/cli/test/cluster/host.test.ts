@@ -139,8 +139,10 @@ test.each(['stdin ends', 'SIGTERM'])(
     driven.send(user('first'))
     await driven.next(isQuestion)
     if (how === 'SIGTERM') driven.running.child.kill('SIGTERM')
-    const { status } = await (how === 'SIGTERM' ? driven.running.ended : driven.end())
+    const { status, stderr } = await (how === 'SIGTERM' ? driven.running.ended : driven.end())
     expect(status).toBe(how === 'SIGTERM' ? 143 : 0)
+    const back = `The run continues on the cluster. Resume: halting --cluster ${url} --resume ${id}`
+    expect(stderr.toLowerCase().includes(back.toLowerCase())).toBe(how === 'SIGTERM')
     const requests = cluster.requests.map(({ request }) => request.type)
     expect(requests).toEqual(['prompt'])
     // Somebody else goes on with it.

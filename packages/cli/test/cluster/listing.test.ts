@@ -88,8 +88,15 @@ test('the command for the next page is printed, and what is none of its cursors 
 test('a row says how old a session is, whose, what it does, and under it what it waits for', () => {
   const question = { callId: 'toolu_1', key: 'k', toolName: 'Bash', about: 'npm test' }
   const limitQuestion: LimitRequest = {
-    ...{ id: 'l', limit: 'maxTurns', used: 4, of: 4, most: null, offers: [{ to: 8 }] },
-    ...{ message: '', sinceMs: 0, untilMs: null },
+    id: 'l',
+    limit: 'maxTurns',
+    used: 4,
+    of: 4,
+    most: null,
+    offers: [{ to: 8 }],
+    message: '',
+    sinceMs: 0,
+    untilMs: null,
   }
   const asks = { ...status, state: 'requires_action' } as const
   const table = sessionTable(

@@ -10,6 +10,8 @@ import { pageOfCluster } from '../../src/cluster/session-pages.ts'
 import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
 import { openRemote } from '../../src/cluster/open-remote.ts'
 import { openingOf } from '../../src/cluster/opening.ts'
+import { awaitedWords, troubleOf } from '../../src/cluster/awaited-worker.ts'
+import { sessionTable } from '../../src/cluster/list-text.ts'
 import { notSilently } from '../../src/cluster/silence.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { type ServedCluster, servedCluster } from '../support/cluster.ts'
@@ -123,4 +125,35 @@ test('the folder of a session that is removed goes, and no other', async () => {
   writeFileSync(join(gone ?? '', 'deep', 'file'), '')
   for (const sessionId of ['s-1', '../s-2', '.', '..', '', 's-1']) await workspaces.remove(sessionId)
   expect([existsSync(gone ?? ''), existsSync(other ?? ''), existsSync(base)]).toEqual([false, true, true])
+})
+
+test('R-LOST-6: who waits for a worker that the engine does not reach is told which one, and since when', async () => {
+  const since = Date.now() - 180_000
+  const row = {
+    session: 's1',
+    last_failure: "error when calling 'http://10.0.0.7:9080/'",
+    code: 'RT0010',
+    endpoint: 'http://10.0.0.7:9080/',
+    since_ms: since,
+  }
+  const { url } = await answering(200, JSON.stringify({ rows: [{ ...row, code: null }, row] }))
+  const flags = { cluster: url, admin: url }
+  const awaited = (await troubleOf(flags, ['s1'])).get('s1')?.awaited
+  expect(awaited).toEqual({ worker: 'http://10.0.0.7:9080', sinceMs: since })
+  const words = awaitedWords({ worker: 'http://10.0.0.7:9080', sinceMs: since }, since + 180_000)
+  expect(words).toMatch(/^waits for worker http:\/\/10\.0\.0\.7:9080 since \d\d:\d\d:\d\d \(3 min 0 s\)$/)
+  const listed = { sessionId: 's1', state: 'running', turns: 1, usd: 0, tokens: 0, questions: [], records: 4 } as const
+  expect(sessionTable([{ ...listed, ...(awaited && { awaited }) }], since + 180_000, 200)).toContain(
+    `${words}: start that worker again, or another one: halting serve --register`,
+  )
+  const notes: string[] = []
+  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+    flags,
+    sessionId: 's1',
+    note: (text) => notes.push(text),
+    silentMs: 1,
+  })
+  expect(notes).toEqual([
+    expect.stringMatching(/It waits for worker http:\/\/10\.0\.0\.7:9080 since .* Start that worker again/),
+  ])
 })

@@ -104,7 +104,7 @@ test('what cannot be asked of a cluster is refused before anything is asked', as
     [['hi there', '--cluster', url], '--cluster needs -p'],
     [['-p', 'hi', '--cluster', 'here'], '--cluster takes an address'],
     [['undo', '--cluster', url], '--cluster is only valid with'],
-    [['sessions', 'delete', 'x', '--yes', '--cluster', url], 'halting sessions only lists'],
+    [['sessions', 'show', 'x', '--cluster', url], 'With --cluster, halting sessions show is not a command'],
     [['why', '--cluster', url], 'Name the session'],
     [['serve'], '--restate http://127.0.0.1:8080'],
     [['serve', '--restate', url, '--workspace-template', worktree], 'is a git worktree'],

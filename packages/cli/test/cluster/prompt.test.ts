@@ -1,14 +1,16 @@
-// Holds rules of docs/spec.md: R-WORK-8a, R-WORK-12, R-WORK-12a
+// Holds rules of docs/spec.md: R-WORK-8a, R-WORK-12, R-WORK-12a, R-FOLL-6
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { StepRecord } from '@halting/core/steps'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'
+import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import type { Flags } from '../../src/flags/flags.ts'
+import { start } from '../support/program.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
 const ends: (() => unknown)[] = []
@@ -40,6 +42,7 @@ async function setting(replies: readonly unknown[], flags: Flags = {}, onOpen = 
         {
           flags: { ...flags, script },
           program,
+          log: workerLog({ format: 'text', output: program.output, worker: () => undefined }),
           workspaces,
           refusal: (message) => new Error(message),
         },
@@ -167,3 +170,36 @@ test('a prompt whose worker is lost as it is made ready is made ready by the nex
   expect(promptsIn(await given.cluster.records(sessionId))).toEqual(['Count the lines of notes.txt.'])
   expect(opened).toBe(3)
 })
+
+test.each([
+  ['SIGTERM', 143, ['prompt'], 'completed'],
+  ['SIGHUP', 129, ['prompt'], 'completed'],
+  ['SIGINT', 130, ['prompt', 'interrupt'], 'aborted_tools'],
+] as const)(
+  'after %s the program exits with %i, and what it asked of the session is %j',
+  async (signal, code, asked, reason) => {
+    // What is interrupted takes longer than any machine needs for that.
+    const seconds = signal === 'SIGINT' ? 60 : 1
+    const call = { type: 'tool_use', name: 'Bash', input: { command: `sleep ${seconds}; echo slept` } }
+    const where = await setting([{ content: [call] }, { content: 'All done.' }], {
+      permissionMode: 'bypassPermissions',
+    })
+    const { cluster } = where
+    const running = start(['-p', 'Sleep.', '--session-id', id, '--cluster', cluster.url], { cwd: where.folder })
+    const isAt = (type: StepRecord['type']): Promise<void> =>
+      vi.waitFor(async () => expect((await cluster.records(id)).map((record) => record.type)).toContain(type), 20_000)
+    await isAt('intent')
+    running.child.kill(signal)
+    const { status, stderr } = await running.ended
+    expect([status, cluster.requests.map(({ request }) => request.type)]).toEqual([code, asked])
+    const back = `The run continues on the cluster. Resume: halting -p --cluster ${cluster.url} --resume ${id}`
+    expect(stderr.includes(back)).toBe(signal !== 'SIGINT')
+    await isAt('end')
+    const ends = (await cluster.records(id)).flatMap((record) =>
+      record.type === 'end' ? [record.terminal.reason] : [],
+    )
+    expect(ends).toEqual([reason])
+  },
+)
+
+const id = '22222222-2222-4222-8222-222222222222'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { fakeCluster, type FakeCluster } from '../../../restate/test/support/fake-cluster.ts'
 import { clusterInTerminal } from '../../src/cluster/open-in-terminal.ts'
+import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
@@ -22,6 +23,7 @@ export async function clusterOfReplies(
   const own = {
     flags: { script, allowedTools: ['Bash(echo *)', 'Bash(sleep *)'] },
     program,
+    log: workerLog({ format: 'text', output: program.output, worker: () => undefined }),
     workspaces,
     refusal: (message: string) => new Error(message),
   }

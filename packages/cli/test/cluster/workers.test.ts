@@ -69,6 +69,17 @@ test('a session that goes on where its folder is not is left to another worker',
   await expect(workspaces.folderFor({ sessionId: 's-2', isNew: false })).rejects.toThrow('is not on this machine')
 })
 
+test('R-LOST-3: a session can continue here if its folder is here, or is made when it is opened', async () => {
+  const base = join(folder, 'has')
+  const workspaces = new Workspaces({ base })
+  await workspaces.folderFor({ sessionId: 's-1', isNew: true })
+  expect(await workspaces.has({ sessionId: 's-1', isNew: false })).toBe(true)
+  expect(await workspaces.has({ sessionId: 's-2', isNew: false })).toBe(false)
+  expect(await workspaces.has({ sessionId: 's-2', isNew: true })).toBe(true)
+  expect(await workspaces.has({ sessionId: 's-3', isNew: false, forkedFrom: 's-1' })).toBe(true)
+  expect(await workspaces.has({ sessionId: 's-1', isNew: false, folder: 'project' })).toBe(false)
+})
+
 test('a session may name a folder below the one that is allowed, and no other', async () => {
   const allowed = join(folder, 'allowed')
   mkdirSync(join(allowed, 'project'), { recursive: true })

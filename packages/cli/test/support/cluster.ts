@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ScriptedServer, startScriptedServer } from '@halting/models/scripted'
 import { fakeCluster, type FakeCluster, SessionRefusedError } from '../../../restate/test/support/fake-cluster.ts'
+import { workerLog } from '../../src/cluster/worker-log.ts'
 import { openWorkerSession } from '../../src/cluster/worker-sessions.ts'
 import { Workspaces } from '../../src/cluster/workspaces.ts'
 import type { Flags } from '../../src/flags/flags.ts'
@@ -35,9 +36,11 @@ export async function servedCluster(
     ...variables,
   }
   const base = join(home, 'sessions')
+  const program = programInMemory({ cwd: home, env })
   const options = {
     flags,
-    program: programInMemory({ cwd: home, env }),
+    program,
+    log: workerLog({ format: 'text', output: program.output, worker: () => undefined }),
     workspaces: new Workspaces({ base }),
     refusal: (message: string) => new SessionRefusedError(message),
   }

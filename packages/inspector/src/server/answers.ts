@@ -58,8 +58,13 @@ async function answerOf(
       answer.begin(lines)
       if (!answer.isHead)
         for await (const row of source.list(answer.gone)) await answer.write(`${JSON.stringify(row)}\n`)
+      const { remaining = 0 } = source
+      if (remaining > 0 && !answer.isHead) await answer.write(`${JSON.stringify({ remaining })}\n`)
       return answer.end()
     }
+    case 'api/more':
+      if (!answer.isHead) await source.more?.()
+      return answer.send('application/json', JSON.stringify({ remaining: source.remaining ?? 0 }))
     case 'api/session': {
       const key = keyIn(query)
       const view = await source.session(key)

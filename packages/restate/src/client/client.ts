@@ -4,7 +4,8 @@ import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { RequestAnswer } from '../service/answers.ts'
 import type { Opening, SessionRequest } from '../service/messages.ts'
-import type { FullStatus, WorkDone } from '../service/session-object.ts'
+import type { FullStatus } from '../service/full-status.ts'
+import type { WorkDone } from '../service/session-object.ts'
 
 /** Options of a client of a cluster. */
 export interface ClusterClientOptions {
@@ -43,7 +44,15 @@ export interface ClusterClient {
   /** False for a request that came before, or that means nothing now. */
   request(sessionId: string, request: SessionRequest, options?: RequestOptions): Promise<boolean>
   /** How a session stands, and what was asked of it. */
-  status(sessionId: string): Promise<FullStatus>
+  status(
+    sessionId: string,
+    options?: {
+      /** Aborts the call. */
+      readonly signal?: AbortSignal
+    },
+  ): Promise<FullStatus>
+  /** The same by a long call: answered at once where the session is not as in `since`, else when anything changes, or when the wait is over. Where `since` is absent, at once. */
+  changed(sessionId: string, options?: ChangedOptions): Promise<FullStatus>
   /** Records from this number on, all that are there. */
   records(sessionId: string, since?: number): Promise<readonly StepRecord[]>
   /** What became of a request; with `wait` it answers when that is known, and rejects when `signal` is aborted. */
@@ -63,10 +72,24 @@ export interface ClusterClient {
   done(sessionId: string): Promise<WorkDone | undefined>
   /** Ends what goes on. The session takes nothing more. */
   close(sessionId: string): Promise<void>
+  /** Deletes the session, with all that is stored of it and its folder on the worker. It waits until nobody works at the session. */
+  remove(sessionId: string): Promise<void>
   /** A new session with what was said in the runs that ended; gives its name: `as`, or a new one. */
   fork(sessionId: string, as?: string): Promise<string>
   /** The session for the faces, as one of this process is. `close` of it leaves the session on the cluster as it is: what goes on, goes on. */
   session(sessionId: string, opening?: Opening, options?: RemoteSessionOptions): Session
+}
+
+/** Options of a call that waits for a change of a session. */
+export interface ChangedOptions {
+  /** The `version` of the status that the caller has. */
+  readonly since?: string
+  /** A name of the caller's own: of its calls the engine keeps the newest. A new one when absent. */
+  readonly by?: string
+  /** How long it may wait, in milliseconds. Default: 25 s, which is the longest. */
+  readonly waitMs?: number
+  /** Aborts the call. */
+  readonly signal?: AbortSignal
 }
 
 /** Options of a session that is followed over the cluster. */

@@ -1,10 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
-import type { FullStatus } from '../service/session-object.ts'
+import { longestWaitMs } from '../service/longest-wait.ts'
+import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
 import { liveMessages } from './event-stream.ts'
 import { revivedEvent, revivedSnapshot } from './revived.ts'
 import type { Told } from './told.ts'
+
+/** Why nothing is known of the session at the moment. It is asked again. */
+export type Trouble =
+  | { readonly type: 'failed'; readonly error: unknown }
+  /** The call is not over: it still may be answered. */
+  | { readonly type: 'silent'; readonly forMs: number }
 
 export interface FollowerOptions {
   readonly client: ClusterClient
@@ -23,23 +31,48 @@ export interface FollowerOptions {
   /** Nobody works at the session, and all that is on record was told. */
   readonly onIdle: () => Promise<void>
   /** The cluster does not answer. It is asked again. */
-  readonly onTrouble: (error: unknown) => void
+  readonly onTrouble: (trouble: Trouble) => void
+  /** A call that is not answered for so long after it should have been is trouble; 10 s. */
+  readonly silentMs?: number
 }
 
+const usualSilentMs = 10_000
+/** A call is given up after so many times that. */
+const silencesOfCall = 6
+/** Between two looks, however often something changes. */
 const shortestPauseMs = 25
+/** Between two looks while workers are of an older version, which wake nobody; and while the cluster does not answer. */
 const longestPauseMs = 2_000
-/** While somebody works and tells nothing: another worker is about to take the session up. */
-const longestPauseInWorkMs = 250
+/** A worker that can be reached, and does not work at the session yet, is about to: so soon it is looked at again, then in twice the time. */
+const firstWaitMs = 500
+/** A worker that does not accept a connection within this time cannot be reached from here. */
+const connectMs = 3_000
+/** What fails faster may be tried with every look. */
+const quickMs = 500
+/** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
+const longestSilenceMs = 35_000
+
+/** What came of reading live events: `away` where the worker does not work at the session, `unreachable` where it cannot be read from here. */
+type Reading = 'read' | 'away' | 'unreachable'
 
 /**
- * Follows a session wherever it goes: reads live events of the worker that has it, and records of the object where none does.
- * F1: records are told in their order, each once. F2: what comes live of a worker is told after the records that the worker had when this came to it.
+ * Follows a session wherever it goes: reads live events of the worker that has it, else waits for a change of the session by one long call after another.
+ * F1: records are told in their order, each once. F2: what comes live of a worker is told after the records that the worker had when this came to it. F3: every state of
+ * the session but those that follow each other at once is seen, whoever changes it, and whether live events can be read or not.
  */
 export class Follower {
   readonly #options: FollowerOptions
   readonly #stopped = new AbortController()
+  /** Of the calls of this follower: the engine keeps one of them. */
+  readonly #name = randomUUID()
   #position: number | undefined
+  #version: string | undefined
   #pauseMs = shortestPauseMs
+  /** So often its worker was away since the session changed. */
+  #aways = 0
+  /** The worker whose address leads nowhere from here. */
+  #unreachable: string | undefined
+  /** Ends what is waited for. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
   #onBegun: () => void = () => {}
@@ -56,6 +89,7 @@ export class Follower {
   /** Something was asked of the session: it is looked at again at once. */
   poke(): void {
     this.#pauseMs = shortestPauseMs
+    this.#version = undefined
     this.#wake?.()
   }
 
@@ -72,9 +106,11 @@ export class Follower {
     const { onTrouble } = this.#options
     while (!this.#isStopped) {
       try {
-        await this.#look()
+        const status = await this.#next()
+        if (status !== undefined && !this.#isStopped) await this.#look(status)
       } catch (error) {
-        if (!this.#isStopped) onTrouble(error)
+        this.#version = undefined
+        if (!this.#isStopped) onTrouble({ type: 'failed', error })
         // Who waits for it learns by itself that nobody answers.
         this.#onBegun()
       }
@@ -82,10 +118,51 @@ export class Follower {
     }
   }
 
-  async #look(): Promise<void> {
-    const { client, sessionId, told, onStatus, onUnread, onLeft, onIdle } = this.#options
-    const status = await client.status(sessionId)
-    if (this.#isStopped) return
+  /** The state of the session once it is another one than that which was seen last. Undefined where it has to be asked for anew: somebody poked, or the call was lost. */
+  async #next(): Promise<FullStatus | undefined> {
+    const { client, sessionId, onTrouble, silentMs = usualSilentMs } = this.#options
+    const since = this.#version
+    const waitMs = since === undefined ? 0 : this.#waitMs()
+    const call = new AbortController()
+    const begun = performance.now()
+    const silence = setInterval(() => {
+      const forMs = performance.now() - begun - waitMs
+      if (forMs >= silentMs * silencesOfCall) call.abort()
+      else if (forMs >= silentMs) onTrouble({ type: 'silent', forMs })
+    }, silentMs / 4)
+    this.#wake = () => call.abort()
+    try {
+      const asked =
+        since === undefined
+          ? client.status(sessionId, { signal: call.signal })
+          : client.changed(sessionId, { since, by: this.#name, waitMs, signal: call.signal })
+      const status = await orAborted(asked, call.signal)
+      if (status !== undefined) this.#seen(status, since)
+      return status
+    } catch (error) {
+      // A long call may be lost with the worker that it waits at; whether there is trouble is known by asking at once.
+      if (since === undefined) throw error
+      this.#version = undefined
+      return undefined
+    } finally {
+      clearInterval(silence)
+      this.#wake = undefined
+    }
+  }
+
+  #seen({ version }: FullStatus, before: string | undefined): void {
+    if (version !== before) this.#aways = 0
+    if (version !== undefined) this.#pauseMs = shortestPauseMs
+    this.#version = version
+  }
+
+  /** So long the next call may wait for a change. */
+  #waitMs(): number {
+    return this.#aways === 0 ? longestWaitMs : Math.min(longestWaitMs, firstWaitMs * 2 ** (this.#aways - 1))
+  }
+
+  async #look(status: FullStatus): Promise<void> {
+    const { told, onStatus, onUnread, onLeft, onIdle } = this.#options
     onStatus(status)
     if (this.#position === undefined) {
       this.#position = status.records
@@ -93,11 +170,11 @@ export class Follower {
     }
     this.#onBegun()
     await this.#catchUp(status.records)
-    if (status.isWorking && status.live !== undefined && (await this.#read(status.live)))
-      this.#pauseMs = shortestPauseMs
-    else if (status.isWorking) await onUnread(status)
     if (status.isWorking) {
-      this.#pauseMs = Math.min(this.#pauseMs, longestPauseInWorkMs)
+      const reading = status.live === undefined ? 'unreachable' : await this.#read(status.live)
+      if (reading === 'read') this.#pauseMs = shortestPauseMs
+      else await onUnread(status)
+      this.#aways = reading === 'away' ? this.#aways + 1 : 0
       return
     }
     await onLeft()
@@ -139,22 +216,35 @@ export class Follower {
     if (result !== undefined) told.end(result)
   }
 
-  /** Reads what a worker tells, until it tells no more. False where it tells nothing. */
-  async #read(url: string): Promise<boolean> {
-    const { sessionId, fetch, worker, onSnapshot, told } = this.#options
+  /** Reads what a worker tells, until it tells no more. */
+  async #read(url: string): Promise<Reading> {
+    if (url === this.#unreachable) return 'unreachable'
+    const { sessionId, fetch, worker } = this.#options
     const { token, reach = (same) => same } = worker
     const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#at}`, reach(url))
+    const silence = new Silence(this.#stopped.signal)
+    silence.endAfter(connectMs)
+    const begun = performance.now()
     const response = await fetch(address, {
-      signal: this.#stopped.signal,
+      signal: silence.signal,
       ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
     }).catch(() => undefined)
-    if (response?.ok !== true) {
-      await response?.body?.cancel()
-      return false
+    try {
+      if (response === undefined) {
+        if (performance.now() - begun > quickMs) this.#unreachable = url
+        return 'unreachable'
+      }
+      return response.ok ? await this.#readFrom(response, silence) : 'away'
+    } finally {
+      silence.end()
     }
+  }
+
+  async #readFrom(response: Response, silence: Silence): Promise<Reading> {
+    const { onSnapshot, told } = this.#options
     told.cut()
     let hasTold = false
-    for await (const message of liveMessages(response)) {
+    for await (const message of liveMessages(response, () => silence.endAfter(longestSilenceMs))) {
       if (this.#isStopped) break
       hasTold = true
       switch (message.type) {
@@ -171,10 +261,12 @@ export class Follower {
           onSnapshot(revivedSnapshot(message.snapshot))
           break
         case 'over':
-          return true
+          return 'read'
       }
     }
-    return hasTold
+    // It was lost, and its worker may be: a call that waits for a change would say so late.
+    this.#version = undefined
+    return hasTold ? 'read' : 'away'
   }
 
   async #pause(): Promise<void> {
@@ -188,4 +280,37 @@ export class Follower {
     this.#wake = undefined
     this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2)
   }
+}
+
+/** Ends a connection on which nothing comes for too long. */
+class Silence {
+  readonly #over = new AbortController()
+  readonly signal: AbortSignal
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(stopped: AbortSignal) {
+    this.signal = AbortSignal.any([stopped, this.#over.signal])
+  }
+
+  endAfter(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.end(), ms)
+  }
+
+  /** Nothing is read from it any more. */
+  end(): void {
+    clearTimeout(this.#timer)
+    this.#over.abort()
+  }
+}
+
+/** Undefined where it is aborted first. */
+function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const aborted = new Promise<undefined>((resolve) =>
+    signal.addEventListener('abort', () => resolve(undefined), { once: true }),
+  )
+  return Promise.race([
+    answer.catch((error: unknown) => (signal.aborted ? undefined : Promise.reject(error as Error))),
+    aborted,
+  ])
 }

@@ -20,15 +20,15 @@ import {
   type PermissionDecision,
   type SettingsChange,
 } from '@halting/core'
-import { checkedLimitAnswer, messageOf, type PermissionAnswer } from '@halting/core/adapters'
+import { checkedLimitAnswer, type PermissionAnswer } from '@halting/core/adapters'
 import { foldSession, runsOf } from '@halting/core/steps'
 import { whenIdle, type Opening, type SessionRequest } from '../service/messages.ts'
-import type { FullStatus } from '../service/session-object.ts'
+import type { FullStatus } from '../service/full-status.ts'
 import type { ClusterClient, ClusterClientOptions } from './client.ts'
 import { AskedLimit } from './asked-limit.ts'
 import { AskedQuestions } from './asked-questions.ts'
 import { AskedSettings } from './asked-settings.ts'
-import { Follower } from './follower.ts'
+import { Follower, type Trouble } from './follower.ts'
 import { OwnRequests } from './own-requests.ts'
 import { recordedQuestions } from './recorded-questions.ts'
 import { withRecordedWaits } from './recorded-waits.ts'
@@ -36,6 +36,7 @@ import { checkGoals } from '../goals-of-worker.ts'
 import { shownSnapshot, snapshotOfNothing } from './remote-snapshot.ts'
 import { revivedSnapshot } from './revived.ts'
 import { Told } from './told.ts'
+import { troubleOver, troubleText } from './trouble.ts'
 import { personsMessage } from '../service/persons-message.ts'
 
 export interface RemoteParts {
@@ -46,6 +47,8 @@ export interface RemoteParts {
   readonly runId?: string | undefined
   readonly worker: NonNullable<ClusterClientOptions['worker']>
   readonly fetch: typeof fetch
+  /** Whether the engine takes requests, whatever becomes of them. */
+  readonly isEngineUp: () => Promise<boolean>
 }
 
 /**
@@ -72,6 +75,7 @@ export class RemoteSession implements Session {
   #status: FullStatus | undefined
   #isClosed = false
   #hasTrouble = false
+  #isTroubleTold = false
   /** Told once, as long as it is the reason. */
   #whyStalled: string | undefined
   #isDoneRead = false
@@ -111,7 +115,7 @@ export class RemoteSession implements Session {
       onUnread: (status) => this.#onUnread(status),
       onLeft: () => this.#onLeft(),
       onIdle: () => this.#onIdle(),
-      onTrouble: (error) => this.#onTrouble(error),
+      onTrouble: (trouble) => void this.#onTrouble(trouble),
     })
     this.#own = new OwnRequests({
       client,
@@ -172,7 +176,9 @@ export class RemoteSession implements Session {
   }
 
   #onStatus(status: FullStatus): void {
+    if (this.#isTroubleTold) this.#tell({ type: 'note', text: troubleOver })
     this.#hasTrouble = false
+    this.#isTroubleTold = false
     const why = status.stalled?.message
     if (why !== undefined && why !== this.#whyStalled) this.#tell({ type: 'note', text: why })
     this.#whyStalled = why
@@ -230,10 +236,15 @@ export class RemoteSession implements Session {
     for (const settle of this.#onSettled.splice(0)) settle()
   }
 
-  #onTrouble(error: unknown): void {
+  /** Told once, as long as it lasts. */
+  async #onTrouble(trouble: Trouble): Promise<void> {
     if (this.#hasTrouble) return
     this.#hasTrouble = true
-    this.#tell({ type: 'note', text: `Cannot follow the session: ${messageOf(error)}. Retrying.` })
+    const isEngineUp = trouble.type === 'silent' && (await this.#options.isEngineUp())
+    // It may be over by now.
+    if (!this.#hasTrouble || this.#isTroubleTold) return
+    this.#isTroubleTold = true
+    this.#tell({ type: 'note', text: troubleText(trouble, isEngineUp) })
   }
 
   #send(request: SessionRequest, id: string = randomUUID()): void {

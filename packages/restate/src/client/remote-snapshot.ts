@@ -1,5 +1,5 @@
 import type { QueuedMessage, SessionSnapshot } from '@halting/core/session'
-import type { FullStatus } from '../service/session-object.ts'
+import type { FullStatus } from '../service/full-status.ts'
 
 /** What is shown of a session before anything is known of it. */
 export function snapshotOfNothing(sessionId: string): SessionSnapshot {

@@ -6,13 +6,17 @@ import { LeftError, type Departure } from '../worker/departure.ts'
 import { readBatch, type ReadBatch } from './batch.ts'
 import { ClusterLog } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
-import { keptFormat, recordsStep } from './format.ts'
+import { plainFormat, recordsStep } from './format.ts'
+import { SessionTexts } from './session-texts.ts'
 
 /** The name under which messages come to an invocation. */
 export const mailSignal = 'mail'
 
+/** The name under which an invocation hears that somebody watches its session. */
+export const watchSignal = 'watch'
+
 /** What is on record of an attempt that waits for its turn, now and then: the engine gives up on one from which it hears nothing. */
-const emptyBatch = `{"format":${keptFormat},"records":[]}`
+const emptyBatch = `{"format":${plainFormat},"records":[]}`
 
 /** What goes on in this process for a session, while the engine says that it does. */
 export interface Work {
@@ -52,12 +56,24 @@ export interface AttemptTurn {
   leave(): void
 }
 
+/** How much an invocation has on record before another one goes on with the work: what comes first. */
+export interface RenewAfter {
+  /** Number of records. */
+  readonly records: number
+  /** Bytes of JSON, about. */
+  readonly bytes: number
+}
+
 /** Options of one attempt of an invocation. */
 export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** The engine of the invocation. */
   readonly engine: Engine
   /** Where large payloads are; without it all of them are inline. */
   readonly store?: PayloadStore | undefined
+  /** What is known of the session's long texts. */
+  readonly texts?: SessionTexts
+  /** When an invocation has enough on record; it never has without it. */
+  readonly renewAfter?: RenewAfter | undefined
   /** Messages that were there before the invocation. */
   readonly mail?: readonly string[]
   /**
@@ -67,8 +83,19 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   readonly begin: (found: Found, turn?: Turn) => Work | Promise<Work>
   /** A batch is on record, and the loop has not heard of that. Called in every attempt, with the same batches in the same order. */
   readonly onBatch?: (batch: ReadBatch) => void
+  /** Somebody watches the session. `message`: as it was sent. Called in every attempt, at the same place between batches. */
+  readonly onWatch?: (message: string) => void
+  /**
+   * What goes on record, and is so before the first attempt begins its work. Asked once for each attempt that finds nothing of the work on record; undefined for nothing that has to be.
+   * Without it the work begins at once.
+   */
+  readonly firstNote?: (() => Json | undefined) | undefined
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure | undefined
+  /** Given what lets go of the work at its next lap at which no effect is under way, or at a rest. The attempt goes on: it begins the work anew, when it has its turn again. */
+  readonly onMakeWay?: ((makeWay: () => void) => void) | undefined
+  /** Whether work at a rest is let go of at once, as `onMakeWay` has it done. */
+  readonly leavesAtRest?: (() => boolean) | undefined
   /** Asks for the turn of this attempt, before its work begins; `gone` as in `Found`. Without it the work begins at once. */
   readonly turn?: ((gone: AbortSignal) => Turn) | undefined
 }
@@ -86,11 +113,12 @@ export async function attempt<Turn extends AttemptTurn = AttemptTurn>(options: A
 type Came =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
+  | { readonly type: 'watch'; readonly message: string }
   | { readonly type: 'cancelled' | 'woke' }
 
 /**
  * E1: this alone awaits promises of the engine, one at a time. E2: what it asks of the engine next follows from what the engine told, so every attempt asks for
- * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, so it knows all that was. E4: at a rest the
+ * the same; the loop and its clock have no part in it. E3: the work begins within the first step whose result is not on record, or the one behind `firstNote`, so it knows all that was. E4: at a rest the
  * work may be let go of, which the engine does not see; it begins anew within the next step, as in another attempt. E5: an attempt that waits for its turn writes nothing but
  * what keeps the engine's patience, and leaves at once when this process is to end.
  */
@@ -98,6 +126,9 @@ class Attempt<Turn extends AttemptTurn> {
   readonly #options: AttemptOptions<Turn>
   readonly #engine: Engine
   #log: ClusterLog
+  readonly #texts: SessionTexts
+  /** Bytes of what is on record of this invocation. */
+  #bytes = 0
   readonly #records: StepRecord[] = []
   /** All that came from outside. */
   readonly #heard: ((work: Work) => void)[] = []
@@ -106,23 +137,29 @@ class Attempt<Turn extends AttemptTurn> {
   #letGo = sharedAbort()
   #gone: AbortSignal | undefined
   #hasBegun = false
+  /** Something of the work is on record, or was noted to be. */
+  #isOnRecord = false
   #turn: Turn | undefined
   #mail: EnginePromise<Came>
+  #watch: EnginePromise<Came>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
+  #makesWay = false
   readonly #released = sharedAbort()
   /** Rejects when this process leaves the session while the attempt awaits the engine. */
   readonly left: Promise<never>
   #leave: () => void = () => {}
 
   constructor(options: AttemptOptions<Turn>) {
-    const { engine, store, mail = [] } = options
+    const { engine, mail = [], texts = new SessionTexts() } = options
     this.#options = options
     this.#engine = engine
-    this.#log = new ClusterLog(store)
+    this.#texts = texts
+    this.#log = this.#newLog()
     this.#messages = [...mail]
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
+    this.#watch = this.#nextWatch()
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
     engine.gone.addEventListener('abort', () => this.#log.break())
     this.left = new Promise<never>((_, reject) => {
@@ -133,6 +170,11 @@ class Attempt<Turn extends AttemptTurn> {
     })
     this.left.catch(() => {})
     this.#watchDeparture()
+    options.onMakeWay?.(() => {
+      if (this.#isResting) return this.#makeRoom()
+      this.#makesWay = true
+      this.#log.leave()
+    })
   }
 
   #watchDeparture(): void {
@@ -152,6 +194,18 @@ class Attempt<Turn extends AttemptTurn> {
     if (this.#isWaiting) this.#turn?.leave()
   }
 
+  #newLog(): ClusterLog {
+    const log = new ClusterLog(this.#options.store, this.#texts)
+    if (this.#isFull) log.cut()
+    return log
+  }
+
+  /** What is on record is enough for one invocation. */
+  get #isFull(): boolean {
+    const { renewAfter } = this.#options
+    return renewAfter !== undefined && (this.#records.length >= renewAfter.records || this.#bytes >= renewAfter.bytes)
+  }
+
   /** For its turn. */
   get #isWaiting(): boolean {
     return this.#turn !== undefined && !this.#hasBegun
@@ -160,12 +214,15 @@ class Attempt<Turn extends AttemptTurn> {
   async run(): Promise<Json> {
     const { store, onBatch } = this.#options
     for (;;) {
-      const step = this.#engine.once(recordsStep(keptFormat), () => this.#take())
+      const step = this.#engine.once(recordsStep, () => this.#take())
       const { came, heard } = await this.#until(step.map((text) => ({ type: 'batch', text })))
       if (came.type !== 'batch') continue
-      const batch = await readBatch(came.text, store)
+      const batch = await readBatch(came.text, store, this.#texts)
       this.#records.push(...batch.records)
+      this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
+      this.#bytes += came.text.length
       onBatch?.(batch)
+      if (this.#isFull) this.#log.cut()
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
       // What was heard since it was written may have ended the rest.
@@ -180,7 +237,8 @@ class Attempt<Turn extends AttemptTurn> {
       const came = await this.#engine.first([step, ...this.#fromOutside])
       if (came.type === 'batch') return { came, heard }
       this.#hear(came)
-      heard = true
+      // Who watches ends no rest.
+      heard ||= came.type !== 'watch'
     }
   }
 
@@ -189,7 +247,12 @@ class Attempt<Turn extends AttemptTurn> {
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
     this.#turn?.rests(() => this.#makeRoom())
-    this.#hear(await this.#engine.first([...awake, ...this.#fromOutside]))
+    if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
+    let came: Came
+    do {
+      came = await this.#engine.first([...awake, ...this.#fromOutside])
+      this.#hear(came)
+    } while (came.type === 'watch')
     this.#turn?.works()
     this.#isResting = false
   }
@@ -200,15 +263,21 @@ class Attempt<Turn extends AttemptTurn> {
     this.#letGo.abort()
     this.#log.break()
     this.#letGo = sharedAbort()
-    this.#log = new ClusterLog(this.#options.store)
+    this.#log = this.#newLog()
     this.#work = undefined
+    this.#makesWay = false
     this.#turn = undefined
     this.#gone = undefined
     this.#hasBegun = false
   }
 
   get #fromOutside(): readonly EnginePromise<Came>[] {
-    return this.#cancelled === undefined ? [this.#mail] : [this.#mail, this.#cancelled]
+    const signals = [this.#mail, this.#watch]
+    return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
+  }
+
+  #nextWatch(): EnginePromise<Came> {
+    return this.#engine.signal(watchSignal).map((message) => ({ type: 'watch', message }))
   }
 
   #nextMail(): EnginePromise<Came> {
@@ -222,6 +291,9 @@ class Attempt<Turn extends AttemptTurn> {
       this.#messages.push(message)
       this.#tell((work) => work.deliver(message))
       if (this.#isWaiting) this.#turn?.hear(message)
+    } else if (came.type === 'watch') {
+      this.#watch = this.#nextWatch()
+      this.#options.onWatch?.(came.message)
     } else if (came.type === 'cancelled') {
       this.#cancelled = undefined
       this.#tell((work) => work.cancel())
@@ -239,10 +311,22 @@ class Attempt<Turn extends AttemptTurn> {
     if (!this.#hasBegun) {
       if ((await this.#nextTurn()) === 'waits') return emptyBatch
       if (this.#released.signal.aborted) throw new LeftError()
+      const note = this.#isOnRecord ? undefined : this.#options.firstNote?.()
+      this.#isOnRecord = true
+      if (note !== undefined) {
+        this.#log.note(note)
+        return this.#log.take()
+      }
       this.#hasBegun = true
       void this.#begin()
     }
-    return this.#log.take()
+    try {
+      return await this.#log.take()
+    } catch (error) {
+      if (!(error instanceof LeftError && this.#makesWay) || this.#options.departure?.soon.aborted === true) throw error
+      this.#makeRoom()
+      return this.#take()
+    }
   }
 
   async #nextTurn(): Promise<'granted' | 'waits'> {

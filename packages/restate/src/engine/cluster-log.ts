@@ -1,9 +1,12 @@
 import { HaltingError, type Json } from '@halting/core'
 import type { StepStore, StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { LeftError } from '../worker/departure.ts'
 import { checkSize, mostInlineBytes, writtenRecord } from './batch.ts'
-import { keptFormat } from './format.ts'
+import { keptFormat, plainFormat } from './format.ts'
+import { packed, type Packing } from './packed-record.ts'
+import { SessionTexts, storedText, type StoredText } from './session-texts.ts'
 
 /** The engine gives up on an attempt from which it hears nothing for as long as its inactivity timeout. */
 const heartbeatMs = 20_000
@@ -16,16 +19,34 @@ interface Confirmation {
   readonly reject: (error: HaltingError) => void
 }
 
+/** A record that was appended. */
+interface Waiting {
+  /** In UTF-16 units of its JSON. */
+  readonly length: number
+  /** As JSON; absent where its long texts are apart. */
+  readonly text?: string
+  readonly packing?: Packing
+}
+
+/** What an invocation gives back whose work another one goes on with: it has as much on record as it may have. */
+export const cutWork: Json = Object.freeze({ cut: true })
+
+export function isCut(done: Json): boolean {
+  return typeof done === 'object' && done !== null && 'cut' in done
+}
+
 /**
  * The records of a session on their way into the engine's journal. The loop appends; the attempt takes them, one batch at a time, and says when one is on record.
  * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
  * `break` nothing is appended and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
- * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails.
+ * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails. C5: `cut` does the same, but for its end: the invocation is over
+ * then, and another one goes on with the work.
  */
 export class ClusterLog implements StepStore {
   readonly keeps = 'all'
   readonly #store: PayloadStore | undefined
-  readonly #waiting: string[] = []
+  readonly #texts: SessionTexts
+  readonly #waiting: Waiting[] = []
   #taken = 0
   #appended = 0
   #onRecord = 0
@@ -38,6 +59,8 @@ export class ClusterLog implements StepStore {
   #failed: { readonly error: unknown } | undefined
   /** `at a lap`: that is to come. `left`: nothing comes any more. */
   #leaving: 'at a lap' | 'left' | undefined
+  /** `at a lap`: that is to come. `cut`: nothing comes any more in this invocation. */
+  #cutting: 'at a lap' | 'cut' | undefined
   /** Keys of effects that were begun and have no result. */
   readonly #underWay = new Set<string>()
   #wake: (() => void) | undefined
@@ -53,8 +76,10 @@ export class ClusterLog implements StepStore {
   #batches = 0
   #confirmations: readonly Confirmation[] = []
 
-  constructor(store?: PayloadStore) {
+  /** @param texts What the engine has of long texts: it is not given them again. */
+  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts()) {
     this.#store = store
+    this.#texts = texts
   }
 
   append(record: StepRecord): void {
@@ -62,7 +87,8 @@ export class ClusterLog implements StepStore {
     // A record is what it is now: what it names may change.
     const text = JSON.stringify(record)
     checkSize(text, this.#store)
-    this.#waiting.push(text)
+    const packing = packed(text, this.#store)
+    this.#waiting.push({ length: text.length, ...(packing === undefined ? { text } : { packing }) })
     this.#appended++
     this.#watch(record)
     this.stir()
@@ -72,7 +98,7 @@ export class ClusterLog implements StepStore {
   #watch(record: StepRecord): void {
     if (record.type === 'intent') this.#underWay.add(record.key)
     else if (record.type === 'result') this.#underWay.delete(record.key)
-    else if (record.type === 'lap' && record.lap.scope === '' && this.#leaving === 'at a lap') this.#leaveIfQuiet()
+    else if (record.type === 'lap' && record.lap.scope === '') this.#stopIfQuiet()
   }
 
   /** This process is to end: the session is left at its next lap at which nothing else is under way. */
@@ -80,10 +106,21 @@ export class ClusterLog implements StepStore {
     this.#leaving ??= 'at a lap'
   }
 
-  #leaveIfQuiet(): void {
+  /** The invocation has enough on record: another one goes on from the next lap at which nothing else is under way. */
+  cut(): void {
+    this.#cutting ??= 'at a lap'
+  }
+
+  #stopIfQuiet(): void {
     if (this.#underWay.size > 0) return
-    this.#leaving = 'left'
-    this.break()
+    if (this.#leaving === 'at a lap') this.#leaving = 'left'
+    else if (this.#cutting === 'at a lap') this.#cutting = 'cut'
+    if (this.#isOver) this.break()
+  }
+
+  /** Nothing comes any more: what is heard of the work from now on is of a run that goes on elsewhere. */
+  get #isOver(): boolean {
+    return this.#leaving === 'left' || this.#cutting === 'cut'
   }
 
   flush(): Promise<void> | undefined {
@@ -110,7 +147,7 @@ export class ClusterLog implements StepStore {
 
   /** Puts something on record that is no record of the loop: no sooner than what was appended before it. */
   note(note: Json): void {
-    if (this.#leaving === 'left') return
+    if (this.#isOver) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
   }
@@ -123,7 +160,7 @@ export class ClusterLog implements StepStore {
   /** The work is over: what the handler gives back. */
   finish(result: Json): void {
     // It is over here, and not in the session.
-    if (this.#leaving === 'left') return
+    if (this.#isOver) return
     this.#done = result
     this.#wake?.()
   }
@@ -131,7 +168,7 @@ export class ClusterLog implements StepStore {
   /** The work cannot go on here. The engine tries again, from the record. */
   fail(error: unknown): void {
     // What the loop says to the end of its log is no failure: what was appended before is taken.
-    if (this.#leaving === 'left') return
+    if (this.#isOver) return
     this.#failed ??= { error }
     this.break()
     this.#wake?.()
@@ -163,21 +200,44 @@ export class ClusterLog implements StepStore {
     const notes = this.#waiting.length > 0 ? [] : this.#notes
     if (notes.length > 0) this.#notes = []
     const after = `${notes.length === 0 ? '' : `,"notes":${JSON.stringify(notes)}`}${this.#after()}`
-    const records = await Promise.all(waiting.map((text) => writtenRecord(text, this.#store)))
+    const { texts, records } = await this.#written(waiting)
+    const format =
+      waiting.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? keptFormat : plainFormat
     this.#taken += waiting.length
     this.#isFirst = false
-    return `{"format":${keptFormat},"atMs":${Date.now()},"records":[${records.join(',')}]${after}}`
+    return `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
+  }
+
+  /** Records as they go into a batch, and the texts of theirs that the engine does not have. */
+  async #written(waiting: readonly Waiting[]): Promise<{ readonly texts: string; readonly records: string }> {
+    const store = this.#store
+    const apart: Record<string, StoredText> = {}
+    const written = async ({ text, packing }: Waiting): Promise<string> => {
+      if (packing === undefined) return writtenRecord(text ?? '', store)
+      for (const { sha256, inStore } of packing.packed.texts) {
+        const long = packing.texts.get(sha256) ?? ''
+        if (inStore === true) await store?.put(long)
+        else if (!this.#texts.has(sha256)) apart[sha256] ??= await storedText(long)
+      }
+      return writtenRecord(JSON.stringify(packing.packed), store)
+    }
+    const records: string[] = []
+    // One after another: texts have the same order whoever is quicker.
+    for (const each of waiting) records.push(await written(each))
+    const texts = Object.keys(apart).length === 0 ? '' : `,"texts":${JSON.stringify(apart)}`
+    return { texts, records: records.join(',') }
   }
 
   /** How many records go into one batch. */
   get #fitting(): number {
     let bytes = 0
-    const over = this.#waiting.findIndex((text) => (bytes += text.length * 3) > mostInlineBytes)
+    const over = this.#waiting.findIndex(({ length }) => (bytes += length * 3) > mostInlineBytes)
     return over < 0 ? this.#waiting.length : Math.max(1, over)
   }
 
   #after(): string {
     if (this.#waiting.length > 0) return ''
+    if (this.#cutting === 'cut') return `,"done":${JSON.stringify(cutWork)}`
     if (this.#done !== undefined) return `,"done":${JSON.stringify(this.#done)}`
     if (this.#rest === undefined || !this.#mayRest) return ''
     const { until } = this.#rest
@@ -203,7 +263,7 @@ export class ClusterLog implements StepStore {
       this.#notes.length > 0 ||
       this.#done !== undefined ||
       this.#failed !== undefined ||
-      this.#leaving === 'left'
+      this.#isOver
     )
   }
 

@@ -1,5 +1,6 @@
 import { RestatePromise, type Context, type internal, type Serde } from '@restatedev/restate-sdk'
 import { checkNode } from './check-node.ts'
+import { atEngineTime } from '../http/engine-clock.ts'
 import type { Engine, EnginePromise } from './engine.ts'
 
 /** Restate's context as the port. */
@@ -10,7 +11,7 @@ export function restateEngine(context: Context): Engine {
   return {
     // Nothing is tried again here: a step that fails ends the attempt, and the next one reads the record first.
     once: (name, effect) => promiseOf(context.run(name, effect, { serde: text })),
-    sleep: (ms) => promiseOf(context.sleep(ms)),
+    sleep: (ms) => promiseOf(atEngineTime(() => context.sleep(ms))),
     signal: (name) => promiseOf(context.signal<string>(name)),
     cancelled: () => promiseOf(internalContext.cancellation()),
     // All of them are made here.

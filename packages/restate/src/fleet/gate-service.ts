@@ -9,6 +9,7 @@ import {
   type ServiceDefinition,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { atEngineTime, engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
 import { isJsonObject } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
@@ -77,7 +78,7 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
     (await context.get<Gate>(gateKey)) ?? newGate
 
   const change = async (context: ObjectContext, how: (gate: Gate, nowMs: number) => Passed): Promise<void> => {
-    const nowMs = await context.date.now()
+    const nowMs = await engineTime(context)
     const { gate, admitted, turnedAway, wakeMs } = how(await read(context), nowMs)
     context.set(gateKey, gate)
     for (const { awakeable } of admitted) context.resolveAwakeable(awakeable, true)
@@ -85,13 +86,13 @@ export function gateDefinition(tokens?: readonly string[]): VirtualObjectDefinit
     const self = context.objectSendClient<GateHandlers>({ name: gateObject }, context.key)
     if (hasTickets(gate) && (await context.get<boolean>(tickKey)) !== true) {
       context.set(tickKey, true)
-      self.tick(rpc.sendOpts({ delay: tickMs }))
+      atEngineTime(() => self.tick(rpc.sendOpts({ delay: tickMs })))
     }
     const planned = await context.get<number>(wakeKey)
     if (wakeMs === undefined || (planned !== null && planned <= wakeMs)) return
     context.set(wakeKey, wakeMs)
     const delay = Math.max(1, wakeMs - gate.nowMs)
-    self.passTime(wakeMs, rpc.sendOpts({ delay }))
+    atEngineTime(() => self.passTime(wakeMs, rpc.sendOpts({ delay })))
   }
 
   return object({

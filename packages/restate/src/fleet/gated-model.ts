@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ModelError, type Model, type ModelRequest } from '@halting/core'
 import { modelFacts, sharedAbort, totalTokensOf } from '@halting/core/adapters'
+import { engineClock } from '../http/engine-clock.ts'
 import { gateObject, passService, type PassRequest } from './gate-service.ts'
 import { renewMs, type GateLimits } from './gate.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
@@ -46,7 +47,7 @@ export class ProviderGate {
     await this.#limit(signal)
     for (;;) {
       const ticket = randomUUID()
-      const by = this.#options.isOneProcessASession === true && { process: thisProcess, atMs: Date.now() }
+      const by = this.#options.isOneProcessASession === true && { process: thisProcess, atMs: engineClock.now() }
       const request: PassRequest = { gate: this.#key, ticket, session, tokens, ...(by !== false && { by }) }
       this.#hold(ticket)
       try {

@@ -1,4 +1,5 @@
 import { below } from './below.ts'
+import { engineClock } from './engine-clock.ts'
 
 const usualAnswerMs = 5_000
 
@@ -17,12 +18,14 @@ export async function askAdmin(
   { path, method = 'GET', body, signal, answerMs = usualAnswerMs }: AdminRequest,
 ): Promise<unknown> {
   const timeout = AbortSignal.timeout(answerMs)
+  const onDate = engineClock.ask()
   const response = await fetch(below(admin, path), {
     method,
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
+  onDate(response.headers.get('date'))
   const text = await response.text()
   if (!response.ok) throw new Error(`${response.status} ${text.slice(0, 500)}`)
   return text === '' ? undefined : JSON.parse(text)

@@ -51,6 +51,7 @@ export function keepAnswer(context: ObjectContext, note: WorkNote): boolean {
       context.set(resultKey(note.runId), note.result as unknown as Json)
       return true
     case 'at':
+    case 'attempt':
     case 'settled':
       return false
   }

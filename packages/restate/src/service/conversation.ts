@@ -1,8 +1,11 @@
 import { HaltingError } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
-import { keptFormat } from '../engine/format.ts'
+import { wholeRecords } from '../engine/batch.ts'
+import { keptFormat, plainFormat } from '../engine/format.ts'
+import { isPacked, textsIn, type KeptRecord } from '../engine/packed-record.ts'
+import { SessionTexts, textKey, type StoredText } from '../engine/session-texts.ts'
 import type { PayloadReference, PayloadStore } from '../payloads/payload-store.ts'
+import { carriedRun, type Carried, type CarriedRun } from './carried-run.ts'
 
 /** What is kept of an object, by keys. */
 export interface State {
@@ -17,6 +20,17 @@ interface Contents {
   readonly pieces: readonly Piece[]
   /** The number of the next piece. */
   readonly next: number
+  /** The run that goes on in the next invocation. */
+  readonly carried?: Carried & {
+    /** How many values its agents' records take. */
+    readonly pages: number
+  }
+}
+
+/** What an invocation leaves to the next one: see `Carried`. */
+export interface Handover extends Carried {
+  /** Records of agents that go on beside the run. */
+  readonly agents: readonly KeptRecord[]
 }
 
 /** Some records, one after another: in the state under their number, or in the payload store. */
@@ -24,6 +38,8 @@ interface Piece {
   readonly number: number
   readonly bytes: number
   readonly reference?: PayloadReference
+  /** Names of the long texts of a piece that is in the payload store; absent for none. */
+  readonly texts?: readonly string[]
 }
 
 type Once = (effect: () => Promise<PayloadReference>) => Promise<PayloadReference>
@@ -32,7 +48,13 @@ type Once = (effect: () => Promise<PayloadReference>) => Promise<PayloadReferenc
 const mostPieceBytes = 1024 * 1024
 
 const contentsKey = 'conversation'
+const agentsKey = (page: number): string => `carried/${page}`
 const pieceKey = ({ number }: { readonly number: number }): string => `conversation/${number}`
+
+/** The run that goes on in the next invocation of a session; undefined for none. */
+export async function carriedIn(state: Pick<State, 'get'>): Promise<Carried | undefined> {
+  return (await state.get<Contents>(contentsKey))?.carried
+}
 
 /** Of the records of runs that ended what the next run has to know: what was said, how they ended and what they cost. */
 export function isOfConversation({ type }: StepRecord): boolean {
@@ -41,8 +63,9 @@ export function isOfConversation({ type }: StepRecord): boolean {
 
 /**
  * What a session said before, as its object keeps it.
- * P1: what is appended writes itself and pieces that are at most twice as large, so a byte is written again some twenty times at most, however long the session gets.
- * P2: what is in the payload store is never written again, and is read only by an attempt that begins work. P3: each attempt asks the engine for the same.
+ * P1: what is appended writes itself and pieces that are at most twice as large, so a byte is written again some twenty times at most, however long the session gets. Long texts
+ * are apart, and are never written again. P2: what is in the payload store is never written again, and is read only by an attempt that begins work. P3: each attempt
+ * asks the engine for the same. P4: what earlier versions read is in a format that they know: only where there are long texts, or a run that was carried, it is a later one.
  */
 export class Conversation {
   readonly #state: State
@@ -50,28 +73,43 @@ export class Conversation {
   #contents: Contents
   /** Of pieces in the state, by their numbers. */
   readonly #inline: Map<number, readonly KeptRecord[]>
+  /** Of agents of the run that goes on. */
+  readonly #agents: readonly KeptRecord[]
+  /** All long texts of it. */
+  readonly texts: SessionTexts
 
   private constructor(
-    state: State,
-    store: PayloadStore | undefined,
-    contents: Contents,
+    { state, store, contents }: { readonly state: State; readonly store: PayloadStore | undefined; contents: Contents },
     inline: Map<number, readonly KeptRecord[]>,
+    agents: readonly KeptRecord[],
+    texts: SessionTexts,
   ) {
     this.#state = state
     this.#store = store
     this.#contents = contents
     this.#inline = inline
+    this.#agents = agents
+    this.texts = texts
   }
 
   static async read(state: State, store: PayloadStore | undefined): Promise<Conversation> {
-    const contents = (await state.get<Contents>(contentsKey)) ?? { format: keptFormat, pieces: [], next: 1 }
+    const contents = (await state.get<Contents>(contentsKey)) ?? { format: plainFormat, pieces: [], next: 1 }
     const inline = new Map<number, readonly KeptRecord[]>()
-    if (contents.format <= keptFormat)
-      // The engine's promises are awaited one at a time.
-      for (const piece of contents.pieces)
-        if (piece.reference === undefined)
-          inline.set(piece.number, (await state.get<readonly KeptRecord[]>(pieceKey(piece))) ?? [])
-    return new Conversation(state, store, contents, inline)
+    const texts = new SessionTexts()
+    if (contents.format > keptFormat) return new Conversation({ state, store, contents }, inline, [], texts)
+    // The engine's promises are awaited one at a time.
+    for (const piece of contents.pieces)
+      if (piece.reference === undefined)
+        inline.set(piece.number, (await state.get<readonly KeptRecord[]>(pieceKey(piece))) ?? [])
+    const agents: KeptRecord[] = []
+    for (let page = 0; page < (contents.carried?.pages ?? 0); page++)
+      agents.push(...((await state.get<readonly KeptRecord[]>(agentsKey(page))) ?? []))
+    const named = [
+      ...contents.pieces.flatMap((piece) => piece.texts ?? []),
+      ...textsIn([...[...inline.values()].flat(), ...agents]),
+    ]
+    await readTexts(state, named, texts)
+    return new Conversation({ state, store, contents }, inline, agents, texts)
   }
 
   /** What it was written in. Nothing but this can be said of it where that is a later one. */
@@ -79,15 +117,33 @@ export class Conversation {
     return this.#contents.format
   }
 
-  /** All of its records. Asks nothing of the engine. */
-  async records(): Promise<readonly StepRecord[]> {
+  /** The run that the invocation before left to this one. */
+  get carried(): Carried | undefined {
+    return this.#contents.carried
+  }
+
+  /** All of its records, and those of a run that goes on. Asks nothing of the engine. */
+  async records(): Promise<CarriedRun> {
     const pieces = await Promise.all(this.#contents.pieces.map((piece) => this.#recordsOf(piece)))
-    return pieces.flat()
+    return carriedRun(pieces.flat(), this.carried, await this.#wholeAgents())
+  }
+
+  /** What agents of the run that goes on have done, by their steps. */
+  async agents(): Promise<readonly { readonly key: string; readonly kept: KeptRecord }[]> {
+    const whole = await this.#wholeAgents()
+    return this.#agents.map((kept, index) => {
+      const record = whole[index]
+      return { key: record !== undefined && 'key' in record ? record.key : '', kept }
+    })
+  }
+
+  #wholeAgents(): Promise<readonly StepRecord[]> {
+    return wholeRecords(this.#agents, this.#store, this.texts)
   }
 
   async #recordsOf({ number, reference }: Piece): Promise<readonly StepRecord[]> {
     const kept = reference === undefined ? this.#inline.get(number) : await this.#stored(reference)
-    return wholeRecords(kept ?? [], this.#store)
+    return wholeRecords(kept ?? [], this.#store, this.texts)
   }
 
   async #stored(reference: PayloadReference): Promise<readonly KeptRecord[]> {
@@ -97,11 +153,22 @@ export class Conversation {
     return JSON.parse(await this.#store.get(reference)) as readonly KeptRecord[]
   }
 
-  /** `once` does something once, whatever attempt does it. */
-  async append(records: readonly KeptRecord[], once: Once): Promise<void> {
-    if (records.length === 0) return
+  /** `once` does something once, whatever attempt does it. `handover`: the run goes on in another invocation. */
+  async append(records: readonly KeptRecord[], once: Once, handover?: Handover): Promise<void> {
+    const before = this.#contents.carried
+    if (records.length === 0 && before === undefined && handover === undefined) return
     for (const some of inPieces(records)) await this.#appendPiece(some, once)
+    const { carried: _before, ...contents } = this.#contents
+    for (let page = 0; page < (before?.pages ?? 0); page++) this.#state.clear(agentsKey(page))
+    this.#contents =
+      handover === undefined ? contents : { ...contents, format: keptFormat, carried: this.#carry(handover) }
     this.#state.set(contentsKey, this.#contents)
+  }
+
+  #carry({ agents, ...carried }: Handover): NonNullable<Contents['carried']> {
+    const pages = inPieces(agents)
+    for (const [page, some] of pages.entries()) this.#state.set(agentsKey(page), some)
+    return { ...carried, pages: pages.length }
   }
 
   async #appendPiece(records: readonly KeptRecord[], once: Once): Promise<void> {
@@ -119,13 +186,26 @@ export class Conversation {
     const bytes = Buffer.byteLength(text)
     const store = this.#store
     if (store !== undefined && bytes > store.inlineBytes) {
-      pieces.push({ number, bytes, reference: await once(() => store.put(text)) })
+      const texts = textsIn(all)
+      const reference = await once(() => store.put(text))
+      pieces.push({ number, bytes, reference, ...(texts.length > 0 && { texts }) })
     } else {
       pieces.push({ number, bytes })
       this.#inline.set(number, all)
       this.#state.set(pieceKey({ number }), all)
     }
-    this.#contents = { format: keptFormat, pieces, next: number + 1 }
+    const format = all.some(isPacked) ? keptFormat : Math.min(this.#contents.format, keptFormat)
+    this.#contents = { ...this.#contents, format, pieces, next: number + 1 }
+  }
+}
+
+/** Asks for all of them before it waits for the first: one after another they would take a millisecond each. */
+async function readTexts(state: State, names: readonly string[], texts: SessionTexts): Promise<void> {
+  const asked = [...new Set(names)].map((sha256) => ({ sha256, stored: state.get<StoredText>(textKey(sha256)) }))
+  // The engine's promises are awaited one at a time.
+  for (const { sha256, stored } of asked) {
+    const found = await stored
+    if (found !== null) texts.add(sha256, found)
   }
 }
 

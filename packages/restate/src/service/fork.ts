@@ -2,7 +2,8 @@ import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import type { Spent } from '@halting/core/adapters'
 import { mostInlineBytes } from '../engine/batch.ts'
 import type { Opening } from './messages.ts'
-import { spentIn } from './spent.ts'
+import { nothingSpent, spentIn } from './spent.ts'
+import type { State } from './conversation.ts'
 
 /** A part of what a session begins with that is a copy of another one. */
 export interface AdoptedPage {
@@ -47,6 +48,13 @@ export function adoptedPages(
   const spent = spentIn(foldSession(runsOf(conversation)))
   const common = { from, opening: { ...opening, forkedFrom: from }, spent, atMs }
   return pages.map((records, number) => ({ ...common, number, records }))
+}
+
+export const adoptedKey = 'adopted'
+
+/** What another session has paid of this one, which is a copy of that. */
+export async function inheritedBy(state: Pick<State, 'get'>): Promise<Spent> {
+  return (await state.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
 }
 
 /** What becomes of a page: it is taken, was taken, or the session is another one. */

@@ -7,8 +7,10 @@ import {
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
-import { mailSignal } from '../engine/attempt.ts'
-import { begin, listen, push, settle, wake, type Mailbox } from './mailbox.ts'
+import { engineTime } from '../http/engine-clock.ts'
+import { mailSignal, watchSignal } from '../engine/attempt.ts'
+import { mailboxVersion, type MailboxState } from './full-status.ts'
+import { begin, listen, push, settle, toldOfWatchers, wake, wakeWatchers, watch, type Mailbox } from './mailbox.ts'
 import {
   isKnown,
   isWaiting,
@@ -29,7 +31,10 @@ import {
   type Listener,
   type MailboxObject,
   type MailboxStatus,
+  type SeenState,
   type SessionObject,
+  type Watch,
+  type Watched,
 } from './names.ts'
 import { keepTenancy, readTenancy } from './tenancy.ts'
 import type { SessionServiceOptions } from './session-options.ts'
@@ -38,40 +43,42 @@ function namedIn({ tenant }: Opening): string | undefined {
   return typeof tenant === 'string' && tenant !== '' ? tenant : undefined
 }
 
+/** Gives the mailbox with nobody who waits. */
+function wakeAll(context: ObjectContext, mailbox: Mailbox): Mailbox {
+  const { mailbox: awake, listeners } = wake(mailbox)
+  for (const listener of listeners) context.resolveAwakeable(listener)
+  return wakeWatching(context, awake)
+}
+
+/** Gives the mailbox with nobody who watches. */
+function wakeWatching(context: ObjectContext, mailbox: Mailbox): Mailbox {
+  const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
+  for (const awakeable of awakeables) context.resolveAwakeable(awakeable, stateOf(awake))
+  return awake
+}
+
+function signal(context: ObjectContext, invocation: string, name: string, text: string): void {
+  context
+    .invocation(invocation as Parameters<typeof context.invocation>[0])
+    .signal(name)
+    .resolve(text)
+}
+
+/** Sends word of who watches to the work, where it needs that. `seen`: null where nobody knows what. */
+function tellWork(context: ObjectContext, invocation: string | undefined, seen: SeenState | null): void {
+  if (invocation !== undefined) signal(context, invocation, watchSignal, JSON.stringify(seen))
+}
+
 /** The requests of a session as an object of the engine: it is never held for long, so requests come in while the session works. */
 export function mailboxDefinition({
   tenantOf = namedIn,
 }: Pick<SessionServiceOptions, 'tenantOf'> = {}): VirtualObjectDefinition<string, MailboxObject> {
-  /** Gives the mailbox with nobody who waits. */
-  const wakeAll = (context: ObjectContext, mailbox: Mailbox): Mailbox => {
-    const { mailbox: awake, listeners } = wake(mailbox)
-    for (const listener of listeners) context.resolveAwakeable(listener)
-    return awake
-  }
-
   return object({
     name: mailboxObject,
     // Sessions alone ask it: what comes by the ingress goes through the handlers of a session.
     options: { enableLazyState: true, journalRetention: 0, ingressPrivate: true },
     handlers: {
-      push: async (context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> => {
-        if (opening !== undefined) await keepOpening(context, opening)
-        const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
-        if (pushed.came === 'closed')
-          throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
-        await writePushed(context, named.id, pushed)
-        if (pushed.came === 'moot') await dropLeaseIfClosed(context, pushed.mailbox)
-        if (pushed.came !== 'new') return false
-        const { request, call } = pushed
-        const { worker } = pushed.mailbox
-        if (call) context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
-        else if (typeof worker === 'string')
-          context
-            .invocation(worker as Parameters<typeof context.invocation>[0])
-            .signal(mailSignal)
-            .resolve(JSON.stringify(request))
-        return true
-      },
+      push: pushTo,
 
       begin: (context: ObjectContext, invocation: string): Promise<Begun> => beginWork(context, invocation, tenantOf),
 
@@ -101,10 +108,16 @@ export function mailboxDefinition({
         return true
       },
 
-      wake: async (context: ObjectContext): Promise<void> => {
+      wake: async (context: ObjectContext, only?: 'watchers'): Promise<void> => {
         const mailbox = await readMailbox(context)
-        if (mailbox.listeners !== undefined) writeMailbox(context, wakeAll(context, mailbox))
+        const isWatched = mailbox.watchers !== undefined || mailbox.watched !== undefined
+        if (only === 'watchers') {
+          if (isWatched) writeMailbox(context, wakeWatching(context, mailbox))
+        } else if (isWatched || mailbox.listeners !== undefined) writeMailbox(context, wakeAll(context, mailbox))
       },
+
+      /** An awakeable is resolved, with the state of the mailbox, when anything changes. Not where it is in another state already. */
+      watch: watchIn,
 
       /** A new session begins with what another one was opened with. */
       adopt: (context: ObjectContext, opening: Opening): Promise<void> => keepOpening(context, opening),
@@ -112,12 +125,9 @@ export function mailboxDefinition({
       /** `id`: of a request that is asked about. */
       status: handlers.object.shared(async (context: ObjectSharedContext, id: string): Promise<MailboxStatus> => {
         const mailbox = await readMailbox(context)
-        const { worker, isClosed = false, waiting } = mailbox
         const tenancy = await readTenancy(context)
         return {
-          isWorking: worker !== undefined,
-          isClosed,
-          waiting: waiting.length,
+          ...stateOf(mailbox),
           isWaiting: id !== '' && (await isWaiting(context, mailbox, id)),
           opening: (await readOpening(context)) ?? {},
           ...(tenancy !== undefined && { tenancy }),
@@ -136,20 +146,55 @@ async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: M
   context.objectSendClient<BudgetHandlers>({ name: budgetObject }, tenant).drop({ session: context.key, began })
 }
 
+export function stateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
+  return { isWorking: worker !== undefined, isClosed: isClosed === true, waiting: waiting.length, asked: next }
+}
+
+async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest): Promise<boolean> {
+  if (opening !== undefined) await keepOpening(context, opening)
+  const pushed = push(await readMailbox(context), named, await isKnown(context, named.id))
+  if (pushed.came === 'closed')
+    throw new TerminalError('The session is closed. Fork it to go on with what it has said.', { errorCode: 409 })
+  if (pushed.came === 'again') return false
+  const mailbox = wakeWatching(context, pushed.mailbox)
+  await writePushed(context, named.id, { ...pushed, mailbox })
+  if (pushed.came === 'moot') {
+    await dropLeaseIfClosed(context, mailbox)
+    return false
+  }
+  const { request, call } = pushed
+  const { worker } = mailbox
+  if (call) context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
+  else if (typeof worker === 'string') signal(context, worker, mailSignal, JSON.stringify(request))
+  return true
+}
+
+async function watchIn(context: ObjectContext, { awakeable, by, ifStill, seen }: Watch): Promise<Watched> {
+  const before = await readMailbox(context)
+  const state = stateOf(before)
+  if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
+  const { mailbox, tell } = watch(before, { by, awakeable })
+  writeMailbox(context, mailbox)
+  tellWork(context, tell, seen)
+  return { ...state, isWatching: true }
+}
+
 async function beginWork(
   context: ObjectContext,
   invocation: string,
   tenantOf: (opening: Opening) => string | undefined,
 ): Promise<Begun> {
-  const mailbox = begin(await readMailbox(context), invocation)
+  const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(context), invocation))
   writeMailbox(context, mailbox)
+  // What each of them has seen is not kept: they are woken at once.
+  tellWork(context, tell, null)
   const opening = (await readOpening(context)) ?? {}
   const page = await waitingAfter(context, mailbox, 0)
   // Of what is gone nothing is kept.
   if (page.requests.length === 0) return { ...page, opening }
   const { isNew, ...tenancy } = await keepTenancy(context, invocation, () => tenantOf(opening))
   // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
-  const sinceMs = await context.date.now()
+  const sinceMs = await engineTime(context)
   if (isNew === true && tenancy.tenancy !== undefined) {
     const { tenant, began } = tenancy.tenancy
     await context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant).open({ session: context.key, began })

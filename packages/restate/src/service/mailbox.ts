@@ -12,7 +12,19 @@ export interface Mailbox {
   readonly isClosed?: true
   /** Who is to be woken when something is answered for. */
   readonly listeners?: readonly string[]
+  /** Who is to be woken at any change; those who came last are the last. */
+  readonly watchers?: readonly Watcher[]
+  /** The invocation that has been sent word of them: it wakes them at its next change. */
+  readonly watched?: string
 }
+
+interface Watcher {
+  readonly by: string
+  readonly awakeable: string
+}
+
+/** So many are kept. Who is not is not woken, and looks again by itself. */
+export const mostWatchers = 200
 
 interface WaitingRequest {
   readonly number: number
@@ -78,6 +90,32 @@ export function settle(mailbox: Mailbox, upTo: number): Mailbox {
 /** Somebody waits until something is answered for. */
 export function listen(mailbox: Mailbox, listener: string): Mailbox {
   return { ...mailbox, listeners: [...(mailbox.listeners ?? []), listener] }
+}
+
+/**
+ * Somebody waits for any change. `tell`: the invocation that has to be sent word of it, since it has not been since it woke somebody last.
+ * M5: who watches is woken by the mailbox itself, or the work has word of it, or a wake is under way.
+ */
+export function watch(
+  mailbox: Mailbox,
+  { by, awakeable }: Watcher,
+): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+  const others = (mailbox.watchers ?? []).filter((watcher) => watcher.by !== by)
+  const watchers = [...others, { by, awakeable }].slice(-mostWatchers)
+  return toldOfWatchers({ ...mailbox, watchers })
+}
+
+/** The work that begins is sent word of those who watch. */
+export function toldOfWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
+  const { worker, watched, watchers } = mailbox
+  if (watchers === undefined || typeof worker !== 'string' || watched === worker) return { mailbox, tell: undefined }
+  return { mailbox: { ...mailbox, watched: worker }, tell: worker }
+}
+
+/** Those who watch are woken, once. */
+export function wakeWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly awakeables: readonly string[] } {
+  const { watchers = [], watched: _watched, ...without } = mailbox
+  return { mailbox: without, awakeables: watchers.map(({ awakeable }) => awakeable) }
 }
 
 /** Those who wait are woken, once. */

@@ -28,6 +28,8 @@ export interface MailboxStatus {
   readonly waiting: number
   /** Whether the one that was asked about is among them. */
   readonly isWaiting: boolean
+  /** The number of the next request: it changes with each. */
+  readonly asked: number
   readonly opening: Opening
   readonly tenancy?: Tenancy
 }
@@ -39,6 +41,27 @@ export interface Listener {
   readonly ifWaiting?: string
 }
 
+/** The state of a session that somebody who watches it has seen. */
+export interface SeenState {
+  readonly records: number
+  readonly live?: string
+}
+
+/** Who is to be woken when anything changes. */
+export interface Watch {
+  readonly awakeable: string
+  /** A client. Its next call takes the place of this one. */
+  readonly by: string
+  /** Only while the mailbox is in the state of this version. */
+  readonly ifStill: string
+  readonly seen: SeenState
+}
+
+/** The state of a mailbox, and whether it keeps somebody who watches. */
+export interface Watched extends Pick<MailboxStatus, 'isWorking' | 'isClosed' | 'waiting' | 'asked'> {
+  readonly isWatching: boolean
+}
+
 /** What the objects ask of each other. */
 export type MailboxObject = {
   push(context: ObjectContext, request: PushRequest): Promise<boolean>
@@ -46,12 +69,22 @@ export type MailboxObject = {
   waiting(context: ObjectContext, after: number): Promise<WaitingPage>
   settle(context: ObjectContext, upTo: number): Promise<WaitingPage>
   listen(context: ObjectContext, listener: Listener): Promise<boolean>
-  wake(context: ObjectContext): Promise<void>
+  /** `watchers`: those alone who wait for any change. An older version wakes all. */
+  wake(context: ObjectContext, only?: 'watchers'): Promise<void>
+  watch(context: ObjectContext, watch: Watch): Promise<Watched>
   adopt(context: ObjectContext, opening: Opening): Promise<void>
   forget(context: ObjectContext): Promise<void>
   status(context: ObjectSharedContext, id: string): Promise<MailboxStatus>
 }
+/** Who removes a session may say of it. */
+export type RemoveRequest = {
+  /** It goes only if it has so many records, no run goes on and nothing waits. */
+  readonly ifRecords?: number
+  /** It has waited once for the invocation that goes on with a run, when there were so many records. */
+  readonly behind?: number
+}
 export type SessionObject = {
+  remove(context: ObjectContext, given: RemoveRequest): Promise<boolean>
   work(context: ObjectContext): Promise<void>
   adopt(context: ObjectContext, page: AdoptedPage): Promise<boolean>
 }

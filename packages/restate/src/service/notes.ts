@@ -1,9 +1,12 @@
 import type { Json, SdkResult } from '@halting/core'
+import type { NotedAttempt } from '../attempts/deaths.ts'
 
 /** What the work at a session puts on record beside the records of its loop: everything that others ask about and that no record tells. */
 export type WorkNote =
   /** An attempt begins, in the worker that tells live events here. */
   | { readonly type: 'at'; readonly url: string | null }
+  /** The first attempt of a turn begins in this process. */
+  | ({ readonly type: 'attempt' } & NotedAttempt)
   /** The outcome of these requests is on record: they are not done again. */
   | { readonly type: 'settled'; readonly numbers: readonly number[] }
   /** The run that these requests went into. */

@@ -15,11 +15,8 @@ export function openRunOf(records: readonly StepRecord[]): OpenRun | undefined {
   const run = runsOf(records).at(-1)
   const [first] = run ?? []
   if (run === undefined || first?.type !== 'start' || hasEnded(run)) return undefined
-  const began = first.start.added.flatMap((entry) => (entry.kind === 'user' && entry.inboxId) || [])
-  const taken = run.flatMap((record) =>
-    record.type === 'control' ? (record.control.messages ?? []).map(({ id }) => id) : [],
-  )
-  return { runId: runIdOf(run), ids: [...began, ...taken], isWithoutMessage: began.length === 0 }
+  // Where records of past laps are left out, these have the messages that were taken.
+  return { runId: runIdOf(run), ids: [...messagesIn(run)], isWithoutMessage: messagesIn([first]).size === 0 }
 }
 
 /** What a record adds to the transcript of its scope. What came in after the last lap is in the end. */
@@ -39,19 +36,20 @@ export function messagesIn(records: readonly StepRecord[]): ReadonlySet<string> 
   return new Set(ids)
 }
 
-/** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation. */
+/** Results of runs that ended, of which nobody was told: `records` are of this invocation, `before` the conversation, of which nobody was told those of `untold`. */
 export function untoldResults(
   sessionId: string,
   before: readonly StepRecord[],
   records: readonly StepRecord[],
   told: ReadonlySet<string>,
+  untold: readonly string[] = [],
 ): readonly { readonly runId: string; readonly result: SdkResult }[] {
   const earlier = runsOf(before)
-  const runs = runsOf(records)
+  const runs = [...earlier, ...runsOf(records)]
   return runs.flatMap((run, index) => {
     const runId = runIdOf(run)
-    if (!hasEnded(run) || told.has(runId)) return []
-    const result = recordedResult(sessionId, [...earlier, ...runs.slice(0, index + 1)])
+    if (!hasEnded(run) || told.has(runId) || (index < earlier.length && !untold.includes(runId))) return []
+    const result = recordedResult(sessionId, runs.slice(0, index + 1))
     return result === undefined ? [] : [{ runId, result }]
   })
 }

@@ -1,3 +1,4 @@
+import type { RunResult } from '@halting/core'
 import type { SessionOfWorker, WorkerListener } from '../worker/worker-events.ts'
 
 /** How a session comes to this process and goes: it is reported once that it started, and once how it went, whichever is noticed first. */
@@ -14,8 +15,12 @@ export class Presence {
   }
 
   /** A run of it ended here. */
-  ranUntil(reason: string): void {
+  ran({ reason, committedUsd, totalTokens, summary }: RunResult): void {
+    if (this.#isOver) return
     this.#reason = reason
+    const { requests, toolResults } = summary
+    const figures = { usd: committedUsd, tokens: totalTokens, requests, toolCalls: toolResults }
+    this.#report?.({ type: 'run_ended', ...this.#about, reason, ...figures })
   }
 
   ended(): void {

@@ -1,5 +1,4 @@
 import { HaltingError, type SdkResult } from '@halting/core'
-import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import {
   handlers,
   object,
@@ -8,31 +7,44 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
-import { attempt } from '../engine/attempt.ts'
-import { wholeRecords, type KeptRecord } from '../engine/batch.ts'
+import { notedAttempts } from '../attempts/noted-attempts.ts'
+import type { RenewAfter } from '../engine/attempt.ts'
+import { isCut } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
-import type { Spent } from '@halting/core/adapters'
-import type { PayloadStore } from '../payloads/payload-store.ts'
+import type { PayloadReference } from '../payloads/payload-store.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { LeftError } from '../worker/departure.ts'
 import { answerTo, isOver, resultOfRun, type RequestAnswer } from './answers.ts'
 import { anyRequest, requestWithoutStore } from './check-request.ts'
+import { changedPorts, whenChanged } from './changed.ts'
+import { fullStatus, type FullStatus } from './full-status.ts'
 import { checkedId, checkedInput, checkedNumber, checkedRequest } from './checked.ts'
+import { RunSoFar } from './carried-run.ts'
 import { Conversation, type State } from './conversation.ts'
-import { adoptedPages, pageIn, type Adopted, type AdoptedPage } from './fork.ts'
+import { adoptedPages, pageIn, type Adopted, type AdoptedPage, adoptedKey, inheritedBy } from './fork.ts'
 import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
 import type { NumberedRequest, PushRequest } from './messages.ts'
 import { namedHandlers } from './named-handlers.ts'
-import { mailboxObject, sessionObject, type Begun, type MailboxObject, type SessionObject } from './names.ts'
+import {
+  mailboxObject,
+  sessionObject,
+  type Begun,
+  type Listener,
+  type MailboxObject,
+  type MailboxStatus,
+  type SessionObject,
+} from './names.ts'
+import { removeRequestIn, removeSession } from './remove-session.ts'
 import { sessionMetadata } from './session-metadata.ts'
 import type { SessionServiceOptions } from './session-options.ts'
+import type { SessionTurn } from './session-turn.ts'
 import { SessionsOfProcess } from './sessions-of-process.ts'
-import { nothingSpent, spentBeyond, spentIn } from './spent.ts'
-import { readStatus, withTenant, type SessionStatus } from './status.ts'
-import type { Tenancy } from './tenancy.ts'
+import { nothingSpent, spentBeyond } from './spent.ts'
+import { readStatus, withTenant } from './status.ts'
 import { WorkRecord } from './work-record.ts'
 import type { WorkEnd } from './work.ts'
 
@@ -49,21 +61,29 @@ export type WorkDone = WorkEnd & {
   }[]
 }
 
-/** What stands with a session, and with what was asked of it. */
-export interface FullStatus extends SessionStatus {
-  /** Somebody works at it, or was called to. */
-  readonly isWorking: boolean
-  /** Whether the session was closed. */
-  readonly isClosed: boolean
-  /** How many requests the work has not answered for. */
-  readonly waiting: number
-}
+/** A call that waits for a change takes none of the places that the engine has for calls at work. */
+const soonSuspended = { seconds: 1 }
+
+/** A call with an idempotency key can be made again where its connection was lost: it is the same one then, and nothing of it is kept once it is over. */
+const waitingCall = { inactivityTimeout: soonSuspended, idempotencyRetention: 0 }
+
+/** Who waits asks again: a call whose worker is lost is not kept for long. */
+const lookRetries = {
+  initialInterval: 200,
+  maxInterval: 2_000,
+  exponentiationFactor: 2,
+  maxAttempts: 10,
+  onMaxAttempts: 'kill',
+} as const
+
+/** So that a worker that takes a session up reads at most so much of the invocation, and the engine holds no more of it. */
+const defaultRenewal: RenewAfter = { records: 20_000, bytes: 20_000_000 }
 
 const doneKey = 'done'
-const adoptedKey = 'adopted'
 
 export function sessionDefinition(options: SessionServiceOptions): VirtualObjectDefinition<string, unknown> {
   const sessions = new SessionsOfProcess(options)
+  const attemptAt = notedAttempts(options)
   const mailboxOf = (context: ObjectContext | ObjectSharedContext) =>
     context.objectClient<MailboxObject>({ name: mailboxObject }, context.key)
   const push = (context: ObjectSharedContext, request: PushRequest): Promise<boolean> =>
@@ -100,8 +120,12 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const mailbox = mailboxOf(context)
         const begun = await mailbox.begin(context.request().id)
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
-          const { upTo } = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
-          page = await mailbox.settle(upTo)
+          const end = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
+          if (end === 'goes on elsewhere') {
+            context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
+            return
+          }
+          page = await mailbox.settle(end.upTo)
         }
       }),
 
@@ -113,42 +137,28 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       status: handlers.object.shared(async (context: ObjectSharedContext): Promise<FullStatus> => {
-        const { isWorking, isClosed, waiting } = await mailboxOf(context).status('')
-        const status = { ...(await readStatus(context)), isWorking, isClosed, waiting }
-        const stall = options.stalledOf?.(context.key)
-        return stall === undefined ? status : { ...status, state: 'paused', stalled: stall }
+        const mailbox = await mailboxOf(context).status('')
+        return fullStatus({ mailbox, session: await readStatus(context), stalled: options.stalledOf?.(context.key) })
       }),
 
+      /** The same, when it is another one than the caller has seen. A call that waits is out of this process after a moment, and costs nothing. */
+      changed: handlers.object.shared(
+        { inactivityTimeout: soonSuspended, retryPolicy: lookRetries },
+        (context: ObjectSharedContext, given: unknown): Promise<FullStatus> =>
+          whenChanged(given, () => context.rand.uuidv4(), changedPorts(context, mailboxOf(context), options.stalledOf)),
+      ),
+
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
-      remove: handlers.object.exclusive(async (context: ObjectContext): Promise<void> => {
-        const { tenancy } = await mailboxOf(context).status('')
-        if (tenancy !== undefined) await giveUpLease(context, tenancy)
-        await mailboxOf(context).forget()
-        await context.run('remove payloads', async () => options.payloads?.of(context.key).remove())
-        await context.run('remove what the worker has', async () => options.onRemove?.(context.key))
-        context.clearAll()
-      }),
+      remove: handlers.object.exclusive(async (context: ObjectContext, given: unknown): Promise<boolean> =>
+        removeSession(context, removeRequestIn(given), options),
+      ),
 
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),
 
       /** What became of a request; with `wait` it is answered when that is known. */
-      result: handlers.object.shared(async (context: ObjectSharedContext, given: unknown): Promise<RequestAnswer> => {
-        const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
-        const id = checkedId(name)
-        for (;;) {
-          const answer = await answerTo(context, id, false)
-          if (isOver(answer)) return answer
-          if (wait !== true) {
-            const { isWaiting } = await mailboxOf(context).status(id)
-            return answerTo(context, id, isWaiting)
-          }
-          const { id: awakeable, promise } = context.awakeable<void>()
-          const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
-          if (!(await mailboxOf(context).listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
-          // It may have been answered for before anybody listened.
-          if (!isOver(await answerTo(context, id, false))) await promise
-        }
-      }),
+      result: handlers.object.shared(waitingCall, (context: ObjectSharedContext, given: unknown) =>
+        resultFor(context, mailboxOf(context), given),
+      ),
 
       /** The result of a run, by its name. */
       runResult: handlers.object.shared(
@@ -158,7 +168,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
 
       /** Records from this number on, as many as one answer takes. */
       records: handlers.object.shared((context: ObjectSharedContext, since: unknown) =>
-        recordsSince(context, checkedNumber(since)),
+        recordsSince(context, checkedNumber(since), storeOf(context)),
       ),
 
       /** A new session with the conversation of the runs that ended. Gives its key: `as`, or a new one. */
@@ -168,8 +178,8 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const { opening } = await mailboxOf(context).status('')
         const conversation = await Conversation.read(readOnly(context), storeOf(context))
         const copy = context.objectClient<SessionObject>({ name: sessionObject }, id)
-        const now = await context.date.now()
-        for (const page of adoptedPages(context.key, opening, await conversation.records(), now))
+        const now = await engineTime(context)
+        for (const page of adoptedPages(context.key, opening, (await conversation.records()).ended, now))
           if (id === context.key || !(await copy.adopt(page)))
             throw new TerminalError(`There is a session ${id.slice(0, 100)} already.`, { errorCode: 409 })
         return { id }
@@ -201,7 +211,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     context: ObjectContext,
     { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
-  ): Promise<WorkEnd> {
+  ): Promise<WorkEnd | 'goes on elsewhere'> {
     const { key: sessionId } = context
     const [{ number: turn } = { number: 0 }] = requests
     const store = storeOf(context)
@@ -209,20 +219,33 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const conversation = await Conversation.read(context, store)
     // Nothing is asked of the engine that a worker of that version would not ask for here.
     if (conversation.format > keptFormat) throw new HaltingError('driver', laterFormat(conversation.format))
-    const record = new WorkRecord(context, withTenant(await readStatus(context), tenancy), options.listener)
+    const { carried, texts } = conversation
+    const run = new RunSoFar(carried, await conversation.agents())
+    const status = withTenant(await readStatus(context), tenancy)
+    const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const whose = { sessionId, tenant: tenancy?.tenant }
-    const work = { sessionId, opening, tenancy, inherited, refusal, turn, record, invocation: context.request().id }
-    const end = await attempt({
+    const { id: invocation } = context.request()
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record, invocation }
+    const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
+      texts,
+      renewAfter: options.renewAfter ?? defaultRenewal,
       mail: requests.map((request) => JSON.stringify(request)),
       turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
-      begin: async (found, granted) =>
-        sessions.begin({ ...work, found, before: await conversation.records() }, granted),
+      begin: async (found, granted?: SessionTurn) =>
+        sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
       onBatch: (batch) => record.onBatch(batch),
+      onWatch: (message) => record.onWatch(message),
       departure: options.departure,
-    })
-    await conversation.append(record.said, async (put) => context.run('put', put))
+    }))
+    const once = async (put: () => Promise<PayloadReference>): Promise<PayloadReference> => context.run('put', put)
+    if (isCut(end)) {
+      await conversation.append(record.said, once, record.handover)
+      record.leave()
+      return 'goes on elsewhere'
+    }
+    await conversation.append(record.said, once)
     // `SessionWork` wrote it.
     const done = end as unknown as WorkEnd
     const { results, refused } = record
@@ -238,29 +261,6 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         .release({ session: sessionId, began, turn, ...spent, ...(isOpened && { isOpened }) })
     }
     return done
-  }
-
-  /** What a session that is removed has spent stays spent; what it held beyond that is free. */
-  async function giveUpLease(context: ObjectContext, { tenant, began }: Tenancy): Promise<void> {
-    const budget = context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-    const whose = { session: context.key, began }
-    const isHeld = await budget.isHeld(whose)
-    const spent = isHeld
-      ? spentBeyond(
-          spentIn(foldSession(runsOf(await allRecords(context, storeOf(context))))),
-          await inheritedBy(context),
-        )
-      : null
-    await budget.close({ ...whose, spent })
-  }
-}
-
-async function allRecords(context: ObjectContext, store: PayloadStore | undefined): Promise<readonly StepRecord[]> {
-  const kept: KeptRecord[] = []
-  for (;;) {
-    const { records } = await recordsSince(context, kept.length)
-    if (records.length === 0) return wholeRecords(kept, store)
-    kept.push(...records)
   }
 }
 
@@ -286,6 +286,25 @@ async function allOf(
   return all
 }
 
-async function inheritedBy(context: ObjectContext): Promise<Spent> {
-  return (await context.get<Adopted>(adoptedKey))?.spent ?? nothingSpent
+interface AskedMailbox {
+  status(id: string): Promise<MailboxStatus>
+  listen(listener: Listener): Promise<boolean>
+}
+
+async function resultFor(context: ObjectSharedContext, mailbox: AskedMailbox, given: unknown): Promise<RequestAnswer> {
+  const { id: name, wait = false } = checkedInput(given, ['id', 'wait'])
+  const id = checkedId(name)
+  for (;;) {
+    const answer = await answerTo(context, id, false)
+    if (isOver(answer)) return answer
+    if (wait !== true) {
+      const { isWaiting } = await mailbox.status(id)
+      return answerTo(context, id, isWaiting)
+    }
+    const { id: awakeable, promise } = context.awakeable<void>()
+    const ifWaiting = answer.state === 'unknown' && { ifWaiting: id }
+    if (!(await mailbox.listen({ awakeable, ...ifWaiting }))) return answerTo(context, id, false)
+    // It may have been answered for before anybody listened.
+    if (!isOver(await answerTo(context, id, false))) await promise
+  }
 }

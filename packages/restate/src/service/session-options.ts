@@ -1,6 +1,7 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
+import type { RenewAfter } from '../engine/attempt.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
@@ -22,6 +23,8 @@ export interface SessionToOpen {
   readonly journal: ClusterSession
   /** Aborted when the engine goes on with the session in another process, or this one lets go of it as it waits. */
   readonly gone: AbortSignal
+  /** Milliseconds since 1970 by the engine's clock: what the session compares or stores across processes is by this. Default: the clock of this machine. */
+  readonly now?: () => number
 }
 
 /** A prompt as it is sent. */
@@ -73,8 +76,13 @@ export interface SessionServiceOptions {
    * opening changes it. What it throws refuses the work. Without it, it is the `tenant` that the opening names.
    */
   readonly tenantOf?: (opening: Opening) => string | undefined
-  /** The way back to the engine, for a session that has a tenant. */
+  /**
+   * The way back to the engine, for a session that has a tenant, and for noticing which session ends its workers: one that ended three without progress is set aside. Without it
+   * such a session is tried again and again.
+   */
   readonly ingress?: IngressOptions
+  /** Where the engine reaches this process, for people who look where a session ended it; undefined where that is unknown. */
+  readonly workerUrl?: () => string | undefined
   /** How much more than it needs such a session takes of the budget at once, in US dollars. */
   readonly chunkUsd?: number
   /** Why the work at a session does not go on, as far as this process knows; undefined while it does. `status` tells it. Asked for each status: it answers from memory. */
@@ -85,6 +93,11 @@ export interface SessionServiceOptions {
   readonly places?: Places
   /** Is notified of what changes with the sessions of this process, for whoever operates it. It must not throw. Default: nobody. */
   readonly onEvent?: WorkerListener
+  /**
+   * How much the work at a session puts on record before it goes on as another invocation of the engine, at the next turn at which nothing is under way: what a worker
+   * reads that takes the session up, and what the engine stores of running work, have a bound. Nobody else notices. Default: 20,000 records or 20 MB.
+   */
+  readonly renewAfter?: RenewAfter
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
   /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */

@@ -1,6 +1,8 @@
 import type { ServiceDefinition, VirtualObjectDefinition } from '@restatedev/restate-sdk'
+import { attemptsDefinition } from '../attempts/attempts-object.ts'
 import { checkNode } from '../engine/check-node.ts'
 import { budgetDefinition } from '../fleet/budget-service.ts'
+import { fleetDefinition } from '../fleet/free-places-service.ts'
 import { gateDefinition, passDefinition } from '../fleet/gate-service.ts'
 import { pulseDefinition } from '../worker/pulse-service.ts'
 import { mailboxDefinition } from './mailbox-object.ts'
@@ -19,6 +21,8 @@ export function sessionServices(
   return [
     sessionDefinition(options),
     mailboxDefinition(options),
+    attemptsDefinition(options),
+    fleetDefinition(tokens),
     budgetDefinition(tokens),
     gateDefinition(tokens),
     passDefinition(tokens),

@@ -12,13 +12,18 @@ export class SessionTurn implements AttemptTurn {
   /** Settles when nobody else in this process works at the session. */
   readonly entered: Promise<Holding>
   readonly #ticket: Ticket
+  /** It waits no longer, and has begun nothing. */
+  readonly #onLeft: () => void
+  /** Whether it has had its place, or has left. */
+  #isOver = false
   /** Numbers of requests that an earlier attempt has heard, with their outcome. */
   readonly #settled: ReadonlySet<number>
 
-  constructor(entered: Promise<Holding>, ticket: Ticket, settled: ReadonlySet<number>) {
+  constructor(entered: Promise<Holding>, ticket: Ticket, settled: ReadonlySet<number>, onLeft: () => void) {
     this.entered = entered
     this.#ticket = ticket
     this.#settled = settled
+    this.#onLeft = onLeft
     entered.then(
       ({ leaveBy }) =>
         leaveBy(() => {
@@ -29,8 +34,10 @@ export class SessionTurn implements AttemptTurn {
     )
   }
 
-  next(): Promise<'granted' | 'waits'> {
-    return this.#ticket.next()
+  async next(): Promise<'granted' | 'waits'> {
+    const came = await this.#ticket.next()
+    if (came === 'granted') this.#isOver = true
+    return came
   }
 
   hear(message: string): void {
@@ -52,6 +59,8 @@ export class SessionTurn implements AttemptTurn {
   }
 
   leave(): void {
+    if (!this.#isOver) this.#onLeft()
+    this.#isOver = true
     this.#ticket.leave()
     this.entered.then(
       ({ release }) => release(),

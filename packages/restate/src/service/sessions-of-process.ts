@@ -1,9 +1,11 @@
-import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
+import { foldSession, runsOf } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
 import { TenantLease } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
+import type { Carried, CarriedRun } from './carried-run.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { requestWithoutStore } from './check-request.ts'
 import { ClusterSession } from './cluster-session.ts'
 import { Places } from '../worker/places.ts'
@@ -31,12 +33,16 @@ export interface WorkToBegin {
   readonly refusal: string | undefined
   /** The number of its first request: turns of work at a session go up. */
   readonly turn: number
-  /** The conversation of earlier invocations. */
-  readonly before: readonly StepRecord[]
+  /** The conversation of earlier invocations, and the run that one of them has left to this one. */
+  readonly before: CarriedRun
+  /** Of that run what its records do not tell. */
+  readonly carried?: Carried | undefined
   readonly record: WorkRecord
   readonly found: Found
   /** The work as the engine names it: who has money for the session tells it. */
   readonly invocation?: string
+  /** The session is open in this process until `closed` settles. */
+  readonly onOpen?: (closed: Promise<void>) => void
 }
 
 /** A session that comes to this process. */
@@ -73,11 +79,16 @@ export class SessionsOfProcess {
   arrive({ sessionId, tenant, sinceMs, gone, settled }: SessionArrival): SessionTurn {
     const entered = this.#held.enter(sessionId, gone)
     // Another worker's clock may be ahead: nobody waits behind those that come later.
-    const sinceHere = Math.min(sinceMs ?? Infinity, Date.now())
+    const sinceHere = Math.min(sinceMs ?? Infinity, engineClock.now())
     const ticket = this.#places.ask({ group: tenant ?? '', sinceMs: sinceHere })
-    if (!ticket.hasPlace)
-      this.#options.onEvent?.({ type: 'session_waiting', session: sessionId, ...(tenant !== undefined && { tenant }) })
-    return new SessionTurn(entered, ticket, settled)
+    const { departure, onEvent: report } = this.#options
+    const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
+    if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
+    return new SessionTurn(entered, ticket, settled, () => {
+      const hasNoPart = gone.aborted || departure?.soon.aborted === true
+      const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
+      report?.({ type: 'session_left', ...about, because })
+    })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
@@ -98,14 +109,15 @@ export class SessionsOfProcess {
 
   async #open(work: WorkToBegin, { leaveBy, release }: Holding): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
-    const { sessionId, opening, tenancy, refusal, before, record, found } = work
-    const { records, log, gone, isResting } = found
+    const { sessionId, opening, tenancy, refusal, before, carried, record, found, onOpen } = work
+    const { log, gone, isResting } = found
+    const records = [...before.open, ...found.records]
     const lease = await this.#leaseOf(work)
     const tenant = tenancy?.tenant
     const journal = new ClusterSession({
       sessionId,
       path: `restate:${sessionObject}/${sessionId}`,
-      records: [...before, ...records],
+      records: [...before.ended, ...records],
       log,
       lease,
     })
@@ -113,7 +125,7 @@ export class SessionsOfProcess {
       release()
       return new RefusedWork(refusal, { log, spent: null })
     }
-    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone }))
+    const opened = await openedOrRefused(open({ sessionId, opening, tenant, journal, gone, now: engineClock.now }))
     if (opened.kind === 'refused') {
       // A run that goes on is not given up: the engine tries again, and tells why.
       if (journal.open !== undefined) throw opened.error
@@ -124,7 +136,8 @@ export class SessionsOfProcess {
     const presence = new Presence(sessionId, tenant, report)
     const closed = new Promise<void>((resolve) => {
       session.listen((event) => {
-        if (event.type === 'run_end') presence.ranUntil(event.terminal.reason)
+        // How a run breaks here that goes on elsewhere is no end of it.
+        if (event.type === 'run_end' && !log.isBroken) presence.ran(event.terminal)
         if (event.type !== 'closed') return
         // The work at a session whose log is broken is over here, and not in the session.
         if (log.isBroken) presence.left(whyLeft(departure))
@@ -134,6 +147,7 @@ export class SessionsOfProcess {
       })
     })
     departure?.hold(closed)
+    onOpen?.(closed)
     if (listener !== undefined) {
       listener.onOpen(sessionId, session)
       log.note(writtenNote({ type: 'at', url: listener.url }))
@@ -150,8 +164,8 @@ export class SessionsOfProcess {
       log,
       settled: record.settled,
       openRun: openRunOf(records),
-      onRecord: messagesIn(records),
-      untold: untoldResults(sessionId, before, records, record.told),
+      onRecord: messagesIn(carried === undefined ? records : [...before.ended, ...records]),
+      untold: untoldResults(sessionId, before.ended, records, record.told, carried?.untold),
       onEvent(event) {
         // How a run breaks here that goes on elsewhere is nothing that happens in the session.
         if (!log.isBroken) listener?.onEvent(sessionId, event)
@@ -172,7 +186,7 @@ export class SessionsOfProcess {
       )
     const { tenant, began, isOpened } = tenancy
     const { records, log, gone } = found
-    const committed = spentIn(foldSession(runsOf([...before, ...records])))
+    const committed = spentIn(foldSession(runsOf([...before.ended, ...before.open, ...records])))
     const desk = this.#desks.of(ingress, tenant)
     return TenantLease.open({
       desk,

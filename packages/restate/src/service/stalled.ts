@@ -1,10 +1,11 @@
 import { laterFormat } from '../engine/format.ts'
+import { setAsideIn } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session does not go on. */
 export interface Stalled {
-  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. */
-  readonly kind: 'paused' | 'format' | 'worker_lost'
+  /** `paused`: the engine has given it up until somebody resumes it. `format`: only a worker of another version reads it. `worker_lost`: the worker that it is bound to does not answer. `set_aside`: its work has ended several workers, and waits for somebody to release it. */
+  readonly kind: 'paused' | 'format' | 'worker_lost' | 'set_aside'
   /** The invocation that works at it, by its name in the engine. */
   readonly invocation: string
   /** The engine has given up until somebody resumes it; else it tries again, every ten seconds at least. */
@@ -34,6 +35,8 @@ export function stalledOf({
 }: Omit<WorkOfSession, 'sessionId' | 'deployment'>): Stalled | undefined {
   if (status === 'suspended') return undefined
   const needsResume = status === 'paused'
+  const setAside = setAsideIn(failure)
+  if (setAside !== undefined) return { kind: 'set_aside', invocation: id, needsResume, message: setAside }
   const format = otherFormat.exec(failure ?? '')?.[1]
   const why = format === undefined ? toldFormat.exec(failure ?? '')?.[0] : laterFormat(Number(format))
   if (why === undefined && !needsResume) return undefined

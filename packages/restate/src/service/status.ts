@@ -35,6 +35,20 @@ export interface SessionStatus {
   readonly beganMs?: number
   /** When the last record of the session was stored, in milliseconds since 1970. Absent before, and for sessions of earlier versions that have not worked since. */
   readonly changedMs?: number
+  /**
+   * What earlier runs of the session came to, without what the current or last one carried over from them: with its figures, those of the session. Absent for nothing, and for
+   * sessions of earlier versions.
+   */
+  readonly earlier?: {
+    /** Turns. */
+    readonly turns: number
+    /** US dollars, with what was charged at worst case. */
+    readonly usd: number
+    /** Input and output tokens. */
+    readonly tokens: number
+  }
+  /** Runs that the session has begun. Absent before, and for sessions of earlier versions. */
+  readonly runs?: number
   /** What was asked first: one line of at most 100 characters. Absent before, and where it was no text. */
   readonly title?: string
   /** Whose budget the session spends from; absent where it spends from no tenant's. */
@@ -150,13 +164,31 @@ function withTitle(status: SessionStatus, added: RunStart['added']): SessionStat
   return title === '' ? status : { ...status, title }
 }
 
+/** How many runs have begun with one more, and what those before it came to, where that is known. */
+function runsAfter(before: SessionStatus, carried: EndedRun['spent']): Pick<SessionStatus, 'runs' | 'earlier'> {
+  const { runs = 0, records, earlier = { turns: 0, usd: 0, tokens: 0 } } = before
+  if (before.runs === undefined && records > 0) return {}
+  const { turns, usd, tokens } = withSpent(before, carried)
+  return {
+    runs: runs + 1,
+    ...(runs > 0 && {
+      earlier: {
+        turns: earlier.turns + before.turns - turns,
+        usd: earlier.usd + before.usd - usd,
+        tokens: earlier.tokens + before.tokens - tokens,
+      },
+    }),
+  }
+}
+
 function afterRecord(before: SessionStatus, record: StepRecord): SessionStatus {
   const status = { ...before, records: before.records + 1 }
   switch (record.type) {
     case 'start':
       if (record.scope !== '') return status
       return {
-        ...withWaits(withTitle(withoutLimit(status), record.start.added), []),
+        ...withSpent(withWaits(withTitle(withoutLimit(status), record.start.added), []), record.start.spent),
+        ...runsAfter(before, record.start.spent),
         state: 'running',
         runId: record.start.run.runId,
         questions: [],

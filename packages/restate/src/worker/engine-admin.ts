@@ -4,9 +4,11 @@ import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
 import { sessionObject } from '../service/names.ts'
 
 const betweenTriesMs = 500
+/** The names of all services of a worker begin so. */
+const ownPrefix = 'halting_'
 const patienceMs = 60_000
 /** So long the engine may take to get an answer from a worker. */
-const reachMs = 4_000
+const reachMs = 3_000
 /** So many sessions are asked about in one query. */
 const mostNames = 500
 
@@ -23,6 +25,8 @@ type Metadata = Readonly<Record<string, string>> | null | undefined
 export interface DeploymentAddress {
   readonly id: string
   readonly uri: string
+  /** It serves services of other programs, too. */
+  readonly isShared?: boolean
 }
 
 /** Anything that is not over and goes on at one worker alone, or that was tried there last. */
@@ -48,8 +52,11 @@ export interface WorkOfSession {
   readonly failure: string | null
 }
 
-interface ServiceRow {
+interface NamedRow {
   readonly name: string
+}
+
+interface ServiceRow extends NamedRow {
   readonly deployment_id: string
   readonly metadata?: Metadata
 }
@@ -102,6 +109,11 @@ export class EngineAdmin {
     }
   }
 
+  /** Its answer is dated, as all are (`EngineClock`). Settles soon, also where there is none. */
+  async readClock(): Promise<void> {
+    await askAdmin(this.#base, { path: '/health', answerMs: 1_000 }).catch(() => undefined)
+  }
+
   /** Why the engine does not know the worker at this address; undefined where it does. */
   async whyUnknown(worker: string): Promise<string | undefined> {
     try {
@@ -112,13 +124,17 @@ export class EngineAdmin {
     }
   }
 
-  /** Every address that the engine calls. */
+  /** Every address at which the engine has sessions worked at. */
   async deployments(): Promise<readonly DeploymentAddress[]> {
     // Its administration answers so.
     const { deployments } = (await askAdmin(this.#base, { path: '/deployments' })) as {
-      deployments: readonly { readonly id: string; readonly uri?: string }[]
+      deployments: readonly { readonly id: string; readonly uri?: string; readonly services?: readonly NamedRow[] }[]
     }
-    return deployments.flatMap(({ id, uri }) => (uri === undefined ? [] : [{ id, uri }]))
+    return deployments.flatMap(({ id, uri, services = [] }) => {
+      const names = services.map(({ name }) => name)
+      if (uri === undefined || !names.includes(sessionObject)) return []
+      return [{ id, uri, isShared: !names.every((name) => name.startsWith(ownPrefix)) }]
+    })
   }
 
   /** Where new sessions go; undefined while that is nowhere. */
@@ -158,7 +174,7 @@ export class EngineAdmin {
     const names = deployments.map((id) => `'${id}'`).join(', ')
     const rows = await rowsOf<BoundRow>(
       this.#base,
-      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
+      `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${ownPrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
     )
     return rows.map(({ id, status, pinned_deployment_id: pinned, target_service_key: key, ...row }) => ({
       id,
@@ -184,6 +200,18 @@ export class EngineAdmin {
       for (const { service_key: session, value_utf8: value } of rows) found.set(session, value)
     }
     return found
+  }
+
+  /** Statuses of sessions without a run that goes on, as JSON, behind this name and in the order of their names. */
+  async idleSessions(
+    after: string,
+    limit: number,
+  ): Promise<readonly { readonly session: string; readonly status: string }[]> {
+    const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
+      this.#base,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > '${after.replaceAll("'", "''")}' ORDER BY service_key LIMIT ${limit}`,
+    )
+    return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
   }
 
   /** What a worker says of itself. */

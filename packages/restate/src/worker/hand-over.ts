@@ -25,10 +25,10 @@ export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFr
   const { status, deployment, failure } = work
   const format = formatIn(failure)
   const whenHere = status === 'backing-off' ? 'pause, then here' : 'here'
-  if (format !== undefined && format !== keptFormat) return status === 'backing-off' ? 'pause' : undefined
+  if (format !== undefined && format > keptFormat) return status === 'backing-off' ? 'pause' : undefined
   // The engine tries it again by itself here.
   if (format !== undefined) return status === 'backing-off' && deployment === here ? undefined : whenHere
-  if (!takesOver || deployment === here || boundTo?.format !== keptFormat) return undefined
+  if (!takesOver || deployment === here || (boundTo?.format ?? Infinity) > keptFormat) return undefined
   return status === 'suspended' || isLeft(failure) ? whenHere : undefined
 }
 
@@ -52,7 +52,7 @@ export class HandOver {
 
   async see(seen: Seen): Promise<void> {
     const { latest, isHere, takesOver, format } = seen
-    const isFollowed = !isHere && takesOver && format === keptFormat
+    const isFollowed = !isHere && takesOver && (format ?? 0) >= keptFormat
     this.#tell(isFollowed ? latest.uri : undefined)
     if (isFollowed) this.#departure.giveWay()
     else this.#departure.stay()

@@ -24,6 +24,8 @@ export interface Listener {
   readonly port: number
   /** No connection is taken any more, and the engine begins nothing on those that are there; what goes on goes on. */
   drain(): void
+  /** The engine begins nothing more on the connections that are there, and makes others; what goes on goes on. */
+  renew(): void
   /** Every connection ends. */
   close(): Promise<void>
 }
@@ -36,7 +38,13 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
   const engine = createHttp2Server(http2)
   const others = createHttpServer(http1)
   others.timeout = silenceMs
+  /** Connections of the engine on which it may begin something. */
   const sessions = new Set<ServerHttp2Session>()
+  // A connection that is said to go away is ended by the engine at its next call, with all that goes on. One that takes no more streams is left alone.
+  const retire = (): void => {
+    for (const session of sessions) if (!session.destroyed) session.settings({ maxConcurrentStreams: 0 })
+    sessions.clear()
+  }
   const sockets = new Set<Socket>()
   engine.on('session', (session) => {
     sessions.add(session)
@@ -77,11 +85,11 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
     port: (server.address() as AddressInfo).port,
     drain() {
       server.close()
-      for (const session of sessions) session.close()
+      retire()
     },
+    renew: retire,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
-      for (const session of sessions) session.destroy()
       for (const socket of sockets) socket.destroy()
       await closed
     },

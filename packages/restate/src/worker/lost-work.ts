@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { isJsonObject } from '@halting/core/adapters'
+import { setAsideIn } from '../attempts/set-aside.ts'
 import { keptFormat } from '../engine/format.ts'
 import type { Opening } from '../service/messages.ts'
 import { mailboxObject, sessionObject } from '../service/names.ts'
@@ -48,13 +49,15 @@ export interface LostBinding {
   /** The name that the engine has for it. */
   readonly name: string
   readonly bound: readonly BoundInvocation[]
+  /** It serves other programs, too: their calls would come here. */
+  readonly isShared: boolean
   /** A name of this worker, and its address. */
   readonly here: string
   readonly url: string
 }
 
 /** Why work stays with a lost worker. */
-export type WhyItStays = 'folder' | 'format' | 'nobody'
+type WhyItStays = 'folder' | 'format' | 'nobody'
 
 export interface StayingWork {
   readonly why: WhyItStays
@@ -72,14 +75,14 @@ export class LostWork {
   /** Tells what stays with the lost worker, and why. */
   async take(lost: LostBinding): Promise<StayingWork> {
     const { admin, report } = this.#options
-    const { name, bound, address, url } = lost
+    const { name, bound, isShared, address, url } = lost
     if (bound.length === 0) return { why: 'folder', bound }
-    if (readMetadata(await admin.metadataOf(name)).format !== keptFormat) return { why: 'format', bound }
+    if ((readMetadata(await admin.metadataOf(name)).format ?? Infinity) > keptFormat) return { why: 'format', bound }
     const openable = await this.#openable(bound)
     const isStaying = ({ sessionId }: BoundInvocation): boolean => sessionId !== undefined && !openable.has(sessionId)
     const staying = bound.filter(isStaying)
     const moved = new Set<string>()
-    if (staying.length === 0) {
+    if (staying.length === 0 && !isShared) {
       await admin.readdress(name, url)
       for (const { id } of bound) moved.add(id)
       await this.retry(bound)
@@ -114,7 +117,7 @@ export class LostWork {
         break
       case 'paused':
         // By a worker that was lost before it had it resumed. What was paused for another reason stays paused.
-        if ((await admin.failureOf(id))?.includes(address) !== true) return false
+        if (!isPausedForMove(await admin.failureOf(id), address)) return false
         break
       default:
         return false
@@ -141,6 +144,11 @@ export class LostWork {
     })
     return openable
   }
+}
+
+/** A session that is set aside names the worker that it ended last, and waits for somebody to release it. */
+function isPausedForMove(failure: string | null, address: string): boolean {
+  return failure?.includes(`'${address}/`) === true && setAsideIn(failure) === undefined
 }
 
 function objectIn(text: string | undefined): Opening {

@@ -1,13 +1,16 @@
+import { engineClock } from '../http/engine-clock.ts'
 import { below } from '../http/below.ts'
 import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
 import type { Departure } from './departure.ts'
-import { sameAddress, type BoundInvocation } from './engine-admin.ts'
+import type { BoundInvocation } from './engine-admin.ts'
 import type { Seen } from './engine-watch.ts'
 import { LostWork, type LostWorkOptions, type StayingWork } from './lost-work.ts'
 
-/** So often in a row a worker does not answer before the engine is asked about it: with two seconds between them, for some ten seconds. */
-export const failuresUntilLost = 5
-/** Workers act one after another, so that each finds what the one before it did; so many looks behind the first at most. */
+/** So long, and so often in a row, a worker does not answer before the engine is asked about it. */
+const silentMs = 7_500
+const leastFailures = 3
+/** Workers act one after another, so that each finds what the one before it did. */
+const betweenTurnsMs = 2_000
 const latestTurn = 4
 /** A worker that accepts connections and says nothing is given so long each time. */
 const probeMs = 1_500
@@ -20,14 +23,18 @@ export interface LostWorkersOptions extends LostWorkOptions {
   readonly departure: Departure
   /** Whether the worker at this address answers. */
   readonly probe?: (address: string) => Promise<boolean>
+  /** The clock that runs on, in milliseconds; `performance.now` without it. */
+  readonly now?: () => number
 }
 
 /** A worker that does not answer. */
 interface Silent {
   failures: number
+  /** In milliseconds since 1970, and by the clock that runs on. */
   readonly sinceMs: number
+  readonly since: number
   isLost: boolean
-  /** By `performance.now`. */
+  /** By the clock that runs on. */
   quietUntil: number
   /** Sessions that wait for it, by their ids. */
   waiting: ReadonlyMap<string, Stalled>
@@ -74,8 +81,10 @@ export class LostWorkers {
   async see(seen: Seen): Promise<void> {
     await this.#comeBack(seen)
     const others = new Map<string, string[]>()
-    for (const { id, uri } of seen.deployments)
-      if (!sameAddress(uri, seen.url)) others.set(uri, [...(others.get(uri) ?? []), id])
+    for (const { id, uri } of seen.deployments) {
+      const address = written(uri)
+      if (address !== written(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
+    }
     for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
     await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
   }
@@ -92,25 +101,27 @@ export class LostWorkers {
 
   async #look(address: string, names: readonly string[], seen: Seen): Promise<void> {
     const { admin, report, probe = answers } = this.#options
+    const began = this.#now
     const known = this.#silent.get(address)
-    if (known !== undefined && performance.now() < known.quietUntil) return
+    if (known !== undefined && began < known.quietUntil) return
     if (await probe(address)) {
       this.#silent.delete(address)
       if (known?.isLost === true) report({ type: 'worker_back', address })
       return
     }
-    const silent = known ?? { failures: 0, sinceMs: Date.now(), isLost: false, quietUntil: 0, waiting: new Map() }
+    const silent = known ?? newlySilent(began)
     this.#silent.set(address, silent)
     silent.failures++
-    if (silent.failures < failuresUntilLost + this.#turn(seen)) return
+    if (silent.failures < leastFailures || this.#now < silent.since + silentMs + this.#turn(seen) * betweenTurnsMs)
+      return
     const bound = await admin.boundTo(names)
     const isLatest = names.includes(seen.latest.id)
     if (bound.length === 0 && !isLatest) {
       silent.waiting = new Map()
-      silent.quietUntil = performance.now() + quietMs
+      silent.quietUntil = this.#now + quietMs
     } else if (!silent.isLost && (await admin.reaches(address)))
       // It is asked again from the beginning.
-      this.#silent.set(address, { ...silent, failures: 0, quietUntil: performance.now() + quietMs })
+      this.#silent.set(address, { ...newlySilent(this.#now + quietMs), quietUntil: this.#now + quietMs })
     else {
       if (!silent.isLost) report({ type: 'worker_lost', address })
       silent.isLost = true
@@ -118,38 +129,49 @@ export class LostWorkers {
     }
   }
 
-  /** Where this worker is among those that may live. */
-  #turn({ deployments, url }: Seen): number {
-    const living = [...new Set(deployments.map(({ uri }) => uri))].filter((uri) => !this.#silent.has(uri)).toSorted()
-    return Math.min(
-      latestTurn,
-      Math.max(
-        0,
-        living.findIndex((uri) => sameAddress(uri, url)),
-      ),
-    )
+  get #now(): number {
+    return (this.#options.now ?? performance.now.bind(performance))()
   }
 
-  async #settle({ address, names, silent, bound, isLatest }: LostWorker, { here: [here], url }: Seen): Promise<void> {
+  /** Where this worker is among those that may live. */
+  #turn({ deployments, url }: Seen): number {
+    const living = [...new Set(deployments.map(({ uri }) => written(uri)))].filter((at) => !this.#silent.has(at))
+    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(written(url))))
+  }
+
+  async #settle(
+    { address, names, silent, bound, isLatest }: LostWorker,
+    { here: [here], url, deployments }: Seen,
+  ): Promise<void> {
     const { admin, departure } = this.#options
     // The engine may not know this worker.
     const mayTake = here !== undefined && !departure.isFinal && (await admin.reaches(url))
     if (mayTake && isLatest) await admin.announce(url)
+    const isShared = (name: string): boolean => deployments.some((each) => each.id === name && each.isShared === true)
     const waiting = new Map<string, Stalled>()
     for (const name of names) {
       const ofName = bound.filter(({ deployment, isFree }) => deployment === name && !isFree)
       const staying: StayingWork = mayTake
-        ? await this.#work.take({ address, name, bound: ofName, here, url })
+        ? await this.#work.take({ address, name, bound: ofName, isShared: isShared(name), here, url })
         : { why: 'nobody', bound: ofName }
       for (const { id, sessionId } of staying.bound)
         if (sessionId !== undefined)
           waiting.set(sessionId, lostWorkerStall(id, { worker: address, sinceMs: silent.sinceMs, why: staying.why }))
     }
     silent.waiting = waiting
-    if (waiting.size > 0) silent.quietUntil = performance.now() + betweenTriesMs
+    if (waiting.size > 0) silent.quietUntil = this.#now + betweenTriesMs
     // What is not bound is tried where new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
+}
+
+/** The engine ends an address with a slash, and people do not. */
+function written(address: string): string {
+  return address.replace(/\/+$/, '')
+}
+
+function newlySilent(since: number): Silent {
+  return { failures: 0, sinceMs: engineClock.now(), since, isLost: false, quietUntil: 0, waiting: new Map() }
 }
 
 /** Whether anything that is a worker answers there. */

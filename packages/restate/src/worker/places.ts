@@ -1,3 +1,4 @@
+import { LeftError } from './departure.ts'
 import { PlaceQueue, type QueuedPlace } from './place-queue.ts'
 
 /** A wait of this length is reported to whoever waits. It is shorter than what the engine allows an attempt to be silent. */
@@ -42,7 +43,7 @@ class Claim implements Ticket, QueuedPlace {
 
   next(): Promise<'granted' | 'waits'> {
     if (this.state === 'granted') return Promise.resolve('granted')
-    if (this.state === 'left') return Promise.reject(leftError())
+    if (this.state === 'left') return Promise.reject(new LeftError())
     this.silentSince = performance.now()
     return new Promise((resolve, reject) => (this.#asked = { resolve, reject }))
   }
@@ -50,7 +51,7 @@ class Claim implements Ticket, QueuedPlace {
   settle(came: 'granted' | 'waits' | 'left'): void {
     const asked = this.#asked
     this.#asked = undefined
-    if (came === 'left') asked?.reject(leftError())
+    if (came === 'left') asked?.reject(new LeftError())
     else asked?.resolve(came)
   }
 
@@ -69,10 +70,6 @@ class Claim implements Ticket, QueuedPlace {
   leave(): void {
     this.#places.leave(this)
   }
-}
-
-function leftError(): Error {
-  return new Error('The engine goes on with this session elsewhere.')
 }
 
 /**
@@ -115,6 +112,21 @@ export class Places {
     this.#queue.add(claim)
     this.#fill()
     return claim
+  }
+
+  /** Has so many sessions wait no longer, evenly from the first to the last: the engine begins them again, at a worker that has room. */
+  giveAway(count: number): void {
+    const all: Claim[] = []
+    for (let claim = this.#queue.next(); claim !== undefined; claim = this.#queue.next()) all.push(claim)
+    const partUpTo = (index: number): number => Math.ceil((index * Math.min(count, all.length)) / all.length)
+    for (const [index, claim] of all.entries()) {
+      if (partUpTo(index + 1) === partUpTo(index)) this.#queue.add(claim)
+      else {
+        claim.state = 'left'
+        claim.settle('left')
+      }
+    }
+    this.#beat()
   }
 
   hurry(claim: Claim): void {

@@ -40,11 +40,6 @@ export class Readiness {
       : undefined
   }
 
-  /** What was found when somebody asked last; undefined before. */
-  get isReady(): boolean | undefined {
-    return this.#last && this.#last.because === undefined
-  }
-
   /** As a clause; undefined where it can. Settles within four seconds. */
   async whyNot(): Promise<string | undefined> {
     const giveUp = new AbortController()

@@ -11,10 +11,15 @@ const mostKnown = 1_000
 
 /** Attempts that end by one of these are continued by the engine as they should be, and nobody has to do anything. */
 const expected = [
-  // LeftError, and what its log says to a run.
-  /^This worker leaves the session\./,
+  // LeftError, and what its log says to a run. The SDK puts a status before it where a step failed by it.
+  /This worker leaves the session\./,
   /goes on with this session elsewhere/,
+  // It is reported as an event of its own.
+  /This session is set aside: /,
 ]
+
+/** A connection ended. */
+const ofConnection = /Premature close|Got abort error from connection/
 
 /**
  * Makes events of what the SDK of the engine logs: failures, each once for its session until another one comes or ten minutes are over. What a caller was answered (HTTP 4xx)
@@ -22,10 +27,13 @@ const expected = [
  */
 export class SdkLog {
   readonly #report: WorkerListener
+  readonly #isEnding: () => boolean
   readonly #known = new Map<string, { readonly message: string; readonly at: number }>()
 
-  constructor(report: WorkerListener) {
+  /** @param isEnding This worker gives its sessions up, and so its connections. */
+  constructor(report: WorkerListener, isEnding: () => boolean = () => false) {
     this.#report = report
+    this.#isEnding = isEnding
   }
 
   take(about: Pick<About, 'level' | 'context'>, said: readonly unknown[]): void {
@@ -34,6 +42,7 @@ export class SdkLog {
     if (level === undefined || String(said[0]).startsWith('Accepting requests without validating')) return
     const error = said.find((each) => each instanceof Error)
     if (error !== undefined && isNoTrouble(error)) return
+    if (this.#isEnding() && said.some((each) => ofConnection.test(String(each)))) return
     const { serviceName, handlerName, key, invocationTarget } = about.context ?? {}
     const session = serviceName === sessionObject || serviceName === mailboxObject ? key : undefined
     const where = session === undefined ? invocationTarget : handlerName

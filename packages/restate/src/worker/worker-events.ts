@@ -17,6 +17,20 @@ export type WorkerEvent =
   | (SessionOfWorker & { readonly type: 'session_started' })
   /** The session waits for a person, a timer or a limit, and has no place in this process any more. */
   | (SessionOfWorker & { readonly type: 'session_resting' })
+  /** A run of the session ended here. Figures are those of the whole run, also of what other workers did of it. */
+  | (SessionOfWorker & {
+      readonly type: 'run_ended'
+      /** Why it ended. */
+      readonly reason: string
+      /** US dollars, settled, plus the worst case of requests whose usage is unknown. */
+      readonly usd: number
+      /** Tokens that count against a limit on tokens. */
+      readonly tokens: number
+      /** Attempts that reached the model. */
+      readonly requests: number
+      /** Results of tool calls. */
+      readonly toolCalls: number
+    })
   /** Nothing is left to do in the session. */
   | (SessionOfWorker & {
       readonly type: 'session_ended'
@@ -45,6 +59,12 @@ export type WorkerEvent =
     })
   /** A person released a session that was set aside. */
   | (SessionOfWorker & { readonly type: 'session_released' })
+  /** Sessions that nobody has used for long were removed (`retainMs`). */
+  | {
+      readonly type: 'sessions_removed'
+      /** How many. */
+      readonly count: number
+    }
   /** A worker does not answer any more. */
   | {
       readonly type: 'worker_lost'

@@ -1,7 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ConfigurationError } from '@halting/core'
 import { createEndpointHandler } from '@restatedev/restate-sdk'
+import type { IngressOptions } from '../fleet/ingress.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionServices } from '../service/session-service.ts'
+import { ClockWatch } from './clock-watch.ts'
 import { Departure } from './departure.ts'
 import { EngineAdmin } from './engine-admin.ts'
 import { EnginePulse } from './engine-pulse.ts'
@@ -13,12 +17,15 @@ import { LostWorkers } from './lost-workers.ts'
 import { answerProbe } from './probes.ts'
 import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
+import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
+import { pauseSetAside } from './set-aside-work.ts'
+import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
 
 /** Options of a worker. */
-export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places'> {
+export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' | 'stalledOf' | 'places' | 'workerUrl'> {
   /** Address to listen on. */
   readonly host: string
   /** 0 for any that is free. */
@@ -36,6 +43,11 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
   readonly canOpen?: (session: SessionToMove) => boolean | Promise<boolean>
   /** Maximum number of sessions that work here at the same time; others wait in their order, and lose nothing. Default: no limit. */
   readonly concurrency?: number
+  /**
+   * Sessions that have not changed for so many milliseconds are removed with all that is stored of them, where no run goes on and nobody is asked anything. At least an
+   * hour (3,600,000); needs `ingress`. Default: none is removed.
+   */
+  readonly retainMs?: number
   /** What `GET /metrics` on the worker's port answers. Default: 404. */
   readonly metrics?: {
     /** The text, in Prometheus' format 0.0.4, with what the worker knows of itself. */
@@ -47,8 +59,8 @@ export interface WorkerOptions extends Omit<SessionServiceOptions, 'departure' |
 
 /** What a worker knows of itself, for its metrics. */
 export interface WorkerFigures {
-  /** What `GET /ready` found when it was asked last; undefined before. */
-  readonly isReady: boolean | undefined
+  /** What `GET /ready` would answer. */
+  readonly isReady: boolean
   /** How often this worker could not read the engine's administration. */
   readonly engineLookFailures: number
   /** Maximum number of sessions at work; null for no limit. */
@@ -84,20 +96,19 @@ const closingMs = 10_000
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const { service, report, departure, places, engine, handOver, stalls, lost } = partsOf(options)
-  const sdkLog = new SdkLog(report)
+  const parts = partsOf(options)
+  const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
+  // The first session finds the engine's time, where the engine is there.
+  await engine.readClock()
+  const inProcess = {
+    stalledOf: (sessionId: string) => lost.of(sessionId) ?? stalls.of(sessionId),
+    workerUrl: () => url,
+  }
   const listener = await listen({
     host,
     port,
     http2: createEndpointHandler({
-      services: [
-        ...sessionServices({
-          ...service,
-          stalledOf: (sessionId) => lost.of(sessionId) ?? stalls.of(sessionId),
-          departure,
-          places,
-        }),
-      ],
+      services: [...sessionServices({ ...service, ...inProcess, departure, places })],
       ...(identityKeys.length > 0 && { identityKeys: [...identityKeys] }),
       logger: (about, ...said) => sdkLog.take(about, said),
     }),
@@ -105,23 +116,32 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       void answerProbe(request, response, {
         whyNotReady: () => readiness.whyNot(),
         unchecked: readiness.unchecked,
-        metrics: metrics && { ...metrics, read: () => metrics.read(figures()) },
+        metrics: metrics && {
+          ...metrics,
+          read: async () => metrics.read(figures((await readiness.whyNot()) === undefined)),
+        },
       }),
   })
-  const url = advertise ?? `http://${host.includes(':') ? `[${host}]` : host}:${listener.port}`
+  const url = advertise ?? urlAt(host, listener.port)
+  const share =
+    service.ingress &&
+    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
+    ({ resting }) => pauseSetAside(engine, resting),
+    () => parts.clocks.see(),
     (seen) => handOver.see(seen),
+    (_seen, signal) => share?.look(signal),
+    (seen, signal) => retention?.see(seen, signal),
+    // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
   const pulse = service.ingress && new EnginePulse(service.ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
-  const figures = (): WorkerFigures => ({
-    isReady: readiness.isReady,
+  const figures = (isReady: boolean): WorkerFigures => ({
+    isReady,
     engineLookFailures: watch.failures,
-    places: Number.isFinite(concurrency) ? concurrency : null,
-    atWork: places.taken,
-    waiting: places.waiting,
+    ...figuresOf(places, concurrency),
   })
   return {
     port: listener.port,
@@ -134,6 +154,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     async drain(graceMs) {
       departure.begin()
       listener.drain()
+      void share?.leave()
       await settled(departure, graceMs)
     },
     close() {
@@ -141,6 +162,27 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       return listener.close()
     },
   }
+}
+
+/** @throws ConfigurationError for a time that is too short, and where there is no way to the engine. */
+function retentionOf(
+  { retainMs, ingress }: { readonly retainMs: number | undefined; readonly ingress: IngressOptions | undefined },
+  engine: EngineAdmin,
+  report: (event: WorkerEvent) => void,
+): Retention | undefined {
+  if (retainMs === undefined) return undefined
+  if (!(retainMs >= shortestRetainMs))
+    throw new ConfigurationError(`retainMs is at least ${shortestRetainMs}, an hour; it is ${retainMs}.`)
+  if (ingress === undefined) throw new ConfigurationError('retainMs needs `ingress`, the way to the engine.')
+  return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
+}
+
+function figuresOf(places: Places, most: number): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+  return { places: Number.isFinite(most) ? most : null, atWork: places.taken, waiting: places.waiting }
+}
+
+function urlAt(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** What a worker is made of beside its port. */
@@ -152,6 +194,7 @@ function partsOf({
   identityKeys: ____,
   concurrency,
   metrics: _____,
+  retainMs,
   canOpen,
   ...service
 }: WorkerOptions) {
@@ -166,6 +209,9 @@ function partsOf({
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(),
+    retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
+    sdkLog: new SdkLog(report, () => departure.soon.aborted),
+    clocks: new ClockWatch(engineClock, report),
     lost: new LostWorkers({ admin: engine, departure, report, canOpen }),
   }
 }

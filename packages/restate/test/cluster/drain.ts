@@ -84,7 +84,7 @@ try {
   await sessions.prompt('long-2')
   const hurried = await workerOf('long-2')
   hurried.worker.child.kill('SIGTERM')
-  await hurried.worker.says('ending: ')
+  await hurried.worker.says('stopping: ')
   const atOnce = await hurried.worker.kill('SIGTERM')
   demand(atOnce === 143, `After a second signal a worker ended with ${atOnce}: ${hurried.worker.said}`)
   await sessions.over('long-2')

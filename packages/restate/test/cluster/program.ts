@@ -50,7 +50,7 @@ const blocks = [...guide.matchAll(/```sh\n([^`]*)```/g)].map(([, block = '']) =>
 const [begin = [], all = []] = blocks
 // The interactive program needs a terminal, and has tests of its own.
 const then = all.filter(([word]) => word !== '--cluster')
-demand(begin.length === 1 && then.length === 4, 'The guide has other commands than this test knows.')
+demand(begin.length === 1 && then.length === 6, 'The guide has other commands than this test knows.')
 
 const devCommand = [...(begin[0] ?? []), ...(installed === undefined ? ['--server', server] : [])]
 let dev = start(devCommand)
@@ -86,12 +86,14 @@ try {
         admin,
       ]),
     )
-  const [answer = '', list = '', why = '', whatIf = ''] = told
+  const [answer = '', list = '', why = '', replayed = '', whatIf = '', doctor = ''] = told
   demand(answer.includes('7 of 7 with 0 errors'), `The prompt was answered so: ${answer}`)
   const second = /session (\S+)/.exec(answer)?.[1] ?? ''
   for (const id of [first, second])
     demand(new RegExp(`${id} .*completed`).test(list), `The list does not tell of ${id}: ${list}`)
   demand(why.includes('completed'), `halting why says: ${why}`)
+  demand(replayed.includes('ended: completed'), `halting replay says: ${replayed}`)
+  demand(doctor.includes('The cluster can run sessions.'), `halting doctor says: ${doctor}`)
   demand(/would have stopped|max_turns/.test(whatIf), `halting what-if says: ${whatIf}`)
 
   const script = join(folder, 'script.json')

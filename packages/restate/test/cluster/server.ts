@@ -53,6 +53,11 @@ export class Cluster {
     return `http://127.0.0.1:${this.#nodes[index]?.ports.admin}`
   }
 
+  /** Where a node speaks with others, and has its metrics. */
+  node(index = 0): string {
+    return `http://127.0.0.1:${this.#nodes[index]?.ports.node}`
+  }
+
   pid(index = 0): number | undefined {
     return this.#nodes[index]?.process?.pid
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { SessionRequest } from '../../src/service/messages.ts'
 import { sessionObject } from '../../src/service/names.ts'
-import type { FullStatus } from '../../src/service/session-object.ts'
+import type { FullStatus } from '../../src/service/full-status.ts'
 import type { Cluster } from './server.ts'
 
 /** A session as a client by HTTP has it. */

@@ -39,7 +39,7 @@ const services = sessionServices({
     const script = scriptedModel(({ messages }) => {
       const turn = messages.filter(({ role }) => role === 'assistant').length
       return turn % (turns + 1) < turns
-        ? { text: `turn ${turn}`, toolCalls: [{ name: 'Look', id: `l${turn}` }] }
+        ? { text: `turn ${turn}`, toolCalls: [{ name: 'Look', id: `l${turn}`, input: { turn } }] }
         : 'done'
     })
     return createSession({

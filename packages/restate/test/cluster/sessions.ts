@@ -99,7 +99,7 @@ await check('bad input has an answer, and nothing is lost', async () => {
 await check(
   'a worker is killed in mid-stream, and the client tells what one tells that reads records alone',
   async () => {
-    const session = client.session('cut', { turns: 3, pieceMs: 20 })
+    const session = client.session('cut', { turns: 3, pieceMs: 50 })
     const events = listened(session)
     session.prompt('go on', { id: 'p' })
     const deltas = (): number =>
@@ -150,6 +150,37 @@ await check('a question is asked, and answered by the client; another is stopped
   await session.settled()
   strictEqual(session.snapshot.last?.reason, 'aborted_tools')
   await session.close()
+})
+
+await check('a wait goes on over the end of its connection, as one call, of which nothing is left', async () => {
+  await ask('long', 'prompt', { id: 'p', content: 'go on', opening: { turns: 1, pieceMs: 100 } })
+  const waits = async (signal?: AbortSignal): Promise<unknown> => {
+    const response = await fetch(`${cluster.ingress()}/halting_session/long/result`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'one' },
+      body: JSON.stringify({ id: 'p', wait: true }),
+      ...(signal !== undefined && { signal }),
+    })
+    return response.json()
+  }
+  const calls = async (): Promise<number> => {
+    const query =
+      "select count(*) as count from sys_invocation where target_handler_name = 'result' and target_service_key = 'long'"
+    return Number((await cluster.query(query))[0]?.['count'])
+  }
+  const cut = new AbortController()
+  const first = waits(cut.signal).catch(() => 'cut')
+  await wait(500)
+  cut.abort()
+  strictEqual(await first, 'cut')
+  const second = waits()
+  await wait(500)
+  strictEqual(await calls(), 1)
+  strictEqual(((await second) as { readonly state: string }).state, 'answered')
+  for (let left = 50; (await calls()) > 0; left--) {
+    if (left === 0) throw new Error('The call is kept.')
+    await wait(100)
+  }
 })
 
 await check('a fork has the conversation, and a closed session takes nothing more', async () => {

@@ -114,7 +114,7 @@ const wrong = await worker('worker', 'stays', laterPort)
 await allow('later', 'p0a')
 const stopped = await until('later', ({ stalled }) => stalled?.needsResume === true)
 expect(
-  stopped.state === 'paused' && stopped.stalled?.message.includes('written in format 2') === true,
+  stopped.state === 'paused' && stopped.stalled?.message.includes('written in format 3') === true,
   `where no worker reads its format, a session is paused and says so: ${stopped.stalled?.message}`,
 )
 await killed(wrong)

@@ -104,7 +104,7 @@ await ask('b', 'a1', { type: 'answer', callId: 'p0a', answer: { behavior: 'allow
 const stopped = await until('b', isPaused)
 expect(isPaused(stopped), 'a session of a later format is paused where an earlier version has taken the place')
 expect(
-  stopped.stalled?.message.includes('written in format 2') === true,
+  stopped.stalled?.message.includes('written in format 3') === true,
   'its status says which format it was written in',
 )
 expect(
@@ -127,7 +127,7 @@ await cluster.register(`http://127.0.0.1:${oldPort}`)
 await ask('a', 'm3', { type: 'prompt', content: 'more' })
 const back = await until('a', isPaused)
 expect(
-  back.stalled?.message.includes('written in format 2') === true,
+  back.stalled?.message.includes('written in format 3') === true,
   'an earlier version that is registered again leaves alone what it cannot read',
 )
 const [deployment] = await cluster.query(`SELECT id FROM sys_deployment WHERE endpoint LIKE '%:${newPort}/'`)

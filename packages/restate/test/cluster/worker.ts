@@ -1,4 +1,4 @@
-// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over]]; with ADMIN it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
+// A worker of tests: node worker.js PORT LOG [ADMIN [stays|takes-over [INGRESS]]]; with ADMIN it is one as `halting serve` starts, else its services alone. Its sessions have a scripted model and tools that note what they did in LOG, one line each.
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
@@ -8,12 +8,13 @@ import type { SessionServiceOptions } from '../../src/service/session-options.ts
 import { sessionServices } from '../../src/service/session-service.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', log = '/dev/null', admin = '', as = 'stays'] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', as = 'stays', ingress] = process.argv.slice(2)
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 const options: SessionServiceOptions = {
+  ...(ingress !== undefined && { ingress: { url: ingress } }),
   async open({ sessionId, opening, journal }) {
     const turns = Number(opening['turns'] ?? 3)
     const toolMs = Number(opening['toolMs'] ?? 50)
@@ -23,8 +24,9 @@ const options: SessionServiceOptions = {
       description: 'Does what must not be done twice.',
       inputSchema: { type: 'object' },
       readOnly: false,
-      async execute(_input, { callId }) {
+      async execute(_input, { callId, signal }) {
         note('paid', sessionId, callId)
+        signal.addEventListener('abort', () => note('aborted', sessionId, callId))
         await pause(toolMs)
         return `paid by ${callId}`
       },
@@ -68,6 +70,20 @@ const options: SessionServiceOptions = {
     },
   },
 }
+/** With CAN_OPEN it has the folders of sessions that are called so. */
+const folders = process.env['CAN_OPEN']
+const canOpen = folders === undefined ? undefined : (id: string): boolean => new RegExp(folders).test(id)
 if (admin === '') await serve({ port: Number(port), services: [...sessionServices(options)] })
-else await startWorker({ ...options, host: '127.0.0.1', port: Number(port), admin, takesOver: as === 'takes-over' })
+else
+  await startWorker({
+    ...options,
+    host: '127.0.0.1',
+    port: Number(port),
+    admin,
+    takesOver: as === 'takes-over',
+    ...(canOpen !== undefined && { canOpen: ({ sessionId }) => canOpen(sessionId) }),
+    onEvent({ type, ...event }) {
+      if (type === 'worker_lost' || type === 'worker_back') note(type, JSON.stringify(event))
+    },
+  })
 note('serving', port)

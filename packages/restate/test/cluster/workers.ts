@@ -6,8 +6,8 @@ import { freePort, wait } from './server.ts'
 /** What a worker process is, and who hears of it. */
 export interface WorkerProgram {
   readonly program: string
-  /** Behind its port. */
-  readonly given?: readonly string[]
+  /** Behind its port; by the address of all of them. */
+  readonly given?: readonly string[] | ((address: string) => readonly string[])
   /** Options of its Node. */
   readonly execArgv?: readonly string[]
   /** Where what it says goes. */
@@ -58,6 +58,13 @@ export class Workers {
     return workers
   }
 
+  /** One more of them. */
+  async add(): Promise<void> {
+    const before = this.ready.length
+    await this.#spawn()
+    while (this.ready.length <= before) await wait(20)
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.#port}`
   }
@@ -74,7 +81,8 @@ export class Workers {
     const { program, given = [], execArgv = [], logFile, onMessage, onExit, onReady } = this.#program
     const port = await freePort()
     const log = openSync(logFile, 'a')
-    const child = spawn(process.execPath, [...execArgv, program, String(port), ...given], {
+    const behind = typeof given === 'function' ? given(this.url) : given
+    const child = spawn(process.execPath, [...execArgv, program, String(port), ...behind], {
       stdio: ['ignore', log, log, 'ipc'],
     })
     const worker = new WorkerProcess(port, child)

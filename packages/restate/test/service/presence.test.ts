@@ -1,20 +1,34 @@
 // A session comes to a process and goes: each is reported once.
 import { array, assert, constantFrom, property } from 'fast-check'
 import { expect, test } from 'vitest'
+import type { RunResult } from '@halting/core'
 import { Presence } from '../../src/service/presence.ts'
 import { SdkLog } from '../../src/worker/sdk-log.ts'
 import { LeftError } from '../../src/worker/departure.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
+const result = (reason: string): RunResult =>
+  ({ reason, committedUsd: 0.5, totalTokens: 30, summary: { requests: 2, toolResults: 1 } }) as unknown as RunResult
+
 test('a session that ends is reported with its tenant and the ending of its last run', () => {
   const events: WorkerEvent[] = []
   const presence = new Presence('s-1', 'acme', (event) => events.push(event))
-  presence.ranUntil('max_turns')
-  presence.ranUntil('completed')
+  presence.ran(result('max_turns'))
+  presence.ran(result('completed'))
   presence.ended()
   presence.left('its attempt is over')
   expect(events).toEqual([
     { type: 'session_started', session: 's-1', tenant: 'acme' },
+    ...['max_turns', 'completed'].map((reason) => ({
+      type: 'run_ended',
+      session: 's-1',
+      tenant: 'acme',
+      reason,
+      usd: 0.5,
+      tokens: 30,
+      requests: 2,
+      toolCalls: 1,
+    })),
     { type: 'session_ended', session: 's-1', tenant: 'acme', reason: 'completed' },
   ])
 })
@@ -26,11 +40,11 @@ test('whatever is noticed in whatever order, a session starts once and goes once
       const presence = new Presence('s', undefined, (event) => events.push(event))
       for (const each of seen)
         if (each === 'left') presence.left('why')
-        else if (each === 'ran') presence.ranUntil('completed')
+        else if (each === 'ran') presence.ran(result('completed'))
         else presence[each]()
       const first = seen.find((each) => each !== 'ran')
       const types = { ended: 'session_ended', rests: 'session_resting', left: 'session_left' }
-      expect(events.map(({ type }) => type)).toEqual([
+      expect(events.map(({ type }) => type).filter((type) => type !== 'run_ended')).toEqual([
         'session_started',
         ...(first === undefined ? [] : [types[first]]),
       ])
@@ -75,6 +89,11 @@ test('what is as it should be is no trouble: an answer of 4xx, a session that is
   log.take(of('a'), ['failed', new LeftError()])
   log.take({ ...of('a'), level: 'info' as never }, ['Invocation suspended'])
   log.take({ level: 'warn' as never }, ['Accepting requests without validating request signatures; …'])
+  const ending = new SdkLog(
+    (event) => events.push(event),
+    () => true,
+  )
+  ending.take(of('a'), ['failed', new Error('Premature close')])
   expect(events).toEqual([])
   log.take({ level: 'error' as never }, ['Rejecting request as its JWT did not validate: x'])
   expect(events).toEqual([

@@ -53,7 +53,7 @@ function attemptAt(invocation: FakeInvocation, state: MemoryState, before: Sessi
         inherited: { nanos: 0, unknownNanos: 0 },
         refusal: undefined,
         turn: 1,
-        before: [],
+        before: { ended: [], open: [] },
         record,
         found,
       }),

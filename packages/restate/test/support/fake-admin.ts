@@ -17,6 +17,8 @@ export class FakeAdmin {
   readonly deployments = new Map<string, { uri: string; readonly metadata: Record<string, string> }>()
   readonly work = new Map<string, FakeWork>()
   readonly living = new Set<string>()
+  /** Names that serve other programs, too. */
+  readonly shared = new Set<string>()
   readonly newSessions = new Set<string>()
   /** Attempts that were under way and had to end. */
   readonly interrupted: string[] = []
@@ -50,7 +52,7 @@ export class FakeAdmin {
   }
 
   #fail(work: FakeWork, uri: string): void {
-    Object.assign(work, { status: 'backing-off', at: undefined, failure: `error when calling '${uri}'` })
+    Object.assign(work, { status: 'backing-off', at: undefined, failure: `error when calling '${uri}/'` })
   }
 
   #attempt(_session: string, work: FakeWork): void {
@@ -62,7 +64,7 @@ export class FakeAdmin {
 
   /** What a worker sees that looks now. */
   seenBy(url: string): Seen {
-    const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri }))
+    const all = [...this.deployments].map(([id, { uri }]) => ({ id, uri, isShared: this.shared.has(id) }))
     const latest = this.deployments.get(this.latest)
     return {
       latest: { id: this.latest, uri: latest?.uri ?? '', metadata: latest?.metadata },

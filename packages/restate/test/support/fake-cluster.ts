@@ -2,13 +2,17 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
-import { attempt, mailSignal } from '../../src/engine/attempt.ts'
+import { attempt, mailSignal, watchSignal } from '../../src/engine/attempt.ts'
 import { createLiveEvents, type LiveEvents } from '../../src/live/live-events.ts'
 import { answerTo, resultOfRun } from '../../src/service/answers.ts'
 import { problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'
+import { whenChanged } from '../../src/service/changed.ts'
+import { fullStatus, mailboxVersion, type MailboxState } from '../../src/service/full-status.ts'
+import { isCut } from '../../src/engine/cluster-log.ts'
+import { RunSoFar } from '../../src/service/carried-run.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
-import { begin, push, settle } from '../../src/service/mailbox.ts'
+import { begin, push, settle, toldOfWatchers, wakeWatchers, watch, type Mailbox } from '../../src/service/mailbox.ts'
 import {
   isKnown,
   isWaiting,
@@ -20,6 +24,7 @@ import {
   writePushed,
   writeSettled,
 } from '../../src/service/mailbox-state.ts'
+import { stateOf } from '../../src/service/mailbox-object.ts'
 import type { NumberedRequest, PushRequest } from '../../src/service/messages.ts'
 import type { SessionServiceOptions } from '../../src/service/session-options.ts'
 import { readStatus } from '../../src/service/status.ts'
@@ -46,26 +51,39 @@ export interface FakeCluster {
 }
 
 /** @param open Opens a session in the worker. */
-export async function fakeCluster({ open }: Pick<SessionServiceOptions, 'open'>): Promise<FakeCluster> {
+export async function fakeCluster({
+  open,
+  renewAfter,
+}: Pick<SessionServiceOptions, 'open' | 'renewAfter'>): Promise<FakeCluster> {
   const live = await createLiveEvents()
   const sessions = new SessionsOfProcess({ open, listener: live })
   const objects = new Map<string, FakeSession>()
   const requests: (PushRequest & { sessionId: string })[] = []
   let isCutOff = false
   const objectOf = (key: string): FakeSession => {
-    const object = objects.get(key) ?? new FakeSession(key, sessions, live)
+    const object = objects.get(key) ?? new FakeSession(key, sessions, live, renewAfter)
     objects.set(key, object)
     return object
   }
-  const answer = async (path: string, input: unknown): Promise<Answer> => {
-    if (path === '/query') {
-      const rows = [...objects].flatMap(([key, { state, isWorking }]) => {
-        const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
-        const status = state.values.get('status')
-        return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
-      })
-      return { status: 200, body: { rows } }
+  /** The two queries that clients make: for the status of sessions, and for the records of one. */
+  const rowsFor = (query: string): readonly object[] => {
+    const one = /service_key = '([^']+)'/.exec(query)?.[1]
+    if (one !== undefined) {
+      const since = / <= '(records\/\d+)'/.exec(query)?.[1] ?? ''
+      const stored = [...(objects.get(one)?.state.values ?? [])]
+        .filter(([key]) => key.startsWith('records/'))
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      const first = stored.findLastIndex(([key]) => key <= since)
+      return stored.slice(Math.max(0, first)).map(([key, value]) => ({ key, value_utf8: value }))
     }
+    return [...objects].flatMap(([key, { state, isWorking }]) => {
+      const work = isWorking ? { invocation: `inv_${key}`, work: 'running' } : {}
+      const status = state.values.get('status')
+      return status === undefined ? [] : [{ service_key: key, value_utf8: status, ...work }]
+    })
+  }
+  const answer = async (path: string, input: unknown): Promise<Answer> => {
+    if (path === '/query') return { status: 200, body: { rows: rowsFor(String((input as { query?: unknown }).query)) } }
     const [, service, key = '', handler = ''] = path.split('/')
     if (service !== 'halting_session') return { status: 404, body: { message: 'service not found' } }
     const sessionId = decodeURIComponent(key)
@@ -124,6 +142,7 @@ class FakeSession {
   readonly #key: string
   readonly #sessions: SessionsOfProcess
   readonly #live: LiveEvents
+  readonly #renewAfter: SessionServiceOptions['renewAfter']
   /** What is done with a mailbox is done one after another. */
   #turn: Promise<unknown> = Promise.resolve()
   #invocation: FakeInvocation | undefined
@@ -132,8 +151,16 @@ class FakeSession {
   #isOver = false
   /** Resolves when something is answered for. */
   readonly #awake = new Set<() => void>()
+  /** Calls that wait for a change, by their awakeables. */
+  readonly #watching = new Map<string, (state: MailboxState) => void>()
 
-  constructor(key: string, sessions: SessionsOfProcess, live: LiveEvents) {
+  constructor(
+    key: string,
+    sessions: SessionsOfProcess,
+    live: LiveEvents,
+    renewAfter: SessionServiceOptions['renewAfter'],
+  ) {
+    this.#renewAfter = renewAfter
     this.#key = key
     this.#sessions = sessions
     this.#live = live
@@ -160,17 +187,17 @@ class FakeSession {
       case 'close':
         return this.#push({ id: given.id ?? crypto.randomUUID(), request: { type: 'close' } })
       case 'status': {
-        const mailbox = await readMailbox(this.#mailbox)
-        const { worker, isClosed = false, waiting } = mailbox
-        return ok({
-          ...(await readStatus(this.state)),
-          isWorking: worker !== undefined,
-          isClosed,
-          waiting: waiting.length,
-        })
+        const mailbox = stateOf(await readMailbox(this.#mailbox))
+        return ok(fullStatus({ session: await readStatus(this.state), mailbox, stalled: undefined }))
       }
+      case 'changed':
+        return ok(await this.#changed(input))
       case 'records':
-        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0))
+        return ok(await recordsSince(this.state, typeof input === 'number' ? input : 0, undefined))
+      case 'remove':
+        this.state.values.clear()
+        this.#mailbox.values.clear()
+        return ok(null)
       case 'done':
         return ok(await this.state.get('done'))
       case 'runResult':
@@ -190,12 +217,43 @@ class FakeSession {
     }
   }
 
+  #changed(input: unknown): Promise<unknown> {
+    const awakeable = crypto.randomUUID()
+    const woken = new Promise<MailboxState>((resolve) => this.#watching.set(awakeable, resolve))
+    return whenChanged(input, () => awakeable, {
+      stalled: () => undefined,
+      session: () => readStatus(this.state),
+      mailbox: async () => stateOf(await readMailbox(this.#mailbox)),
+      watch: ({ by, ifStill, seen }) =>
+        this.#exclusive(async () => {
+          const before = await readMailbox(this.#mailbox)
+          const state = stateOf(before)
+          if (mailboxVersion(state) !== ifStill) return { ...state, isWatching: false }
+          const { mailbox, tell } = watch(before, { by, awakeable })
+          writeMailbox(this.#mailbox, mailbox)
+          if (tell !== undefined) this.#invocation?.signal(watchSignal, JSON.stringify(seen))
+          return { ...state, isWatching: true }
+        }),
+      woken: (ms) => {
+        const over = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms).unref())
+        return Promise.race([woken, over])
+      },
+    })
+  }
+
+  #wakeWatching(mailbox: Mailbox): Mailbox {
+    const { mailbox: awake, awakeables } = wakeWatchers(mailbox)
+    for (const awakeable of awakeables) this.#watching.get(awakeable)?.(stateOf(awake))
+    return awake
+  }
+
   #push({ opening, ...named }: PushRequest): Promise<Answer> {
     return this.#exclusive(async () => {
       if (opening !== undefined) await keepOpening(this.#mailbox, opening)
       const pushed = push(await readMailbox(this.#mailbox), named, await isKnown(this.#mailbox, named.id))
       if (pushed.came === 'closed') return { status: 409, body: { message: 'The session is closed.' } }
-      await writePushed(this.#mailbox, named.id, pushed)
+      if (pushed.came === 'again') return { status: 200, body: false }
+      await writePushed(this.#mailbox, named.id, { ...pushed, mailbox: this.#wakeWatching(pushed.mailbox) })
       if (pushed.came === 'new' && pushed.call) void this.#work()
       else if (pushed.came === 'new') this.#invocation?.signal(mailSignal, JSON.stringify(pushed.request))
       return { status: 200, body: pushed.came === 'new' }
@@ -205,17 +263,20 @@ class FakeSession {
   /** Works until nothing is left to do. */
   async #work(): Promise<void> {
     let page = await this.#exclusive(async () => {
-      const mailbox = begin(await readMailbox(this.#mailbox), this.#key)
+      const { mailbox, tell } = toldOfWatchers(begin(await readMailbox(this.#mailbox), this.#key))
       writeMailbox(this.#mailbox, mailbox)
       this.#invocation = new FakeInvocation()
+      if (tell !== undefined) this.#invocation.signal(watchSignal, 'null')
       return waitingAfter(this.#mailbox, mailbox, 0)
     })
     while (page.requests.length > 0) {
       const end = await this.#workOn(page.requests)
       if (end === undefined) return
+      // Whoever asks meanwhile asks the next one.
+      if (end === 'goes on elsewhere') return void this.#work()
       page = await this.#exclusive(async () => {
         const before = await readMailbox(this.#mailbox)
-        const mailbox = settle(before, end.upTo)
+        const mailbox = this.#wakeWatching(settle(before, end.upTo))
         writeSettled(this.#mailbox, before, mailbox)
         this.#wakeAll()
         this.#invocation = mailbox.worker === undefined ? undefined : new FakeInvocation()
@@ -225,7 +286,7 @@ class FakeSession {
   }
 
   /** As many attempts as it takes. Undefined where all is over. */
-  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | undefined> {
+  async #workOn(requests: readonly NumberedRequest[]): Promise<WorkEnd | 'goes on elsewhere' | undefined> {
     const invocation = this.#invocation
     if (invocation === undefined) return undefined
     const status = await readStatus(this.state)
@@ -242,9 +303,15 @@ class FakeSession {
       })
       const context = this.#contextOf(journal)
       const conversation = await Conversation.read(this.state, undefined)
-      const record = new WorkRecord(context, status, this.#live)
+      const record = new WorkRecord(context, status, {
+        listener: this.#live,
+        carried: conversation.carried,
+        run: new RunSoFar(conversation.carried, await conversation.agents()),
+      })
       const done = attempt({
         engine,
+        texts: conversation.texts,
+        renewAfter: this.#renewAfter,
         mail: requests.map((request) => JSON.stringify(request)),
         begin: async (found) =>
           this.#sessions.begin({
@@ -255,16 +322,24 @@ class FakeSession {
             refusal: undefined,
             turn: requests[0]?.number ?? 0,
             before: await conversation.records(),
+            carried: conversation.carried,
             record,
             found,
           }),
         onBatch: (batch) => record.onBatch(batch),
+        onWatch: (message) => record.onWatch(message),
       }).catch(() => undefined)
       // The work wrote it.
-      const end = (await Promise.race([done, lost])) as WorkEnd | undefined
-      if (end === undefined) continue
+      const came = await Promise.race([done, lost])
+      if (came === undefined) continue
       engine.kill()
       this.#attempt = undefined
+      if (isCut(came)) {
+        await conversation.append(record.said, (put) => put(), record.handover)
+        record.leave()
+        return 'goes on elsewhere'
+      }
+      const end = came as unknown as WorkEnd
       await conversation.append(record.said, (put) => put())
       const { results, refused } = record
       this.state.set('done', { ...end, results, refused })
@@ -288,8 +363,13 @@ class FakeSession {
       get: (key: string) => this.state.get(key),
       set: (key: string, value: unknown) => write(() => this.state.set(key, value)),
       clear: (key: string) => write(() => this.state.clear(key)),
-      objectSendClient: () => ({ wake: () => this.#wakeAll() }),
+      objectSendClient: () => ({ wake: (only?: 'watchers') => write(() => this.#wake(only)) }),
     } as unknown as ObjectContext
+  }
+
+  #wake(only: 'watchers' | undefined): void {
+    void this.#exclusive(async () => writeMailbox(this.#mailbox, this.#wakeWatching(await readMailbox(this.#mailbox))))
+    if (only === undefined) this.#wakeAll()
   }
 
   #wakeAll(): void {
@@ -300,7 +380,7 @@ class FakeSession {
   async records(): Promise<readonly StepRecord[]> {
     const records: StepRecord[] = []
     for (;;) {
-      const page = await recordsSince(this.state, records.length)
+      const page = await recordsSince(this.state, records.length, undefined)
       if (page.records.length === 0) return records
       // Without a payload store nothing is kept elsewhere.
       records.push(...(page.records as readonly StepRecord[]))

@@ -15,7 +15,7 @@ export class FakeInvocation {
   readonly #commands: Command[] = []
   readonly #notified: { readonly id: string; readonly value: string }[] = []
   readonly #listeners = new Set<() => void>()
-  #signals = 0
+  readonly #signals = new Map<string, number>()
   #attempt: FakeAttempt | undefined
   attempts = 0
 
@@ -26,8 +26,13 @@ export class FakeInvocation {
     return (this.#attempt = new FakeAttempt(this))
   }
 
+  /** The handler is over: its process has no part in it any more. */
+  end(): void {
+    this.#attempt?.kill()
+  }
+
   signal(name: string, value: string): void {
-    this.notify(`signal:${name}:${this.#signals++}`, value)
+    this.notify(nextSignal(this.#signals, name), value)
   }
 
   cancel(): void {
@@ -94,7 +99,7 @@ export class FakeAttempt implements Engine {
   readonly #invocation: FakeInvocation
   readonly #gone = new AbortController()
   #commands = 0
-  #signalsAsked = 0
+  readonly #signalsAsked = new Map<string, number>()
   /** Closures that go on: while there is one, the engine cannot let go of the process. */
   #open = 0
   /** Called when only the engine is waited for. */
@@ -140,7 +145,7 @@ export class FakeAttempt implements Engine {
   }
 
   signal(name: string): EnginePromise<string> {
-    return new FakePromise(`signal:${name}:${this.#signalsAsked++}`, (value) => value)
+    return new FakePromise(nextSignal(this.#signalsAsked, name), (value) => value)
   }
 
   cancelled(): EnginePromise<void> {
@@ -173,4 +178,11 @@ export class FakeAttempt implements Engine {
       this.gone.addEventListener('abort', go)
     })
   }
+}
+
+/** Signals of each name are numbered by themselves. */
+function nextSignal(counts: Map<string, number>, name: string): string {
+  const count = counts.get(name) ?? 0
+  counts.set(name, count + 1)
+  return `signal:${name}:${count}`
 }

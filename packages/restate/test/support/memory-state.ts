@@ -7,6 +7,18 @@ export class MemoryState {
   readBytes = 0
   writtenBytes = 0
 
+  copy(): MemoryState {
+    const copy = new MemoryState()
+    copy.take(this)
+    return copy
+  }
+
+  /** Holds what the other one holds. */
+  take(other: MemoryState): void {
+    this.values.clear()
+    for (const [key, text] of other.values) this.values.set(key, text)
+  }
+
   async get<T>(key: string): Promise<T | null> {
     const text = this.values.get(key)
     this.readBytes += text?.length ?? 0

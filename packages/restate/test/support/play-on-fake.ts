@@ -1,11 +1,19 @@
 import type { QueryOptions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import { attempt, mailSignal } from '../../src/engine/attempt.ts'
+import type { ObjectContext } from '@restatedev/restate-sdk'
+import { attempt, mailSignal, type RenewAfter } from '../../src/engine/attempt.ts'
+import { isCut } from '../../src/engine/cluster-log.ts'
+import { RunSoFar } from '../../src/service/carried-run.ts'
 import { ClusterSession } from '../../src/service/cluster-session.ts'
+import { Conversation } from '../../src/service/conversation.ts'
+import { recordsSince } from '../../src/service/kept-records.ts'
 import type { SessionRequest } from '../../src/service/messages.ts'
-import { openRunOf } from '../../src/service/open-run.ts'
+import { messagesIn, openRunOf } from '../../src/service/open-run.ts'
+import { readStatus } from '../../src/service/status.ts'
+import { WorkRecord } from '../../src/service/work-record.ts'
 import { SessionWork } from '../../src/service/work.ts'
 import { FakeInvocation } from './fake-engine.ts'
+import { MemoryState } from './memory-state.ts'
 import { endsOf, sessionOf, type Played } from './play.ts'
 import { noteOf, promptOf, type PlanWorld } from './plan.ts'
 import { answerTo, type RandomSession } from './random-plan.ts'
@@ -13,66 +21,77 @@ import { answerTo, type RandomSession } from './random-plan.ts'
 /** When a process loses the session: after so many turns of the event loop, one number for each process; then never. */
 export type Kills = readonly number[]
 
-/** Plays it on an engine of which nothing is real but its order: each prompt an invocation, whatever is said a message to it. */
+/** Plays it on an engine of which nothing is real but its order: each prompt an invocation, whatever is said a message to it. `renewAfter`: another one goes on after so much. */
 export async function playOnFake(
   { plan, prompts }: RandomSession,
   kills: Kills = [],
   optionsIn: (effects: readonly string[]) => Partial<QueryOptions> = () => ({}),
-): Promise<Played> {
+  renewAfter?: RenewAfter,
+): Promise<PlayedOnFake> {
   const effects: string[] = []
-  const records: StepRecord[] = []
   const killsLeft = [...kills]
+  const state = new MemoryState()
+  let invocations = 0
   let number = 0
 
   const request = (what: SessionRequest, id: string): string => JSON.stringify({ number: ++number, id, request: what })
 
   for (let run = 1; run <= prompts; run++) {
-    const invocation = new FakeInvocation()
-    const before = [...records]
-    const first = request({ type: 'prompt', content: promptOf(run) }, `prompt-${run}`)
+    const waiting = [request({ type: 'prompt', content: promptOf(run) }, `prompt-${run}`)]
+    let invocation = new FakeInvocation()
+    invocations++
     const heard = new Map<string, () => void>()
+    const tell = (message: string): void => {
+      waiting.push(message)
+      invocation.signal(mailSignal, message)
+    }
     const mail = (what: SessionRequest, id: string): Promise<void> =>
       new Promise((resolve) => {
         heard.set(id, resolve)
-        invocation.signal(mailSignal, request(what, id))
+        tell(request(what, id))
       })
     const world: PlanWorld = {
       effect: (callId) => void effects.push(callId),
       billed: () => {},
       say: (kind, callId) => mail(saidBy(kind, callId), `note-${callId}`),
     }
+    let mailed = [...waiting]
     for (;;) {
       const engine = invocation.attempt()
+      // What is written by an attempt that does not come to its end is written by the next one.
+      const draft = state.copy()
+      const conversation = await Conversation.read(draft, undefined)
+      const { carried, texts } = conversation
+      const { ended, open } = await conversation.records()
+      const record = new WorkRecord(contextOf(draft), await readStatus(draft), {
+        carried,
+        run: new RunSoFar(carried, await conversation.agents()),
+      })
       const kill = killsLeft.shift()
       if (kill !== undefined) void turns(kill).then(() => engine.kill())
-      const kept: StepRecord[] = []
       const lost = new Promise<'lost'>((resolve) => engine.gone.addEventListener('abort', () => resolve('lost')))
       const done = attempt({
         engine,
-        mail: [first],
+        texts,
+        renewAfter,
+        mail: mailed,
         begin({ records: found, log }) {
-          const journal = new ClusterSession({
-            sessionId: 'played',
-            path: 'played',
-            records: [...before, ...found],
-            log,
-          })
+          const own = [...open, ...found]
+          const journal = new ClusterSession({ sessionId: 'played', path: 'played', records: [...ended, ...own], log })
           const session = sessionOf(plan, world, { journal, options: optionsIn(effects) })
           const left = (): void => void session.close()
           engine.gone.addEventListener('abort', left)
           session.listen((event) => {
             if (event.type !== 'question') return
             const { callId } = event.question
-            invocation.signal(
-              mailSignal,
-              request({ type: 'answer', callId, answer: answerTo(callId) }, `answer-${callId}`),
-            )
+            tell(request({ type: 'answer', callId, answer: answerTo(callId) }, `answer-${callId}`))
           })
           const work = new SessionWork({
             session,
             log,
-            settled: new Set(),
-            openRun: openRunOf(found),
+            settled: record.settled,
+            openRun: openRunOf(own),
+            onRecord: messagesIn([...ended, ...own]),
             untold: [],
             spent: () => journal.spent,
             onEvent: () => {},
@@ -86,15 +105,49 @@ export async function playOnFake(
             run: () => work.run(),
           }
         },
-        onBatch: (batch) => void kept.push(...batch.records),
+        onBatch: (batch) => record.onBatch(batch),
       })
-      if ((await Promise.race([done, lost])) === 'lost') continue
-      records.push(...kept)
-      engine.kill()
-      break
+      const came = await Promise.race([done, lost])
+      if (came === 'lost') continue
+      const goesOn = isCut(came)
+      await conversation.append(record.said, (put) => put(), goesOn ? record.handover : undefined)
+      state.take(draft)
+      const before = invocation
+      if (goesOn) {
+        invocation = new FakeInvocation()
+        invocations++
+        mailed = [...waiting]
+      }
+      before.end()
+      if (!goesOn) break
     }
   }
-  return { records, reasons: endsOf(records), effects }
+  const records = await recordsOf(state)
+  return { records, reasons: endsOf(records), effects, invocations }
+}
+
+export interface PlayedOnFake extends Played {
+  readonly invocations: number
+}
+
+/** What the work takes of it. */
+function contextOf(state: MemoryState): ObjectContext {
+  return {
+    key: 'played',
+    get: (key: string) => state.get(key),
+    set: (key: string, value: unknown) => state.set(key, value),
+    objectSendClient: () => ({ wake() {} }),
+  } as unknown as ObjectContext
+}
+
+async function recordsOf(state: MemoryState): Promise<readonly StepRecord[]> {
+  const records: StepRecord[] = []
+  for (;;) {
+    const page = await recordsSince(state, records.length, undefined)
+    if (page.records.length === 0) return records
+    // Without a payload store nothing is kept elsewhere.
+    records.push(...(page.records as readonly StepRecord[]))
+  }
 }
 
 function saidBy(kind: 'Steer' | 'Stop' | 'Interrupt', callId: string): SessionRequest {

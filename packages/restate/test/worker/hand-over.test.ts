@@ -26,15 +26,15 @@ test('it leaves alone what is its own, what failed, what somebody paused, and wh
   expect(moved(work('suspended', null, 'new'))).toBeUndefined()
   expect(moved(work('backing-off', 'Connection refused'))).toBeUndefined()
   expect(moved(work('paused'))).toBeUndefined()
-  expect(moved(work('suspended'), true, 2)).toBeUndefined()
+  expect(moved(work('suspended'), true, 3)).toBeUndefined()
   const ofUnknown = moveOf(work('backing-off', left), { here: 'new', takesOver: true, boundTo: undefined })
   expect(ofUnknown).toBeUndefined()
   expect(moved(work('suspended'), false), 'nor does one that does not take over').toBeUndefined()
 })
 
 test('a mismatch is paused, and resumed by who reads the format', () => {
-  expect(moved(work('backing-off', mismatch(2)), false)).toBe('pause')
-  expect(moved(work('paused', mismatch(2)), false)).toBeUndefined()
+  expect(moved(work('backing-off', mismatch(3)), false)).toBe('pause')
+  expect(moved(work('paused', mismatch(3)), false)).toBeUndefined()
   expect(moved(work('paused', mismatch(1)), false)).toBe('here')
   expect(moved(work('backing-off', mismatch(1)), false)).toBe('pause, then here')
   expect(moved(work('backing-off', mismatch(1), 'new'), false), 'the engine tries it again').toBeUndefined()

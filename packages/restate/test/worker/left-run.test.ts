@@ -76,7 +76,7 @@ test('how a run breaks in a worker that leaves its session is told to nobody: th
         inherited: { nanos: 0, unknownNanos: 0 },
         refusal: undefined,
         turn: 1,
-        before: [],
+        before: { ended: [], open: [] },
         record,
         found,
       }),

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec.md: R-CLU-18, R-CLU-18a.
+// Holds rules of docs/spec.md: R-CLU-18, R-CLU-18a, R-LOAD-7.
+import { connect as connectHttp2 } from 'node:http2'
 import { connect, Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
 import { listen, type Listener } from '../../src/worker/listener.ts'
@@ -93,5 +94,37 @@ test.each(['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'GET / HTTP/1.1\r\nhost: x\r\n\r\
     } finally {
       setNoDelay.mockRestore()
     }
+  },
+)
+
+test.each(['renew', 'drain'] as const)(
+  'after %s nothing new begins on a connection of the engine, and what goes on there goes on',
+  async (how) => {
+    const answers: (() => void)[] = []
+    const listener = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      http2: (_request, response) => void answers.push(() => response.end('done')),
+      http1: (_request, response) => void response.end(),
+    })
+    opened.push(listener)
+    const engine = connectHttp2(`http://127.0.0.1:${listener.port}`)
+    const stream = engine.request({ ':path': '/' })
+    await vi.waitFor(() => expect(answers).toHaveLength(1))
+    listener[how]()
+    await vi.waitFor(() => expect(engine.remoteSettings.maxConcurrentStreams).toBe(0))
+    expect(engine.closed).toBe(false)
+    answers[0]?.()
+    let text = ''
+    for await (const chunk of stream) text += String(chunk)
+    expect(text).toBe('done')
+    engine.destroy()
+    const other = connect(listener.port, '127.0.0.1')
+    const came = new Promise((resolve) => {
+      other.once('connect', () => resolve('connected'))
+      other.once('error', () => resolve('refused'))
+    })
+    expect(await came).toBe(how === 'renew' ? 'connected' : 'refused')
+    other.destroy()
   },
 )

@@ -1,10 +1,14 @@
 // Holds rules of docs/spec.md: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
-import fc from 'fast-check'
+import * as fc from 'fast-check'
+import { keptFormat } from '../../src/engine/format.ts'
 import { expect, test } from 'vitest'
 import { Departure } from '../../src/worker/departure.ts'
-import { LostWorkers, failuresUntilLost } from '../../src/worker/lost-workers.ts'
+import { LostWorkers } from '../../src/worker/lost-workers.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 import { FakeAdmin } from '../support/fake-admin.ts'
+
+/** So often it looks, every two seconds, until it takes one that does not answer for lost. */
+const failuresUntilLost = 5
 
 interface Looks {
   /** How often in a row it looks. */
@@ -18,7 +22,9 @@ interface Looks {
 
 /** A worker that looks. */
 function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, probe }: Looks = {}) {
+  let now = 0
   const lost = new LostWorkers({
+    now: () => now,
     admin: admin.asked,
     departure: departure ?? new Departure(),
     report: (event) => events?.push(event),
@@ -28,7 +34,10 @@ function workerAt(url: string, admin: FakeAdmin, { canOpen, departure, events, p
   return {
     of: (session: string) => lost.of(session),
     async looks(times = failuresUntilLost) {
-      for (let left = times; left > 0; left--) await lost.see(admin.seenBy(url))
+      for (let left = times; left > 0; left--) {
+        await lost.see(admin.seenBy(url))
+        now += 2_000
+      }
     },
   }
 }
@@ -89,6 +98,15 @@ test('where not every folder is here, those are taken that are, and the others s
   expect(worker.of('works')).toBeUndefined()
 })
 
+test('of a deployment that serves other programs sessions are taken one by one: the calls of those stay', async () => {
+  const admin = lostA()
+  admin.shared.add('dp_a')
+  await workerAt('b', admin).looks()
+  expect(admin.deployments.get('dp_a')?.uri).toBe('a')
+  expect(admin.work.get('works')).toMatchObject({ at: 'b', deployment: 'dp_b' })
+  expect(addressOf(admin, 'waits')).toBe('b')
+})
+
 test('what somebody paused stays paused; what a worker paused to move it, and was lost then, is moved', async () => {
   const admin = lostA()
   admin.bind('elsewhere', 'dp_a', 'suspended')
@@ -102,7 +120,7 @@ test('what somebody paused stays paused; what a worker paused to move it, and wa
 test('sessions of another format wait for a worker of that version; new sessions go to one that lives', async () => {
   const admin = new FakeAdmin()
   admin.add('dp_b', 'b')
-  admin.add('dp_a', 'a', 2)
+  admin.add('dp_a', 'a', keptFormat + 1)
   admin.bind('later', 'dp_a', 'running')
   admin.bind('new', null, 'backing-off')
   admin.lose('a')
@@ -175,7 +193,9 @@ test('whichever workers are lost and however the others come between each other,
         admin.attempt()
         for (const [session, { status }] of admin.work) {
           if (someAreElsewhere && session === 's0') continue
-          expect(admin.living.has(addressOf(admin, session) ?? ''), session).toBe(true)
+          expect(admin.living.has(addressOf(admin, session) ?? ''), `${session} is bound to a worker that lives`).toBe(
+            true,
+          )
           expect(status).not.toBe('backing-off')
         }
         expect(admin.living.has(admin.seenBy('').latest.uri)).toBe(true)

@@ -138,8 +138,8 @@ test('one that waits no longer is told so, and is not given a place', async () =
   const [first, second] = [places.ask({ group: '', sinceMs: 1 }), places.ask({ group: '', sinceMs: 2 })]
   const waits = second.next()
   second.leave()
-  await expect(waits).rejects.toThrow('elsewhere')
-  await expect(second.next()).rejects.toThrow('elsewhere')
+  await expect(waits).rejects.toThrow('leaves the session')
+  await expect(second.next()).rejects.toThrow('leaves the session')
   first.leave()
   expect(places.free).toBe(1)
 })
@@ -158,4 +158,30 @@ test('no more sessions at rest give their places up than others wait for', async
   expect(await waits.next()).toBe('granted')
   places.ask({ group: '', sinceMs: 10 })
   expect(gaveUp).toEqual([0, 1])
+})
+
+test('what is given away is spread over the queue, and those that stay keep their order', async () => {
+  const places = new Places(1)
+  const first = places.ask({ group: 'a', sinceMs: 0 })
+  const left: number[] = []
+  const granted: number[] = []
+  const waiting = Array.from({ length: 10 }, (_, index) => {
+    const ticket = places.ask({ group: index % 2 === 0 ? 'a' : 'b', sinceMs: index })
+    ticket.next().then(
+      () => {
+        granted.push(index)
+        ticket.leave()
+      },
+      () => left.push(index),
+    )
+    return ticket
+  })
+  places.giveAway(4)
+  await settled()
+  expect(left).toEqual([0, 2, 5, 7])
+  first.leave()
+  for (let at = 0; at < 10; at++) await settled()
+  expect(granted).toEqual([1, 4, 3, 6, 9, 8])
+  places.giveAway(3)
+  expect([waiting.length, places.free, places.waiting]).toEqual([10, 1, 0])
 })

@@ -94,12 +94,10 @@ test('a worker is not ready for the first reason that there is', async () => {
   for (const [given, because] of cases) {
     const { of } = readiness(given)
     expect(await of.whyNot()).toBe(because)
-    expect(of.isReady).toBe(false)
   }
   // A node that starts answers soon.
   const { of } = readiness({ watch: { failure: { since: performance.now(), because: '500 x' } } })
   expect(await of.whyNot()).toBeUndefined()
-  expect(of.isReady).toBe(true)
 })
 
 test('each change is reported once, when somebody asks', async () => {

@@ -1,5 +1,5 @@
 import type { FlagFor } from '../flag-kinds.ts'
-import { type Flags, listedStates } from '../flags.ts'
+import { type Flags, listedStates, logFormats } from '../flags.ts'
 import { namedMoment } from '../time-values.ts'
 import {
   address,
@@ -10,6 +10,7 @@ import {
   list,
   portNumber,
   pageSize,
+  retention,
   tokens,
   wholeNumber,
 } from '../values.ts'
@@ -37,7 +38,9 @@ type ClusterFlag =
   | 'requestsPerMinute'
   | 'tokensPerMinute'
   | 'grace'
+  | 'retain'
   | 'takeOver'
+  | 'logFormat'
   | 'server'
 
 /** Flags about sessions on a cluster. */
@@ -48,7 +51,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
     meaning: 'Use sessions on the cluster at this address',
   },
   restate: {
@@ -66,7 +69,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    alsoOf: ['approve', 'deny', 'inspect', 'report', 'sessions', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
     meaning: "Admin address of the cluster (default: port 9070 of the cluster's host)",
   },
   register: {
@@ -244,12 +247,31 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     commands: ['serve'],
     meaning: 'Time that sessions have after SIGTERM to reach their next iteration (default: 30s)',
   },
+  retain: {
+    names: ['--retain'],
+    topic: 'cluster',
+    kind: 'value',
+    value: 'TIME',
+    read: retention,
+    commands: ['serve'],
+    meaning:
+      'Remove sessions, their records and their folders when nothing has changed in them for this long, such as 30d; at least 1h (default: never)',
+  },
   takeOver: {
     names: ['--take-over'],
     topic: 'cluster',
     kind: 'switch',
     commands: ['serve'],
     meaning: 'Move sessions that run on other workers to this worker at their next iteration',
+  },
+  logFormat: {
+    names: ['--log-format'],
+    topic: 'cluster',
+    kind: 'value',
+    value: 'FORMAT',
+    read: choice(logFormats),
+    commands: ['serve'],
+    meaning: 'Write the log to stderr as sentences (text) or as one JSON object per line (json) (default: text)',
   },
   server: {
     names: ['--server'],

@@ -101,6 +101,7 @@ export const programFlags: { readonly [Name in ProgramFlag]-?: FlagFor<NonNullab
     kind: 'switch',
     commands: ['sessions', 'report', 'inspect'],
     meaning: 'Overwrite an existing file',
+    meaningFor: { sessions: 'Overwrite an existing file; with delete --cluster: end the work at the session first' },
   },
   usd: {
     names: ['--usd'],

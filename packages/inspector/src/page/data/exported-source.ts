@@ -22,8 +22,9 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
     isExported: true,
     list(onRows) {
       onRows([row])
-      return Promise.resolve()
+      return Promise.resolve(0)
     },
+    more: () => Promise.resolve(0),
     session: (key) =>
       key === row.key
         ? Promise.resolve(view)

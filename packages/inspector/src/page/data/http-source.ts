@@ -11,9 +11,19 @@ export async function httpSource(): Promise<PageSource> {
     title,
     isExported: false,
     async list(onRows, signal) {
-      // The lines are those that this server writes: a row each.
-      for await (const lines of linesOf(await answerOf('api/sessions', signal))) onRows(lines as SessionRow[])
+      let beyond = 0
+      // The lines are those that this server writes: a row each, and how many there are beyond.
+      for await (const lines of linesOf(await answerOf('api/sessions', signal)))
+        onRows(
+          (lines as (SessionRow | { readonly remaining: number })[]).filter((line) => {
+            if (!('remaining' in line)) return true
+            beyond = line.remaining
+            return false
+          }) as SessionRow[],
+        )
+      return beyond
     },
+    more: async () => (await ask<{ readonly remaining: number }>('more')).remaining,
     session: (key) => ask('session', { key }),
     records: (key, run, from, count) => ask('records', { key, run, from, count }),
     parts: (key, run, from, count) => ask('parts', { key, run, from, count }),

@@ -5,7 +5,10 @@ export interface PageSource {
   readonly title: string
   /** All that there is was in the file: nothing comes later. */
   readonly isExported: boolean
-  list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<void>
+  /** Gives how many sessions there are beyond these. */
+  list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<number>
+  /** Lists more of these, whose rows come as changes; gives how many there are beyond. */
+  more(): Promise<number>
   session(key: string): Promise<SessionView>
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>

@@ -14,11 +14,20 @@ let opened: PageSource | undefined
 const shownRows = signal<readonly SessionRow[]>([])
 const listState = signal<Loaded<null>>({ kind: 'loading' })
 const pageTitle = signal('')
+const beyondState = signal(0)
 
 /** Sessions in the order in which they were read first; each by its newest figures. */
 export const rows: ReadonlySignal<readonly SessionRow[]> = shownRows
 /** Whether all sessions have been read. */
 export const listing: ReadonlySignal<Loaded<null>> = listState
+/** How many sessions there are that the list does not have yet. */
+export const beyond: ReadonlySignal<number> = beyondState
+
+/** Lists more of them. @throws Error with what the server says. */
+export async function listMore(): Promise<void> {
+  beyondState.value = await source().more()
+}
+
 /** What is looked at: a folder, an address, a file. */
 export const title: ReadonlySignal<string> = pageTitle
 
@@ -77,13 +86,14 @@ class Reading {
       this.isWanted = false
       try {
         this.list.begin()
-        await this.from.list((more) => {
+        const beyond = await this.from.list((more) => {
           this.list.take(more)
           this.drawSoon()
         }, new AbortController().signal)
         this.list.end()
         batch(() => {
           this.draw()
+          beyondState.value = beyond
           listState.value = { kind: 'loaded', value: null }
         })
       } catch (error) {

@@ -24,12 +24,12 @@ export const columns: readonly Column[] = [
   { name: 'costUsd', title: 'Dollars', isNumber: true, text: costText },
   { name: 'turns', title: 'Turns', isNumber: true, text: ({ turns }) => counted(turns) },
   { name: 'tokens', title: 'Tokens', isNumber: true, text: ({ tokens }) => counted(tokens) },
-  { name: 'activeMs', title: 'Time', isNumber: true, text: ({ activeMs }) => elapsed(activeMs) },
-  { name: 'calls', title: 'Calls', isNumber: true, text: ({ calls }) => counted(calls) },
-  { name: 'failedCalls', title: 'Failed', isNumber: true, text: ({ failedCalls }) => counted(failedCalls) },
+  { name: 'activeMs', title: 'Time', isNumber: true, text: ifRead(({ activeMs }) => elapsed(activeMs)) },
+  { name: 'calls', title: 'Calls', isNumber: true, text: ifRead(({ calls }) => counted(calls)) },
+  { name: 'failedCalls', title: 'Failed', isNumber: true, text: ifRead(({ failedCalls }) => counted(failedCalls)) },
   { name: 'runs', title: 'Runs', isNumber: true, text: runsText },
-  { name: 'models', title: 'Models', isNumber: false, text: ({ models }) => visible(models.join(', ')) },
-  { name: 'cwd', title: 'Folder', isNumber: false, text: ({ cwd }) => visible(cwd) },
+  { name: 'models', title: 'Models', isNumber: false, text: ifRead(({ models }) => visible(models.join(', '))) },
+  { name: 'cwd', title: 'Folder', isNumber: false, text: ifRead(({ cwd }) => visible(cwd)) },
   { name: 'program', title: 'Program', isNumber: false, text: ({ program }) => program },
   {
     name: 'changedAt',
@@ -38,6 +38,11 @@ export const columns: readonly Column[] = [
     text: ({ changedAt }) => (changedAt === null ? '–' : dayAndTime(changedAt)),
   },
 ]
+
+/** A figure that only the records of a session tell. */
+function ifRead(text: (row: SessionRow) => string): (row: SessionRow) => string {
+  return (row) => (row.isStatusOnly === true ? '–' : text(row))
+}
 
 /** What a session cost. What has no price is not in it, and the figure says so. */
 function costText({ costUsd, unpriced }: SessionRow): string {

@@ -1,8 +1,10 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { counted } from '@halting/analysis/words'
 import { useKeys } from '../common/keys.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { goTo } from '../data/route.ts'
-import { listing } from '../data/store.ts'
+import { beyond, listing, listMore } from '../data/store.ts'
 import { Distributions } from './distributions.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { SessionFilter } from './filter.ts'
@@ -78,10 +80,33 @@ export function SessionsView(): JSX.Element {
         />
         {active === undefined ? null : <SessionDetails row={active} why={outliers.get(active.key) ?? []} />}
       </div>
+      <MoreSessions />
       <OutlierList rows={shown} outliers={outliers} filter={filter} onFilter={onFilter} />
       <h2>Distributions</h2>
       <Distributions rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
     </>
+  )
+}
+
+/** Lists more of the sessions of a cluster. */
+function MoreSessions(): JSX.Element | null {
+  const [problem, setProblem] = useState('')
+  const count = beyond.value
+  if (count === 0) return null
+  const more = (): void => {
+    listMore().then(
+      () => setProblem(''),
+      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+    )
+  }
+  return (
+    <p class="note">
+      {counted(count)} more sessions are not listed.{' '}
+      <button type="button" onClick={more}>
+        List more
+      </button>
+      {problem === '' ? null : <ErrorNote>{problem}</ErrorNote>}
+    </p>
   )
 }
 

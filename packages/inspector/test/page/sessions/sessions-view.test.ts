@@ -204,6 +204,24 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(requests.filter((asked) => asked.endsWith('api/sessions'))).toHaveLength(1)
   })
 
+  it('has more sessions when somebody asks for them', async () => {
+    const all = manyRows(5)
+    const source = sourceOf(all.slice(0, 2))
+    const { page } = await open({
+      ...source,
+      remaining: 3,
+      async more() {
+        for (const row of all.slice(2)) source.sessions.set(row.key, { row, records: [], parts: [] })
+        source.change(...all.slice(2).map(({ key }) => key))
+      },
+    })
+    await shows(page, '2 sessions')
+    await page.getByText('3 more sessions are not listed.').waitFor()
+    await page.getByRole('button', { name: 'List more' }).click()
+    await shows(page, '5 sessions')
+    expect(await seenKeys(page)).toHaveLength(5)
+  })
+
   it('is read again once the connection that told of changes was broken', async () => {
     const source = sourceOf(manyRows(5))
     let isBroken = true

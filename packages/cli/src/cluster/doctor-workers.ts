@@ -1,0 +1,114 @@
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import type { Finding } from '../doctor/finding.ts'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import { UsageError } from '../usage-error.ts'
+import { adminOf } from './admin-address.ts'
+import { rowsOf } from './engine-query.ts'
+import { getJson } from './get-json.ts'
+
+const patienceMs = 5_000
+/** More workers are not asked one by one. */
+const mostAsked = 20
+
+interface Registered {
+  readonly id: string
+  readonly uri: string
+  /** Sessions whose work is bound to it. */
+  readonly bound: number
+}
+
+/** The workers that the engine knows: whether each answers, and which one new sessions go to. `isAnswered`: one has answered a call through the engine. */
+export async function workerFindings(
+  flags: Pick<Flags, 'cluster' | 'admin'>,
+  isAnswered: boolean,
+): Promise<readonly Finding[]> {
+  const base = adminOf(flags)
+  const all = await registeredAt(flags, base)
+  if (all.length === 0)
+    return [
+      {
+        what: 'workers',
+        state: 'broken',
+        says: 'none is registered',
+        todo: 'Start one: halting serve --restate URL --register.',
+      },
+    ]
+  const latest = await latestAt(base)
+  const format = latest?.format
+  const asked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, mostAsked)
+  const findings = await Promise.all(
+    asked.map((worker) => workerFinding(worker, { isLatest: worker.id === latest?.id, format, isAnswered })),
+  )
+  const others = all.length - asked.length
+  return others === 0 ? findings : [...findings, ...unusedFinding(others)]
+}
+
+/** Nothing is bound to them, and nothing new goes there. */
+function unusedFinding(count: number): readonly Finding[] {
+  const says = `${count} more registered, which nothing uses`
+  return [{ what: 'workers', state: 'good', says }]
+}
+
+async function registeredAt(flags: Pick<Flags, 'cluster' | 'admin'>, base: string): Promise<readonly Registered[]> {
+  const answer = await getJson(base, '/deployments', patienceMs)
+  const deployments = isJsonObject(answer) ? answer['deployments'] : undefined
+  if (!Array.isArray(deployments)) throw new UsageError(`${base} does not list its workers.`)
+  const rows = await rowsOf(
+    flags,
+    "select pinned_deployment_id as id, count(*) as count from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed' group by pinned_deployment_id",
+  )
+  const bound = new Map(rows.map(({ id, count }) => [id, Number(count)]))
+  return deployments.filter(isJsonObject).flatMap(({ id, uri, services }) => {
+    if (typeof id !== 'string' || typeof uri !== 'string' || !Array.isArray(services)) return []
+    const serves = services.some((service) => isJsonObject(service) && service['name'] === 'halting_session')
+    return serves ? [{ id, uri, bound: bound.get(id) ?? 0 }] : []
+  })
+}
+
+interface Latest {
+  readonly id: string
+  /** Of what it stores. */
+  readonly format: string | undefined
+}
+
+async function latestAt(base: string): Promise<Latest | undefined> {
+  const service = await getJson(base, '/services/halting_session', patienceMs).catch(() => undefined)
+  if (!isJsonObject(service) || typeof service['deployment_id'] !== 'string') return undefined
+  const { metadata } = service
+  const format = isJsonObject(metadata) ? metadata['halting.format'] : undefined
+  return { id: service['deployment_id'], format: typeof format === 'string' ? format : undefined }
+}
+
+interface Worker {
+  readonly isLatest: boolean
+  readonly format: string | undefined
+  readonly isAnswered: boolean
+}
+
+async function workerFinding({ uri, bound }: Registered, { isLatest, format, isAnswered }: Worker): Promise<Finding> {
+  const what = 'worker'
+  const address = oneLine(uri.replace(/\/+$/, ''), 200)
+  const role = [
+    ...(isLatest ? [`new sessions go there${format === undefined ? '' : `, format ${oneLine(format, 10)}`}`] : []),
+    ...(bound > 0 ? [`has the work of ${bound}`] : []),
+  ].join(', ')
+  try {
+    await getJson(uri, '/ready', patienceMs)
+    return { what, state: 'good', says: `${address} is ready; ${role}` }
+  } catch (thrown) {
+    const says = `${address} (${role}): ${oneLine(messageOf(thrown), 300)}`
+    // It answered a call of the engine a moment ago.
+    if (isLatest && isAnswered)
+      return {
+        what,
+        state: 'note',
+        says,
+        todo: 'It answers the engine. Only live text needs it to be reachable from here.',
+      }
+    const todo = isLatest
+      ? 'Start it again at this address, or register another one: halting serve --restate URL --register.'
+      : 'If it is gone, its sessions wait for it. Start it again at this address.'
+    return { what, state: isLatest ? 'broken' : 'note', says, todo }
+  }
+}

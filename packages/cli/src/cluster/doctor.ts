@@ -1,0 +1,150 @@
+import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { proofHeaders } from '@halting/restate/client'
+import type { Finding } from '../doctor/finding.ts'
+import type { Flags } from '../flags/flags.ts'
+import { counted, many, oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { adminOf } from './admin-address.ts'
+import { clusterTokens } from './cluster-token.ts'
+import { rowsOf, type EngineRow } from './engine-query.ts'
+import { askEngine } from './engine-request.ts'
+import { workerFindings } from './doctor-workers.ts'
+import { getJson } from './get-json.ts'
+import { testedEngine } from './server-binary.ts'
+
+const patienceMs = 10_000
+/** A request that is read by no session: its name is that of none. */
+const nobody = 'halting-doctor'
+
+/** `halting doctor --cluster URL`: what sessions of a cluster need, as far as it can be seen from here. */
+export async function clusterFindings(
+  flags: Pick<Flags, 'cluster' | 'admin'>,
+  program: Program,
+): Promise<readonly Finding[]> {
+  const { cluster = '' } = flags
+  const requests = await requestFinding(cluster)
+  const version = await versionFinding(flags)
+  const isAdministered = version.state !== 'broken'
+  const call = requests.state === 'good' ? await callOf(cluster, program) : undefined
+  return [
+    requests,
+    version,
+    ...(call === undefined ? [] : [call.finding]),
+    ...(isAdministered ? await workerFindings(flags, call?.isAnswered === true) : []),
+    ...(isAdministered ? [await sessionsFinding(flags), await clockFinding(flags)] : []),
+  ]
+}
+
+async function requestFinding(cluster: string): Promise<Finding> {
+  const what = 'engine'
+  try {
+    await getJson(cluster, '/restate/health', patienceMs)
+    return { what, state: 'good', says: `takes requests at ${cluster}` }
+  } catch (thrown) {
+    const todo = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+    return { what, state: 'broken', says: messageOf(thrown), todo }
+  }
+}
+
+async function versionFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
+  const what = 'administration'
+  const base = adminOf(flags)
+  try {
+    const answer = await getJson(base, '/version', patienceMs)
+    const version = isJsonObject(answer) ? answer['version'] : undefined
+    if (typeof version !== 'string') throw new UsageError(`${base} does not say which version it is.`)
+    const says = `${base}, version ${oneLine(version, 40)}`
+    if (version === testedEngine) return { what, state: 'good', says }
+    return { what, state: 'note', says, todo: `halting is tested with version ${testedEngine}.` }
+  } catch (thrown) {
+    const todo =
+      'Set --admin to the admin address, usually port 9070. It may be reachable from inside its network only.'
+    return { what, state: 'broken', says: messageOf(thrown), todo }
+  }
+}
+
+/** A call of a session, which a worker has to answer, with the token where there is one. */
+async function callOf(
+  cluster: string,
+  { env }: Pick<Program, 'env'>,
+): Promise<{ readonly finding: Finding; readonly isAnswered: boolean }> {
+  const what = 'calls'
+  const [token] = clusterTokens(env)
+  const withWhat = token === undefined ? 'without a token' : 'with the token of HALTING_CLUSTER_TOKEN'
+  const path = `/halting_session/${nobody}/status`
+  try {
+    await askEngine({ base: cluster, path, headers: proofHeaders(token, path), patienceMs })
+    return { finding: { what, state: 'good', says: `a worker answers ${withWhat}` }, isAnswered: true }
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError)) throw thrown
+    const isRefused = /with status 40[13]:/.test(thrown.message)
+    const todo = isRefused
+      ? 'Set HALTING_CLUSTER_TOKEN here to the token that the workers have.'
+      : 'Start a worker that the engine reaches: halting serve --restate URL --register.'
+    const says = isRefused ? `a worker refuses calls ${withWhat}` : `no worker answers: ${thrown.message}`
+    return { finding: { what, state: 'broken', says, todo }, isAnswered: isRefused }
+  }
+}
+
+/** Work that waits for somebody, and how much is stored. */
+async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
+  const what = 'sessions'
+  const [stored] = await rowsOf(
+    flags,
+    "select count(distinct service_key) as sessions, sum(value_length) as bytes from state where service_name = 'halting_session'",
+  )
+  const work = await rowsOf(
+    flags,
+    "select status, count(*) as count from sys_invocation where target_service_name = 'halting_session' and target_handler_name = 'work' and status <> 'completed' group by status",
+  )
+  const inState = (...states: readonly string[]): number =>
+    work.reduce((sum, row) => sum + (states.includes(String(row['status'])) ? numberIn(row, 'count') : 0), 0)
+  const all = work.reduce((sum, row) => sum + numberIn(row, 'count'), 0)
+  const mib = Math.ceil(numberIn(stored, 'bytes') / 1_048_576)
+  const says = `${many(numberIn(stored, 'sessions'), 'session')} with ${counted(mib)} MiB of records, ${all} with work`
+  const [paused, failing] = [inState('paused'), inState('backing-off')]
+  if (paused > 0)
+    return {
+      what,
+      state: 'note',
+      says: `${says}, ${paused} paused`,
+      todo: 'halting sessions --cluster URL --state paused says what continues each of them.',
+    }
+  if (failing > 0)
+    return {
+      what,
+      state: 'note',
+      says: `${says}, ${failing} tried again after a failure`,
+      todo: 'Their worker may be gone: see the workers above. The engine goes on trying.',
+    }
+  return { what, state: 'good', says }
+}
+
+/** Leases and waits are times of several machines: they are to say the same. */
+const mostSkewMs = 5_000
+
+async function clockFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<Finding> {
+  const what = 'clock'
+  const asked = Date.now()
+  const [row] = await rowsOf(
+    flags,
+    "select arrow_cast(arrow_cast(now(), 'Timestamp(Millisecond, None)'), 'Int64') as now_ms",
+  )
+  const answered = Date.now()
+  // As if its answer came from the middle of the time that it took.
+  const skewMs = Math.round(numberIn(row, 'now_ms') - (asked + answered) / 2)
+  const seconds = (Math.abs(skewMs) / 1_000).toFixed(1)
+  if (Math.abs(skewMs) <= mostSkewMs) return { what, state: 'good', says: `that of the engine differs by ${seconds} s` }
+  return {
+    what,
+    state: 'note',
+    says: `that of the engine is ${seconds} s ${skewMs > 0 ? 'ahead' : 'behind'}`,
+    todo: 'Have both machines take their time from the network (NTP): ages and limits of time are wrong by as much.',
+  }
+}
+
+function numberIn(row: EngineRow | undefined, column: string): number {
+  const value = row?.[column]
+  return typeof value === 'number' ? value : 0
+}

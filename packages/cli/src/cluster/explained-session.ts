@@ -1,0 +1,25 @@
+import type { AnySession } from '@halting/analysis/sessions'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { clientOf, sessionOfCluster } from './of-cluster.ts'
+import { notSilently } from './silence.ts'
+
+/** A session of a cluster, for `halting why`: where its work does not go on, or nobody answers, a note says why. @throws UsageError for one that the cluster does not have. */
+export async function explainedSession(
+  flags: Flags,
+  sessionId: string | undefined,
+  program: Program,
+): Promise<AnySession> {
+  const note = (text: string): void => program.output.err(told(text))
+  const session = await notSilently(sessionOfCluster(flags, sessionId, program), {
+    flags,
+    sessionId: sessionId ?? '',
+    note,
+  })
+  const status = await clientOf(flags, program)
+    .status(session.sessionId)
+    .catch(() => undefined)
+  if (status?.stalled !== undefined) note(`this session does not go on. ${oneLine(status.stalled.message, 1_000)}`)
+  return session
+}

@@ -1,0 +1,38 @@
+import { messageOf } from '@halting/core/adapters'
+import { oneLine } from '../io/figures.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** More than what is looked at has to tell. */
+const mostBytes = 16 * 1_024 * 1_024
+
+/** What is at an address of the engine or of a worker; undefined where it answers with no JSON. @throws UsageError where it does not answer, or refuses. */
+export async function getJson(base: string, path: string, patienceMs: number): Promise<unknown> {
+  const url = new URL(base.replace(/\/+$/, '') + path)
+  const { status, text } = await answerOf(url, patienceMs)
+  if (status < 200 || status > 299)
+    throw new UsageError(`${url.href} answered with status ${status}: ${oneLine(text, 300)}`)
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function answerOf(url: URL, patienceMs: number): Promise<{ readonly status: number; readonly text: string }> {
+  try {
+    const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
+    const pieces: Uint8Array[] = []
+    let size = 0
+    // Leaving the loop ends the answer.
+    for await (const piece of response.body ?? []) {
+      size += piece.length
+      if (size > mostBytes) throw new Error(`its answer is larger than ${mostBytes / 1_048_576} MiB`)
+      pieces.push(piece)
+    }
+    return { status: response.status, text: Buffer.concat(pieces).toString('utf8') }
+  } catch (error) {
+    // `fetch` hides the reason behind its error.
+    const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
+    throw new UsageError(`${url.origin} does not answer: ${oneLine(why, 300)}.`)
+  }
+}

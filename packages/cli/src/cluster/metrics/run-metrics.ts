@@ -1,0 +1,93 @@
+import { DataPointType, MeterProvider, MetricReader, type MetricData } from '@opentelemetry/sdk-metrics'
+import { telemetry, type Telemetry } from '@halting/telemetry'
+import { metricName, type MetricFamily, type Sample } from './prometheus-text.ts'
+
+/** So many series one instrument has at most; what comes beyond them is counted together. */
+const mostSeries = 300
+
+/** Nobody sends them: they are read when somebody asks. */
+class ReadWhenAsked extends MetricReader {
+  protected override onShutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  protected override onForceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+/** The metrics that OpenTelemetry has of runs (docs/guide/telemetry.md), of all sessions of this process together. */
+export class RunMetrics {
+  readonly #reader = new ReadWhenAsked({ cardinalitySelector: () => mostSeries })
+  readonly #provider = new MeterProvider({ readers: [this.#reader] })
+
+  /** For the events of one session. */
+  listener(sessionId: string): Promise<Telemetry> {
+    return telemetry({ meterProvider: this.#provider, sessionId })
+  }
+
+  async families(): Promise<readonly MetricFamily[]> {
+    const { resourceMetrics } = await this.#reader.collect()
+    return resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics.flatMap(familyOf))
+  }
+}
+
+const unitWords: Readonly<Record<string, string>> = { s: '_seconds', USD: '_usd', '1': '_ratio' }
+
+function familyOf(metric: MetricData): readonly MetricFamily[] {
+  const { name: given, description: help, unit } = metric.descriptor
+  const name = `${metricName(given)}${unitWords[unit] ?? ''}`
+  switch (metric.dataPointType) {
+    case DataPointType.SUM: {
+      const samples = metric.dataPoints.map(({ attributes, value }) => ({ labels: labelsOf(attributes), value }))
+      return metric.isMonotonic
+        ? [{ name: `${name}_total`, help, type: 'counter', samples }]
+        : [{ name, help, type: 'gauge', samples }]
+    }
+    case DataPointType.GAUGE:
+      return [
+        {
+          name,
+          help,
+          type: 'gauge',
+          samples: metric.dataPoints.map(({ attributes, value }) => ({ labels: labelsOf(attributes), value })),
+        },
+      ]
+    case DataPointType.HISTOGRAM:
+      return [
+        {
+          name,
+          help,
+          type: 'histogram',
+          samples: metric.dataPoints.flatMap(({ attributes, value }) => histogramOf(labelsOf(attributes), value)),
+        },
+      ]
+    case DataPointType.EXPONENTIAL_HISTOGRAM:
+      // No instrument of ours is one.
+      return []
+  }
+}
+
+interface Counted {
+  readonly buckets: { readonly boundaries: number[]; readonly counts: number[] }
+  readonly sum?: number
+  readonly count: number
+}
+
+function histogramOf(labels: Readonly<Record<string, string>>, { buckets, sum, count }: Counted): readonly Sample[] {
+  let upTo = 0
+  const bounded = buckets.boundaries.map((boundary, at): Sample => {
+    upTo += buckets.counts[at] ?? 0
+    return { suffix: '_bucket', labels: { ...labels, le: String(boundary) }, value: upTo }
+  })
+  return [
+    ...bounded,
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels, value: sum ?? 0 },
+    { suffix: '_count', labels, value: count },
+  ]
+}
+
+function labelsOf(attributes: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [metricName(name), String(value)]))
+}

@@ -1,0 +1,73 @@
+import { isJsonObject } from '@halting/core/adapters'
+import { proofHeaders } from '@halting/restate/client'
+import type { Flags } from '../flags/flags.ts'
+import { oneLine } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { UsageError } from '../usage-error.ts'
+import { adminOf } from './admin-address.ts'
+import { clusterTokens } from './cluster-token.ts'
+import { rowsOf } from './engine-query.ts'
+import { askEngine } from './engine-request.ts'
+import { asked, clientOf } from './of-cluster.ts'
+
+const setAside = `select service_key, value_utf8 from state where service_name = 'halting_attempts' and key = 'set_aside'`
+
+/** Sessions that are set aside because their work has ended several workers, and why. @throws UsageError that says what is the matter, and where. */
+export async function sessionsSetAside(flags: Pick<Flags, 'cluster' | 'admin'>): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (const { service_key: key, value_utf8: text } of await rowsOf(flags, setAside)) {
+    const because = typeof text === 'string' ? becauseIn(text) : undefined
+    if (typeof key === 'string' && because !== undefined) found.set(key, because)
+  }
+  return found
+}
+
+/** A worker wrote it. */
+function becauseIn(text: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value) && typeof value['because'] === 'string') return oneLine(value['because'], 300)
+  } catch {
+    // Not JSON.
+  }
+  return undefined
+}
+
+/** How a session that is set aside is tried again. */
+export function releaseCommand(sessionId: string, cluster = 'URL'): string {
+  return `halting sessions release ${oneLine(sessionId, 100)} --cluster ${cluster}`
+}
+
+/** `halting sessions release ID --cluster URL`: a session that is set aside is tried again. */
+export async function releaseOnCluster(
+  flags: Flags,
+  [sessionId, ...more]: readonly string[],
+  program: Program,
+): Promise<number> {
+  if (sessionId === undefined || sessionId.trim() === '' || more.length > 0)
+    throw new UsageError(`Usage: ${releaseCommand('ID')}. halting sessions --cluster URL lists them.`)
+  const { stalled, records, isWorking } = await asked(flags, clientOf(flags, program).status(sessionId))
+  const path = `/halting_attempts/${encodeURIComponent(sessionId)}/release`
+  const [token] = clusterTokens(program.env)
+  const isReleased = await askEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
+  // It may have been released before, and its work not been resumed.
+  if (isReleased !== true && stalled?.kind !== 'set_aside') {
+    const name = oneLine(sessionId, 100)
+    throw new UsageError(
+      records === 0 && !isWorking
+        ? `No conversation found with session ID: ${name}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`
+        : `The session ${name} is not set aside. ${stalled === undefined ? `halting why ${name} --cluster ${flags.cluster} shows its state.` : oneLine(stalled.message, 500)}`,
+    )
+  }
+  for (const invocation of await workThatRests(flags, sessionId))
+    await askEngine({ base: adminOf(flags), path: `/invocations/${invocation}/resume`, method: 'PATCH' })
+  program.output.out(`Released: ${oneLine(sessionId, 100)}. Its work continues.\n`)
+  return 0
+}
+
+/** The work at the session that the engine does not do at this moment. */
+async function workThatRests(flags: Flags, sessionId: string): Promise<readonly string[]> {
+  const name = sessionId.replaceAll("'", "''")
+  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${name}' and target_handler_name = 'work' and status in ('paused', 'backing-off')`
+  return (await rowsOf(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
+}

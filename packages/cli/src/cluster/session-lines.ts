@@ -1,0 +1,26 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AnySession } from '@halting/analysis/sessions'
+import { openNewJournal, wholeLines } from '@halting/journal'
+import type { Program } from '../program.ts'
+import { versionOf } from '../version.ts'
+
+/** The lines of a session of a cluster as a file of a session has them, so that it can be read as one. */
+export async function linesOfRecords(
+  { sessionId, cwd, runs }: Pick<AnySession, 'sessionId' | 'cwd' | 'runs'>,
+  program: Program,
+): Promise<Iterable<string>> {
+  const folder = await mkdtemp(join(tmpdir(), 'halting-export-'))
+  try {
+    const path = join(folder, 'session.jsonl')
+    const journal = await openNewJournal({ path, sessionId, cwd, version: versionOf(program) })
+    for (const record of runs.flat()) journal.log.append(record)
+    await journal.log.flush()
+    await journal.close()
+    // They are read from its bytes, but for long texts, which are in files beside it.
+    return [...(await wholeLines(path))]
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,114 @@
+// Holds rules of docs/spec.md: R-LIST-5, R-LIST-5a
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { deflateRawSync } from 'node:zlib'
+import { afterEach, expect, test } from 'vitest'
+import { recordsByQuery } from '../../src/cluster/records-by-query.ts'
+import { programInMemory } from '../support/program-in-memory.ts'
+
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+})
+
+/** What the engine has of one session, by keys; `served` is what a worker answers. With what was asked for. */
+async function engine(
+  state: { readonly [key: string]: unknown },
+  served: readonly unknown[] = [],
+): Promise<{ readonly url: string; readonly asked: string[] }> {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.on('data', (piece) => (text += String(piece)))
+    request.on('end', () => {
+      asked.push(request.url === '/query' ? (JSON.parse(text) as { readonly query: string }).query : 'records')
+      const isOfTexts = text.includes('text/')
+      const rows = Object.entries(state)
+        .filter(([key]) => key.startsWith(isOfTexts ? 'text/' : 'records/') && (!isOfTexts || text.includes(key)))
+        .map(([key, value]) => ({ key, value_utf8: JSON.stringify(value) }))
+      const since = Number(text)
+      response.end(JSON.stringify(request.url === '/query' ? { rows } : { first: since, records: served.slice(since) }))
+    })
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // It listens at a port, so its address has one.
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+const program = programInMemory({ cwd: '/', env: {} })
+const read = (url: string, since: number) =>
+  recordsByQuery({ cluster: url, admin: url }, { sessionId: "s'1", partition: '18446744073709551615' }, since, program)
+const rewind = (entries: number) => ({ type: 'rewind', entries, after: null })
+
+test('records come from the engine in one answer, from the number on that is wanted', async () => {
+  const { url, asked } = await engine({
+    'records/000000000': { first: 0, records: [rewind(0), rewind(1)] },
+    'records/000000002': { first: 2, records: [rewind(2), rewind(3)] },
+  })
+  for (const since of [0, 1, 2, 3, 4]) {
+    const { records } = await read(url, since)
+    expect(records).toEqual([0, 1, 2, 3].slice(since).map(rewind))
+  }
+  expect(asked).toHaveLength(5)
+  expect(asked[0]).toContain(
+    "partition_key = 18446744073709551615 and service_name = 'halting_session' and service_key = 's''1'",
+  )
+})
+
+test('long texts that are stored apart are read when somebody looks at their place', async () => {
+  const [one, other] = ['a'.repeat(64), 'b'.repeat(64)]
+  const long = 'ü'.repeat(5_000)
+  const deflated = deflateRawSync(Buffer.from(long)).toString('base64')
+  const record = {
+    type: 'result',
+    key: 'k',
+    digest: null,
+    value: { text: '', list: ['', 'short'] },
+    at: 0,
+    durationMs: 1,
+  }
+  const texts = [
+    { path: ['value', 'text'], sha256: one, bytes: 10_000 },
+    { path: ['value', 'list', 0], sha256: other, bytes: 4 },
+  ]
+  const { url, asked } = await engine({
+    'records/000000000': { first: 0, records: [{ type: 'packed', record, texts }] },
+    [`text/${one}`]: { deflated },
+    [`text/${other}`]: 'text',
+  })
+  const { records, withTexts } = await read(url, 0)
+  expect(records).toMatchObject([{ value: { text: `⟦10,000 bytes ${one}⟧`, list: [`⟦4 bytes ${other}⟧`, 'short'] } }])
+  expect(asked).toHaveLength(1)
+  expect(await withTexts(records)).toEqual([{ ...record, value: { text: long, list: ['text', 'short'] } }])
+  // Both are known now.
+  expect(await withTexts(`It says ⟦4 bytes ${other}⟧.`)).toBe('It says text.')
+  expect(asked).toHaveLength(2)
+  const gone = `⟦7 bytes ${'c'.repeat(64)}⟧`
+  expect(await withTexts(gone)).toBe(gone)
+})
+
+test.each([
+  ['is in a payload store', { type: 'payload', sha256: 'x', bytes: 1 }],
+  [
+    'has a text in a payload store',
+    { type: 'packed', record: { type: 'x', a: '' }, texts: [{ path: ['a'], inStore: true }] },
+  ],
+  [
+    'is packed in another way',
+    { type: 'packed', record: { type: 'x' }, texts: [{ path: ['b'], sha256: 'z', bytes: 1 }] },
+  ],
+])('a record that %s is had from a worker', async (_how, stored) => {
+  const served = [rewind(0), rewind(1)]
+  const { url, asked } = await engine({ 'records/000000000': { first: 0, records: [rewind(0), stored] } }, served)
+  expect((await read(url, 0)).records).toEqual(served)
+  expect(asked).toEqual([expect.stringContaining('select'), 'records', 'records'])
+})
+
+test('what is no list of records is named', async () => {
+  const { url } = await engine({ 'records/000000000': { nothing: true } })
+  await expect(read(url, 0)).rejects.toThrow("has invalid records of the session s'1")
+})

@@ -1,0 +1,124 @@
+// Holds rules of docs/spec.md: R-FOLL-2, R-FOLL-4.
+import { HaltingError } from '@halting/core'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'
+import { Follower, type Trouble } from '../../src/client/follower.ts'
+import { Told } from '../../src/client/told.ts'
+import { troubleText } from '../../src/client/trouble.ts'
+import type { FullStatus } from '../../src/service/full-status.ts'
+
+const status = (version?: string): FullStatus => ({
+  state: 'idle',
+  turns: 0,
+  usd: 0,
+  tokens: 0,
+  questions: [],
+  records: 0,
+  isWorking: false,
+  isClosed: false,
+  waiting: 0,
+  ...(version !== undefined && { version }),
+})
+
+const followers: Follower[] = []
+afterEach(() => {
+  for (const follower of followers.splice(0)) follower.stop()
+})
+
+function followed(calls: Partial<Pick<ClusterClient, 'status' | 'changed'>>, silentMs = 10_000) {
+  const seen: (string | undefined)[] = []
+  const troubles: Trouble[] = []
+  // What the follower of an idle session asks.
+  const client = { records: async () => [], ...calls } as unknown as ClusterClient
+  const follower = new Follower({
+    client,
+    sessionId: 's',
+    worker: {},
+    fetch,
+    told: new Told(
+      's',
+      () => {},
+      () => {
+        throw new Error('Nothing is told.')
+      },
+    ),
+    onStatus: ({ version }) => seen.push(version),
+    onSnapshot: () => {},
+    onUnread: async () => {},
+    onLeft: async () => {},
+    onIdle: async () => {},
+    onTrouble: (trouble) => troubles.push(trouble),
+    silentMs,
+  })
+  followers.push(follower)
+  return { follower, seen, troubles }
+}
+
+test('one call after another waits for what was not seen, under one name; who pokes is answered at once', async () => {
+  const asked: ChangedOptions[] = []
+  const changed = async (_id: string, options: ChangedOptions = {}): Promise<FullStatus> => {
+    asked.push(options)
+    if (asked.length < 3) return status(`v${asked.length}`)
+    return new Promise((_, reject) =>
+      options.signal?.addEventListener('abort', () => reject(new Error('aborted')), { once: true }),
+    )
+  }
+  const { follower, seen, troubles } = followed({ status: async () => status('v0'), changed })
+  await vi.waitFor(() => expect(asked).toHaveLength(3))
+  expect(seen).toEqual(['v0', 'v1', 'v2'])
+  expect(asked.map(({ since }) => since)).toEqual(['v0', 'v1', 'v2'])
+  expect(new Set(asked.map(({ by }) => by)).size).toBe(1)
+  follower.poke()
+  await vi.waitFor(() => expect(asked).toHaveLength(4))
+  expect(seen).toEqual(['v0', 'v1', 'v2', 'v0'])
+  expect(asked[2]?.signal?.aborted).toBe(true)
+  expect(troubles).toEqual([])
+})
+
+test('a worker of an older version is asked for the status alone', async () => {
+  const { seen } = followed({
+    status: async () => status(),
+    changed: () => Promise.reject(new Error('There is no such handler.')),
+  })
+  await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2))
+})
+
+test('a long call that is lost is no trouble, unless nobody answers at once either', async () => {
+  let isDown = false
+  const down = new HaltingError('driver', 'The cluster does not answer: connect ECONNREFUSED')
+  const { seen, troubles } = followed({
+    status: async () => (isDown ? Promise.reject(down) : status('v0')),
+    changed: async () => {
+      isDown = seen.length > 3
+      throw down
+    },
+  })
+  await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(0))
+  expect(seen.length).toBeGreaterThan(3)
+  expect(troubles[0]).toEqual({ type: 'failed', error: down })
+})
+
+test('a call that is not answered is trouble, and counts when it is answered after all', async () => {
+  let answer = (_status: FullStatus): void => {}
+  const { seen, troubles } = followed(
+    {
+      status: () => new Promise((resolve) => (answer = resolve)),
+      changed: () => new Promise(() => {}),
+    },
+    20,
+  )
+  await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(0))
+  expect(troubles[0]).toMatchObject({ type: 'silent' })
+  answer(status('v0'))
+  await vi.waitFor(() => expect(seen).toEqual(['v0']))
+})
+
+test('what a person is told names what does not answer, and that nothing is lost', () => {
+  const failed: Trouble = { type: 'failed', error: new Error('The cluster does not answer: connect ECONNREFUSED.') }
+  const silent: Trouble = { type: 'silent', forMs: 10_200 }
+  expect([troubleText(failed, false), troubleText(silent, true), troubleText(silent, false)]).toEqual([
+    'Cannot follow the session: The cluster does not answer: connect ECONNREFUSED. Nothing is lost. Retrying.',
+    'No answer for 10 s: the engine accepts requests, but no worker responds, or the engine cannot write because its disk is full. Nothing is lost. Waiting.',
+    'No answer for 10 s: the engine does not respond. Nothing is lost. Waiting.',
+  ])
+})

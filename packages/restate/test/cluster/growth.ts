@@ -1,0 +1,196 @@
+// How much a session stores, on a real node: what its tools returned once, and of running work no more than an invocation may have; and what an earlier version makes of it.
+// Run by scripts/cluster.mjs: growth.mjs SERVER FOLDER; growth-worker.mjs stands beside it, and growth-worker-earlier.mjs, which reads nothing that this version added.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { bytesOnDisk, GrowthWorker, isOver, kept, megabytes, noted, reaches, stateOf } from './growing.ts'
+import { demand } from './programs.ts'
+import { Cluster, freePort, wait } from './server.ts'
+import { SessionOnCluster } from './session-on-cluster.ts'
+
+const [program = '', folder = ''] = process.argv.slice(2)
+const log = join(folder, 'log')
+const data = join(folder, 'data')
+const payloads = join(folder, 'payloads')
+mkdirSync(payloads)
+const cluster = await Cluster.start(program, folder, 1)
+const port = await freePort()
+const worker = new GrowthWorker(port, log, cluster.admin())
+
+async function journalOf(session: string): Promise<{ readonly bytes: number; readonly entries: number }> {
+  const [row] = await cluster.query(
+    `SELECT sum(raw_length) AS bytes, count(*) AS entries FROM sys_journal WHERE id IN (SELECT id FROM sys_invocation WHERE target_service_key = '${session}')`,
+  )
+  return { bytes: Number(row?.['bytes'] ?? 0), entries: Number(row?.['entries'] ?? 0) }
+}
+
+/** 40 results of a tool, and what is stored of them. */
+async function outputs(name: string, bytes: number): Promise<number> {
+  const session = new SessionOnCluster(cluster, name)
+  const before = bytesOnDisk(data)
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 40, bytes })
+  await reaches(session, isOver)
+  const results = (await session.records()).flatMap((record) =>
+    record.type === 'result' && record.key.includes('/tool:') ? [JSON.stringify(record.value).length] : [],
+  )
+  demand(
+    results.length === 40 && results.every((length) => length > bytes),
+    `${name}: results that are read: ${results.join(', ')}`,
+  )
+  // The next prompt goes on from it.
+  await session.ask('p2', { type: 'prompt', content: 'again' })
+  await reaches(session, (status) => isOver(status) && status.runId === 'run2')
+  const state = await stateOf(cluster, name)
+  const sum = [...state.values()].reduce((all, each) => all + each, 0)
+  const kinds = [...state].filter(([, size]) => size > 50_000).map(([kind, size]) => `${kind} ${megabytes(size)}`)
+  console.log(
+    `${name}: two runs of 40 results with ${bytes} bytes, ${megabytes(80 * bytes)} in all: ${megabytes(sum)} of state (${kinds.join(', ')}), data folder ${megabytes(bytesOnDisk(data) - before)} more`,
+  )
+  return sum
+}
+
+async function storedOnce(): Promise<void> {
+  worker.start()
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const whole = 80 * 205_000
+  kept((await outputs('inline', 205_000)) < 1.05 * whole, 'what tools returned is in the state of a session once')
+  kept((await outputs('short', 20_000)) < 1.3 * 80 * 20_000, 'so are results of 20 kB')
+  await worker.kill()
+  worker.start(payloads)
+  kept((await outputs('below', 205_000)) < 1.05 * whole, 'with a payload store so is what is below its bound')
+  const before = bytesOnDisk(payloads)
+  const state = await outputs('above', 305_000)
+  const stored = bytesOnDisk(payloads) - before
+  console.log(`above: ${megabytes(stored)} in the payload store`)
+  kept(stored < 1.05 * 80 * 305_000 && state < 1_000_000, 'and what is above it is in the store once')
+  await worker.kill()
+}
+
+/** A worker of an earlier version meets what it cannot read. */
+async function earlier(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  const [long, short] = [new SessionOnCluster(cluster, 'long'), new SessionOnCluster(cluster, 'brief')]
+  other.start()
+  await cluster.register(`http://127.0.0.1:${port}`)
+  for (const [session, bytes] of [
+    [long, 10_000],
+    [short, 100],
+  ] as const) {
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 2, bytes })
+    await reaches(session, isOver)
+  }
+  await other.kill()
+  other.start('', '', 'growth-worker-earlier')
+  await cluster.register(`http://127.0.0.1:${port}`)
+  for (const session of [long, short]) await session.ask('p2', { type: 'prompt', content: 'more' })
+  await reaches(short, (status) => isOver(status) && status.runId === 'run2')
+  kept(true, 'an earlier version goes on with a session without long texts')
+  const opened = noted(log, 'open', 'long').length
+  const { stalled } = await reaches(long, ({ state }) => state === 'paused')
+  kept(
+    stalled?.message.includes('written in format 2') === true && noted(log, 'open', 'long').length === opened,
+    'one with long texts is stopped there, and says why; nothing is done in it',
+  )
+  await other.kill()
+  other.start()
+  await cluster.register(`http://127.0.0.1:${port}`)
+  await reaches(long, (status) => isOver(status) && status.runId === 'run2')
+  kept(noted(log, 'did', 'long').length === 4, 'and goes on by itself when a worker is there that reads it')
+  await other.kill()
+}
+
+/** An invocation ends after 100 records, and the worker is killed about then. */
+async function renewed(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  other.start('', '100')
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'renewed')
+  const turns = 100
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns, toolMs: 5 })
+  const invocations = new Set<string>()
+  let most = 0
+  let kills = 0
+  for (let isDone = false; !isDone;) {
+    const rows = await cluster.query(
+      `SELECT id, journal_size FROM sys_invocation WHERE target_service_key = 'renewed' AND target_handler_name = 'work'`,
+    )
+    const before = invocations.size
+    for (const { id, journal_size } of rows) {
+      invocations.add(String(id))
+      most = Math.max(most, Number(journal_size))
+    }
+    // One that has just begun: its worker goes, and another one takes it up.
+    if (invocations.size > before && before % 2 === 1 && kills < 6) {
+      kills++
+      await other.kill()
+      other.start('', '100')
+    }
+    isDone = isOver(await session.status())
+    await wait(10)
+  }
+  const records = await session.records()
+  const did = noted(log, 'did', 'renewed')
+  const { turns: told } = await session.status()
+  const calls = new Set(
+    records.flatMap((record) => (record.type === 'intent' && /\/tool:/.test(record.key) ? [record.key] : [])),
+  )
+  console.log(
+    `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls`,
+  )
+  kept(invocations.size > 5, 'the work goes on as another invocation after so many records')
+  kept(records.filter(({ type }) => type === 'start').length === 1 && told === calls.size + 1, 'it stays one run')
+  kept(
+    new Set(did).size === did.length && did.length >= turns && calls.size - did.length <= kills,
+    'no call is made twice, and none is left out',
+  )
+  kept(most < 800, 'the journal of each has a bound')
+  await other.kill()
+}
+
+/** How long a worker takes that takes a session up, with many records in one invocation and with few. */
+async function replays(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  const times: number[] = []
+  for (const [name, most] of [
+    ['one', '1000000'],
+    ['several', '2000'],
+  ] as const) {
+    other.start('', most)
+    await cluster.register(`http://127.0.0.1:${port}`)
+    const session = new SessionOnCluster(cluster, name)
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 100_000, reads: true })
+    await reaches(session, ({ records }) => records > 19_000, 120_000)
+    await other.kill()
+    const { bytes, entries } = await journalOf(name)
+    const opened = noted(log, 'open', name).length
+    const began = performance.now()
+    other.start('', most)
+    while (noted(log, 'open', name).length === opened) await wait(10)
+    times.push(performance.now() - began)
+    console.log(
+      `${name}: a worker takes up ${(await session.status()).records} records in ${Math.round(times.at(-1) ?? 0)} ms, its start included; journal of ${entries} entries, ${megabytes(bytes)}`,
+    )
+    await session.ask('stop', { type: 'stop' })
+    await reaches(session, isOver)
+    await other.kill()
+  }
+  kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
+}
+
+const parts = { storedOnce, earlier, renewed }
+/** It measures, and takes long: HALTING_PART=replays. */
+const measurements = { replays }
+const wanted = process.env['HALTING_PART']
+try {
+  if (wanted === undefined) for (const part of Object.values(parts)) await part()
+  else for (const [name, part] of Object.entries({ ...parts, ...measurements })) if (name === wanted) await part()
+} catch (error) {
+  console.error(await cluster.unfinished())
+  throw error
+} finally {
+  await worker.kill()
+  await cluster.stop()
+}
+process.exit(0)

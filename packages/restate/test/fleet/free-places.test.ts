@@ -1,0 +1,50 @@
+// Holds rules of docs/spec.md: R-LOAD-6
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { reported, toGiveAway, type KnownPlaces } from '../../src/fleet/free-places.ts'
+
+test('a worker is told what the others have, and one that is silent for long has nothing', () => {
+  const first = reported({}, 1_000, { worker: 'a', free: 3, waiting: 0 })
+  expect(first.others).toEqual({ workers: 0, free: 0, waiting: 0 })
+  const second = reported(first.known, 2_000, { worker: 'b', free: 0, waiting: 7 })
+  expect(second.others).toEqual({ workers: 1, free: 3, waiting: 0 })
+  expect(reported(second.known, 3_000, { worker: 'a', free: 0, waiting: 0 }).others).toEqual({
+    workers: 1,
+    free: 0,
+    waiting: 7,
+  })
+  const later = reported(second.known, 31_500, { worker: 'b', free: 0, waiting: 7 })
+  expect(later.others).toEqual({ workers: 0, free: 0, waiting: 0 })
+  expect(Object.keys(later.known)).toEqual(['b'])
+  // A clock that is behind makes nobody silent.
+  expect(reported(second.known, -1e9, { worker: 'b', free: 0, waiting: 7 }).others).toEqual({
+    workers: 1,
+    free: 3,
+    waiting: 0,
+  })
+})
+
+test('workers with queues give away enough to fill what is free, and none more than it has above the mean or its part', () => {
+  const count = fc.nat({ max: 50 })
+  fc.assert(
+    fc.property(fc.array(count, { minLength: 1, maxLength: 6 }), fc.array(count, { maxLength: 4 }), (queues, rooms) => {
+      let known: KnownPlaces = {}
+      const workers = [
+        ...queues.map((waiting, index) => ({ worker: `q${index}`, free: 0, waiting })),
+        ...rooms.map((free, index) => ({ worker: `r${index}`, free, waiting: 0 })),
+      ]
+      for (const worker of workers) ({ known } = reported(known, 1, worker))
+      const given = workers.map((own) => toGiveAway(own, reported(known, 1, own).others))
+      const free = rooms.reduce((sum, room) => sum + room, 0)
+      const waiting = queues.reduce((sum, queue) => sum + queue, 0)
+      const mean = waiting / workers.length
+      for (const [index, one] of given.entries()) {
+        const own = queues[index] ?? 0
+        expect(one).toBeLessThanOrEqual(own)
+        expect(one).toBeLessThanOrEqual(Math.max(0, own - mean, Math.ceil((free * own) / Math.max(1, waiting))))
+      }
+      expect(given.reduce((sum, one) => sum + one, 0)).toBeGreaterThanOrEqual(Math.min(free, waiting))
+      expect(free > 0 || given.every((one) => one === 0)).toBe(true)
+    }),
+  )
+})

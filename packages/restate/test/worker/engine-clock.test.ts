@@ -1,0 +1,75 @@
+// Holds rules of docs/spec.md: R-OPER-6.
+import { assert, integer, property } from 'fast-check'
+import { expect, test } from 'vitest'
+import { atEngineTime, EngineClock } from '../../src/http/engine-clock.ts'
+import { ClockWatch } from '../../src/worker/clock-watch.ts'
+import type { WorkerEvent } from '../../src/worker/worker-events.ts'
+
+/** As an answer of the engine is dated. */
+const dated = (ms: number): string => new Date(ms).toUTCString()
+const began = Date.UTC(2026, 10, 30, 12)
+
+test('wherever the clock of a machine is, what is compared is within two seconds of the engine', () => {
+  assert(
+    property(integer({ min: -90_000_000, max: 90_000_000 }), integer({ min: 0, max: 999 }), (offMs, partMs) => {
+      const engineMs = began + partMs
+      const clock = new EngineClock(() => engineMs + offMs)
+      clock.ask()(dated(engineMs))
+      expect(Math.abs(clock.now() - engineMs)).toBeLessThanOrEqual(2_501)
+    }),
+  )
+})
+
+test('a clock that agrees is left as it is, and one that is off does not tremble', () => {
+  let ownMs = began
+  const clock = new EngineClock(() => ownMs)
+  clock.ask()(dated(began + 1_900))
+  expect(clock.offsetMs).toBe(0)
+  ownMs = began + 3_600_000
+  clock.ask()(dated(began))
+  const first = clock.offsetMs
+  expect(Math.abs(first + 3_600_000)).toBeLessThanOrEqual(1_000)
+  for (const ms of [100, 700, 1_500]) {
+    ownMs = began + 3_600_000 + ms
+    clock.ask()(dated(began + ms))
+    expect(clock.offsetMs).toBe(first)
+  }
+  // Somebody has set it.
+  ownMs = began + 2_000
+  clock.ask()(dated(began + 2_000))
+  expect(clock.offsetMs).toBe(0)
+})
+
+test('what is asked for later is asked for at the time of the engine, and nothing else is', () => {
+  const own = Date.now
+  const before = own()
+  const seen = atEngineTime(() => Date.now(), { offsetMs: -3_600_000 })
+  expect(seen - before).toBeLessThan(-3_590_000)
+  expect(Date.now).toBe(own)
+  expect(() =>
+    atEngineTime(
+      () => {
+        throw new Error('refused')
+      },
+      { offsetMs: 3_600_000 },
+    ),
+  ).toThrow('refused')
+  expect(Date.now).toBe(own)
+})
+
+test('an answer without a date, or with one that is none, says nothing', () => {
+  const clock = new EngineClock(() => began)
+  for (const date of [null, '', 'soon']) clock.ask()(date)
+  expect(clock.now()).toBe(began)
+})
+
+test('a clock that is wrong is reported once, until it was right again', () => {
+  const events: WorkerEvent[] = []
+  const clock = { offsetMs: 0 }
+  const watch = new ClockWatch(clock, (event) => events.push(event))
+  for (clock.offsetMs of [0, 29_000, -3_600_000, -3_600_000, 0, 3_600_000]) watch.see()
+  expect(events.map((event) => (event.type === 'trouble' ? event.message : event.type))).toEqual([
+    "The clock of this machine is 3600 s ahead of the engine's. Sessions use the engine's time; set the clock.",
+    "The clock of this machine is 3600 s behind the engine's. Sessions use the engine's time; set the clock.",
+  ])
+})
