@@ -72,8 +72,11 @@ export class ClusterLog implements StepStore {
     readonly reject: (error: HaltingError) => void
   }[] = []
 
-  /** Batches that were taken. */
+  /** Batches that were taken, and of them those that are on record. */
   #batches = 0
+  #keptBatches = 0
+  /** How many have something to ask of others before the work may rest. */
+  #holds = 0
   #confirmations: readonly Confirmation[] = []
 
   /** @param texts What the engine has of long texts: it is not given them again. */
@@ -130,13 +133,34 @@ export class ClusterLog implements StepStore {
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
   }
 
-  /** Resolves when a batch is on record that was taken after this call: then the engine has taken this attempt for the one that works since. */
-  confirmed(): Promise<void> {
+  /** How many batches were taken. */
+  get batches(): number {
+    return this.#batches
+  }
+
+  /**
+   * Resolves when a batch is on record that was taken after so many: then the engine has taken this attempt for the one that works since. Where nothing else comes, that is an
+   * empty one.
+   */
+  confirmed(afterBatch: number): Promise<void> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken)
-    const afterBatch = this.#batches
+    if (this.#keptBatches > afterBatch) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#confirmations = [...this.#confirmations, { afterBatch, resolve, reject }]
+      this.#wake?.()
     })
+  }
+
+  /** The work does not rest until what this gives is called: at a rest the process may let go of it. */
+  hold(): () => void {
+    this.#holds++
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#holds--
+      this.#wake?.()
+    }
   }
 
   rests(ms: number | null | undefined): void {
@@ -247,6 +271,7 @@ export class ClusterLog implements StepStore {
   /** The batch that was taken last is on record. */
   kept(): void {
     this.#isFirst = false
+    this.#keptBatches = this.#batches
     const confirmed = this.#confirmations.filter(({ afterBatch }) => afterBatch < this.#batches)
     this.#confirmations = this.#confirmations.filter(({ afterBatch }) => afterBatch >= this.#batches)
     for (const { resolve } of confirmed) resolve()
@@ -261,6 +286,7 @@ export class ClusterLog implements StepStore {
     return (
       this.#waiting.length > 0 ||
       this.#notes.length > 0 ||
+      this.#confirmations.length > 0 ||
       this.#done !== undefined ||
       this.#failed !== undefined ||
       this.#isOver
@@ -269,12 +295,16 @@ export class ClusterLog implements StepStore {
 
   get #mayRest(): boolean {
     return (
-      this.#rest !== undefined && this.#appended === this.#taken && performance.now() >= this.#stirredAt + restAfterMs
+      this.#rest !== undefined &&
+      this.#holds === 0 &&
+      this.#appended === this.#taken &&
+      performance.now() >= this.#stirredAt + restAfterMs
     )
   }
 
   async #somethingComes(atLatest: number): Promise<void> {
-    const until = this.#rest === undefined ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
+    const until =
+      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve

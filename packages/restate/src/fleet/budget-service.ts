@@ -232,12 +232,12 @@ function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Pr
 /** What comes over the ingress may be anything. @throws TerminalError 400 */
 function checkedAsk(given: unknown): LeaseAsk {
   const { kind, process, sequence, isOpened } = isJsonObject(given) ? given : {}
-  const isOpen = kind === 'open'
-  const { nanos, ...whose } = checkedRequest(isOpen && isJsonObject(given) ? { ...given, nanos: 0 } : given)
+  const isPlain = kind === 'open' || kind === 'leave'
+  const { nanos, ...whose } = checkedRequest(isPlain && isJsonObject(given) ? { ...given, nanos: 0 } : given)
   if (typeof process !== 'string' || process === '' || !isAmount(sequence))
     throw badInput('A process asks for leases by { process, sequence }.')
   const asking = { ...whose, process, sequence, ...(isOpened === true && { isOpened }) }
-  if (isOpen) return { ...asking, kind }
+  if (isPlain) return { ...asking, kind }
   return { ...asking, ...checkedKind(given, nanos) }
 }
 
@@ -248,14 +248,14 @@ type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
 
 /** @throws TerminalError 400 */
 function checkedKind(given: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
-  const { kind, leastNanos, chunkNanos, isOver, invocation, spent, waits } = isJsonObject(given) ? given : {}
+  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(given) ? given : {}
   const chunk = isAmount(chunkNanos) && { chunkNanos }
   const isOfLeast = isAmount(leastNanos) && leastNanos <= nanos
   if (kind === 'raise' && (leastNanos === undefined || isOfLeast))
     return { kind, nanos, ...chunk, ...(isOfLeast && { leastNanos }), ...(isOver === true && { isOver }) }
   if (kind === 'join' && isOfLeast && typeof invocation === 'string' && invocation !== '')
     return { kind, nanos, leastNanos, invocation }
-  if (kind === 'report' && isSpent(spent) && typeof waits === 'boolean') return { kind, nanos, spent, waits, ...chunk }
+  if (kind === 'report' && isSpent(spent)) return { kind, nanos, spent, ...chunk }
   throw badInput('A lease is asked for by { kind, nanos }, with what belongs to its kind.')
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { BudgetLease, LeaseShortage, LeaseUse, LeaseWanted } from '@halting/core'
+import { HaltingError, type BudgetLease, type LeaseShortage, type LeaseUse, type LeaseWanted } from '@halting/core'
 import type { Spent } from '@halting/core/adapters'
 import type { ClusterLog } from '../engine/cluster-log.ts'
 import type { LeaseDesk } from './lease-desk.ts'
@@ -9,8 +9,8 @@ import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 const defaultChunkUsd = 0.05
 /** So long a session may keep what it may not spend at this moment, where nobody waits for it: a next request may follow at once. Less than until it rests. */
 const keepMs = 100
-/** Another process may have been taken for the one that works at the session, once and again. */
-const mostOpenings = 3
+/** Another process may have been taken for the one that works at the session, and this one asks again, so often. */
+const mostAsks = 20
 
 export interface TenantLeaseOptions {
   readonly desk: LeaseDesk
@@ -27,7 +27,7 @@ export interface TenantLeaseOptions {
   /** What it has spent by its records, with requests that were under way at their worst case. */
   readonly committed: Spent
   /** By what is on record, the engine takes this process for the one that works at the session. */
-  readonly log: Pick<ClusterLog, 'flush' | 'confirmed'>
+  readonly log: Pick<ClusterLog, 'flush' | 'batches' | 'confirmed' | 'hold'>
   /** Aborted when the engine goes on with the session elsewhere, or this process lets go of it. */
   readonly gone: AbortSignal
 }
@@ -45,7 +45,8 @@ type Asked<Ask> = Ask extends LeaseAsk
 /**
  * The share of one session in the budget of its tenant, in the process that works at it. What it has is with the engine: this asks.
  * T1: what the session has here is never more than what it has there. T2: something is given back only when a record shows that it will not be spent, and the engine has
- * taken that record since this process asked for the lease: no process that was lost takes money from the one that goes on.
+ * taken that record since this process asked for the lease: no process that was lost takes money from the one that goes on. T3: the session rests only when the budget has
+ * answered all that was to be asked for it: a place in the queue that it takes, or leaves, and what it gives back. At a rest its process may let go of it.
  */
 export class TenantLease implements BudgetLease {
   readonly name: string
@@ -63,11 +64,13 @@ export class TenantLease implements BudgetLease {
   #growing = 0
   #places: readonly Place[] = []
   #isJoining = false
-  #isConfirmed = false
+  /** Batches that were taken when this process was given the lease. */
+  #openedAt = 0
   #isReporting = false
   #isDue = false
-  /** It waits no more, and the queue may have a place of it. */
-  #isLeaving = false
+  /** Calls under way by which it leaves the queue. */
+  #leaving = 0
+  #holding: (() => void) | undefined
   #timer: { readonly at: number; readonly handle: NodeJS.Timeout } | undefined
 
   /** With what the session has of earlier processes. Rejects when it is aborted. */
@@ -90,12 +93,10 @@ export class TenantLease implements BudgetLease {
   /** Until it asks for more, it uses what its records say: what a process that was lost had beyond that is given back. */
   #beginFromRecord({ nanos, unknownNanos }: Spent): void {
     const [usd, unknownUsd] = [nanos / 1e9, unknownNanos / 1e9]
-    const own = this.#ownNanos(usd)
-    if (this.#nanos <= own) return
     this.#use = { usd, settledUsd: usd, unknownUsd }
     this.#isOfRecord = true
-    this.#nanos = own
-    this.#giveBackSoon()
+    this.#giveBackUnused()
+    this.#nanos = Math.min(this.#nanos, this.#ownNanos(usd))
   }
 
   get usd(): number {
@@ -111,8 +112,6 @@ export class TenantLease implements BudgetLease {
     { signal, leastUsd, isOver }: Parameters<BudgetLease['growTo']>[1],
   ): Promise<LeaseShortage | void> {
     this.#growing++
-    if (this.#isOfRecord) this.#use = undefined
-    this.#isOfRecord = false
     // Whoever is answered spends it in this turn of the event loop: nothing is given back before.
     const answered = (): void => void setImmediate(() => this.#grown())
     try {
@@ -123,7 +122,9 @@ export class TenantLease implements BudgetLease {
         ...(isOver === true && { isOver }),
         chunkNanos: this.#chunkNanos,
       }))
-      if (answer.kind === 'has' || answer.kind === 'late') return undefined
+      // Who waits has begun nothing: it uses what its records say.
+      if (answer.kind !== 'short' || this.wait === undefined) this.#leaveRecord()
+      if (answer.kind === 'has') return undefined
       return { mayComeBack: answer.kind === 'short', reservedUsd: answer.reservedNanos / 1e9, holders: answer.holders }
     } catch (error) {
       if (signal.aborted) return undefined
@@ -131,6 +132,11 @@ export class TenantLease implements BudgetLease {
     } finally {
       answered()
     }
+  }
+
+  #leaveRecord(): void {
+    if (this.#isOfRecord) this.#use = undefined
+    this.#isOfRecord = false
   }
 
   #grown(): void {
@@ -154,9 +160,7 @@ export class TenantLease implements BudgetLease {
     void this.#join()
     return () => {
       this.#places = this.#places.filter((each) => each !== place)
-      if (this.#places.length > 0) return
-      this.#isLeaving = true
-      this.#giveBackSoon()
+      if (this.#places.length === 0) void this.#leaveQueue()
     }
   }
 
@@ -169,24 +173,58 @@ export class TenantLease implements BudgetLease {
     const { invocation = '', gone } = this.#options
     if (this.#isJoining) return
     this.#isJoining = true
+    this.#look()
     let joined: readonly Place[] = []
     try {
       // Another one may come while the answer is awaited.
       while (this.#asleep.some((place) => !joined.includes(place))) {
-        const places = this.#asleep
-        joined = places
-        await this.#ask(gone, () => ({
-          kind: 'join',
-          nanos: Math.max(...places.map(({ wanted }) => this.#ownNanos(wanted.usd))),
-          leastNanos: Math.min(...places.map(({ wanted }) => this.#ownNanos(wanted.leastUsd))),
-          invocation,
-        }))
+        joined = this.#asleep
+        const { kind } = await this.#ask(gone, () => {
+          // Some may have left while a lost process was told from this one.
+          const places = this.#asleep
+          if (places.length === 0) return undefined
+          const nanos = Math.max(...places.map(({ wanted }) => this.#ownNanos(wanted.usd)))
+          const leastNanos = Math.min(...places.map(({ wanted }) => this.#ownNanos(wanted.leastUsd)))
+          return { kind: 'join', nanos, leastNanos, invocation }
+        })
+        // The budget knows nothing of it.
+        if (kind === 'gone') this.awake()
       }
     } catch {
-      // The session is lost here, or it asks again when it has waited for long.
+      // Who asks again hears what is wrong.
+      if (!gone.aborted) this.awake()
     } finally {
       this.#isJoining = false
+      this.#giveBackUnused()
+      this.#look()
     }
+  }
+
+  /** It waits no more: a place of it, and what it was given there, are free. */
+  async #leaveQueue(): Promise<void> {
+    this.#leaving++
+    this.#look()
+    try {
+      await this.#ask(this.#options.gone, () => (this.#places.length > 0 ? undefined : { kind: 'leave' }))
+    } catch {
+      // The session is lost here, or its next request hears of it.
+    } finally {
+      this.#leaving--
+      this.#giveBackUnused()
+      this.#look()
+    }
+  }
+
+  /** What the budget has yet to be asked keeps the session from its rest. */
+  #look(): void {
+    const { gone, log } = this.#options
+    const isBusy = this.#isDue || this.#isReporting || this.#isJoining || this.#leaving > 0
+    if (isBusy && !gone.aborted) {
+      this.#holding ??= log.hold()
+      return
+    }
+    this.#holding?.()
+    this.#holding = undefined
   }
 
   /** Those who wait ask again. */
@@ -206,12 +244,17 @@ export class TenantLease implements BudgetLease {
 
   /** Others of the tenant wait for money. */
   hearWaiting(): void {
-    if (this.#use !== undefined && this.#nanos > this.#usedNanos(this.#use) && this.#places.length === 0)
-      this.#giveBackSoon()
+    // What it was given while it waited stays its own until it has asked.
+    if (this.#places.length === 0) this.#giveBackUnused()
+  }
+
+  #giveBackUnused(): void {
+    if (this.#use !== undefined && this.#nanos > this.#usedNanos(this.#use)) this.#giveBackSoon()
   }
 
   #giveBackSoon(): void {
     this.#isDue = true
+    this.#look()
     if (this.#growing === 0) this.#schedule()
   }
 
@@ -221,7 +264,7 @@ export class TenantLease implements BudgetLease {
 
   #schedule(): void {
     if (this.#isReporting || this.#options.gone.aborted) return
-    const ms = this.#isWaitedFor || this.#isLeaving ? 0 : keepMs
+    const ms = this.#isWaitedFor ? 0 : keepMs
     const at = performance.now() + ms
     if (this.#timer !== undefined && this.#timer.at <= at) return
     clearTimeout(this.#timer?.handle)
@@ -232,15 +275,26 @@ export class TenantLease implements BudgetLease {
     this.#timer = { at, handle }
   }
 
+  /** A run that is taken up reads its record first: what that shows is spent all the while. */
   #usedNanos({ usd }: LeaseUse): number {
-    return this.#ownNanos(usd)
+    return Math.max(this.#ownNanos(usd), this.#ownNanos(this.#options.committed.nanos / 1e9))
+  }
+
+  #spentNanos({ settledUsd, unknownUsd }: LeaseUse): Spent {
+    const { committed } = this.#options
+    const nanos = this.#ownNanos(settledUsd)
+    const onRecord = this.#ownNanos(committed.nanos / 1e9)
+    const unknownNanos = nanos < onRecord ? committed.unknownNanos : Math.round(unknownUsd * 1e9)
+    return {
+      nanos: Math.max(nanos, onRecord),
+      unknownNanos: Math.max(0, unknownNanos - this.#inherited.unknownNanos),
+    }
   }
 
   async #report(): Promise<void> {
     if (this.#isReporting) return
     this.#isReporting = true
     this.#isDue = false
-    this.#isLeaving = false
     try {
       await this.#whenOnRecord()
       if (!this.#options.gone.aborted) await this.#reportNow()
@@ -249,16 +303,14 @@ export class TenantLease implements BudgetLease {
     } finally {
       this.#isReporting = false
       if (this.#isDue && this.#growing === 0) this.#schedule()
+      this.#look()
     }
   }
 
   /** What the session has used less of is on record. */
   async #whenOnRecord(): Promise<void> {
     const { log } = this.#options
-    if (!this.#isConfirmed) {
-      await log.confirmed()
-      this.#isConfirmed = true
-    }
+    await log.confirmed(this.#openedAt)
     for (let falls = -1; falls !== this.#falls;) {
       falls = this.#falls
       await log.flush()
@@ -272,19 +324,14 @@ export class TenantLease implements BudgetLease {
       return
     }
     const nanos = this.#usedNanos(use)
-    // One that goes on with its record may be about to wait, in the place that it has.
-    const waits = this.#places.length > 0 || this.#isOfRecord
     const isAsking = use.usd > use.settledUsd
     // A request is under way, and nobody waits: it may keep a little for the next one.
     const chunkNanos = isAsking ? this.#chunkNanos : 0
-    const spent = {
-      nanos: this.#ownNanos(use.settledUsd),
-      unknownNanos: Math.max(0, Math.round(use.unknownUsd * 1e9) - this.#inherited.unknownNanos),
-    }
+    const spent = this.#spentNanos(use)
     // Nothing beyond it is spent from here on, unless the budget gives it anew.
     this.#nanos = Math.min(this.#nanos, nanos)
     const { gone } = this.#options
-    const answer = this.#hear(await this.#send(gone, { kind: 'report', nanos, spent, waits, chunkNanos }))
+    const answer = this.#hear(await this.#send(gone, { kind: 'report', nanos, spent, chunkNanos }))
     if (answer.kind !== 'superseded' || gone.aborted) return
     await this.#openAgain(gone)
     this.#isDue = true
@@ -297,17 +344,28 @@ export class TenantLease implements BudgetLease {
   }
 
   async #open(signal: AbortSignal): Promise<LeaseAnswer> {
-    this.#isConfirmed = false
-    return this.#hear(await this.#send(signal, { kind: 'open' }))
+    const answer = this.#hear(await this.#send(signal, { kind: 'open' }))
+    this.#openedAt = this.#options.log.batches
+    return answer
   }
 
-  /** Asks, as the process that works at the session. */
-  async #ask(signal: AbortSignal, ask: () => Asked<LeaseAsk>): Promise<LeaseAnswer> {
-    for (let openings = 0; ; openings++) {
-      const answer = this.#hear(await this.#send(signal, ask()))
-      if (answer.kind !== 'superseded' || openings >= mostOpenings || this.#options.gone.aborted) return answer
-      await this.#openAgain(signal)
+  /**
+   * Asks, as the process that works at the session. `ask` gives undefined where there is nothing to ask any more.
+   * @throws HaltingError `driver` where another one is taken for that, again and again.
+   */
+  async #ask<Ask extends Asked<LeaseAsk> | undefined>(
+    signal: AbortSignal,
+    ask: () => Ask,
+  ): Promise<LeaseAnswer | (undefined extends Ask ? { readonly kind: 'none' } : never)> {
+    for (let asks = 0; asks < mostAsks; asks++) {
+      const asked = ask()
+      // Where it gives undefined, its type says so.
+      if (asked === undefined) return { kind: 'none' } as never
+      const answer = this.#hear(await this.#send(signal, asked))
+      if (answer.kind === 'superseded') await this.#openAgain(signal)
+      else if (answer.kind !== 'late') return answer
     }
+    throw new HaltingError('driver', 'Another process asks for the money of this session.')
   }
 
   #send(signal: AbortSignal, ask: Asked<LeaseAsk>): Promise<LeaseAnswer> {
@@ -326,5 +384,6 @@ export class TenantLease implements BudgetLease {
     clearTimeout(this.#timer?.handle)
     this.#timer = undefined
     this.#options.desk.remove(this)
+    this.#look()
   }
 }

@@ -64,6 +64,8 @@ export type LeaseAsk = LeasedSession & {
   readonly isOpened?: true
 } & (
     | { readonly kind: 'open' }
+    /** It waits no more. */
+    | { readonly kind: 'leave' }
     | {
         readonly kind: 'raise'
         readonly nanos: number
@@ -81,8 +83,6 @@ export type LeaseAsk = LeasedSession & {
         readonly nanos: number
         readonly spent: Spent
         readonly chunkNanos?: number
-        /** It waits for money, too. */
-        readonly waits: boolean
       }
   )
 
@@ -111,7 +111,7 @@ const lastTurn = Number.MAX_SAFE_INTEGER
  * M1: the sum of all leases passes no limit, unless that was lowered or a service billed more than it may. M2: a call that comes again, or after a later one of its
  * session, changes nothing, and one of a process that works at it no more gives up nothing. M3: who waits is served in the order of arrival, and nobody is given what an
  * earlier one waits for. M4: the first one waits only while others have more than they have spent. M5: what was granted to a session that waited stays its own until it
- * has asked again, or says that it waits no more.
+ * has asked again, or leaves: what it reports of its use changes neither that nor its place.
  */
 export class TenantMoney {
   #budget: TenantBudget
@@ -173,6 +173,7 @@ export class TenantMoney {
     const current = { ...lease, sequence }
     if (ask.kind === 'raise') return this.#answer(ask, this.#raise(ask, current))
     if (ask.kind === 'join') return this.#answer(ask, this.#join(ask, current))
+    if (ask.kind === 'leave') return this.#answer(ask, this.#withdraw(ask, current))
     this.#report(ask, current)
     return this.#answer(ask, 'has')
   }
@@ -219,7 +220,7 @@ export class TenantMoney {
   /** It has its place, and is told when its turn has come: also where that is at once. */
   #join(
     { session, began, nanos, leastNanos, invocation }: Extract<LeaseAsk, { readonly kind: 'join' }>,
-    lease: TenantLease,
+    { grantedNanos: _claimed, ...lease }: TenantLease,
   ): LeaseAnswer['kind'] {
     const whose = { session, began }
     const returns = this.#placeOf(whose)?.returns ?? this.#budget.returns ?? 0
@@ -237,18 +238,22 @@ export class TenantMoney {
     return 'short'
   }
 
-  #report(ask: Extract<LeaseAsk, { readonly kind: 'report' }>, { grantedNanos = 0, ...lease }: TenantLease): void {
-    const { nanos, spent, chunkNanos = 0, waits } = ask
-    if (!waits) this.#leave(ask)
-    const isGranted = waits && grantedNanos > 0
-    const least = Math.max(nanos, spent.nanos, isGranted ? grantedNanos : 0)
+  #withdraw(whose: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
+    this.#leave(whose)
+    this.#write(whose, lease)
+    return 'has'
+  }
+
+  #report(ask: Extract<LeaseAsk, { readonly kind: 'report' }>, lease: TenantLease): void {
+    const { nanos, spent, chunkNanos = 0 } = ask
+    const least = Math.max(nanos, spent.nanos, lease.grantedNanos ?? 0)
     const kept = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
     this.#write(ask, {
       ...lease,
-      nanos: Math.max(least, Math.min(lease.nanos, least + kept)),
+      // A run that reads its record counts requests of that once more: they are in what it has.
+      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + kept)),
       spentNanos: spent.nanos,
       unknownNanos: spent.unknownNanos,
-      ...(isGranted && { grantedNanos }),
     })
   }
 

@@ -193,10 +193,22 @@ try {
     ended.length > 0 && ended.length + (little.reasons.get('completed')?.length ?? 0) === count,
     `Under $0.30: ${told(little)}.`,
   )
-  const why = (await cluster.call(`halting_session/${ended[0]}/result`, { id: `prompt-${ended[0]}` })) as {
-    readonly result?: { readonly errors?: readonly string[] }
+  const whys: string[] = []
+  for (const name of ended) {
+    const { result } = (await cluster.call(`halting_session/${name}/result`, { id: `prompt-${name}` })) as {
+      readonly result?: { readonly errors?: readonly string[] }
+    }
+    whys.push(String(result?.errors?.[0]))
   }
-  console.log(`kept: under $0.30: ${told(little)}; ${JSON.stringify(why.result?.errors)}`)
+  const reserved = whys.filter((why) => / is reserved by \d+ other session| of it is reserved by/.test(why))
+  // Where others have nothing reserved any more, there is nothing to say of that.
+  demand(
+    whys.every((why) => why.includes('of the budget of little')),
+    `Some do not say why they ended: ${JSON.stringify(whys)}`,
+  )
+  console.log(
+    `kept: under $0.30: ${told(little)}; ${reserved.length} say what others had reserved: ${reserved[0] ?? 'none'}; ${whys.length - reserved.length} that others had nothing: ${whys.find((why) => !reserved.includes(why)) ?? 'none'}`,
+  )
 } catch (error) {
   console.error(String(error))
   for (const tenant of ['wide', 'narrow', 'little'])

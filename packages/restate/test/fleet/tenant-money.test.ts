@@ -84,13 +84,16 @@ class At {
     return this.#stored.ask({ ...this.#of(), kind: 'join', nanos, leastNanos, invocation: `inv of ${this.name}` })
   }
 
-  report(nanos: number, spent: number, { waits = false, chunkNanos = 0 } = {}) {
+  leave() {
+    return this.#stored.ask({ ...this.#of(), kind: 'leave' })
+  }
+
+  report(nanos: number, spent: number, { chunkNanos = 0 } = {}) {
     return this.#stored.ask({
       ...this.#of(),
       kind: 'report',
       nanos,
       spent: { nanos: spent, unknownNanos: 0 },
-      waits,
       chunkNanos,
     })
   }
@@ -159,7 +162,7 @@ describe('who waits', () => {
     expect([stored.served, has(stored, 'c'), has(stored, 'a')]).toEqual([['b', 'c'], 0, 90])
   })
 
-  test('keeps what it was given while it waited, until it asks or waits no more', () => {
+  test('keeps its place and what it was given while it waited, whatever it reports, until it asks or leaves', () => {
     const {
       stored,
       sessions: [a, b, c],
@@ -170,9 +173,12 @@ describe('who waits', () => {
     a.report(0, 0)
     expect(stored.served).toEqual(['b'])
     // Something else of b has come back; it has not heard yet that it was served.
-    b.report(0, 0, { waits: true })
+    b.report(0, 0)
     expect(has(stored, 'b')).toBe(60)
+    c.report(0, 0)
+    expect(stored.queue?.map(({ session }) => session)).toEqual(['c'])
     // It is interrupted.
+    b.leave()
     b.report(0, 0)
     expect([has(stored, 'b'), has(stored, 'c')]).toEqual([0, 60])
   })
@@ -192,7 +198,7 @@ describe('who waits', () => {
     next.join(60)
     expect([stored.served, stored.queue?.map(({ session }) => session)]).toEqual([['b', 'b'], ['c']])
     // It keeps its money meanwhile.
-    next.report(0, 0, { waits: true })
+    next.report(0, 0)
     expect(has(stored, 'b')).toBe(60)
   })
 
@@ -220,6 +226,18 @@ describe('who waits', () => {
     expect(a.raise(60, 60)).toMatchObject({ kind: 'has', nanos: 60 })
     expect(a.raise(61, 61)).toMatchObject({ kind: 'short', nanos: 60 })
   })
+})
+
+test('a report never gives a session more than it has', () => {
+  const {
+    stored,
+    sessions: [a, b],
+  } = tenant(100, ['a', 'b'])
+  a.raise(90, 90)
+  b.raise(10, 10)
+  // It reads its record again, where a request counts at its worst case for a moment.
+  b.report(40, 5)
+  expect([has(stored, 'b'), stored.budget?.leasedNanos]).toEqual([10, 100])
 })
 
 test('more than a session needs it has only while nobody waits', () => {
@@ -421,7 +439,6 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
             kind: 'report',
             nanos: of.spent + of.open,
             spent: { nanos: of.spent, unknownNanos: 0 },
-            waits: of.wants !== undefined,
             chunkNanos: of.open > 0 ? 7 : 0,
           })
         }
@@ -495,6 +512,7 @@ test('sums never pass the limit, the first who waits is served when it fits, nob
             report(of)
           } else if (act === 'interrupted' && of.wants !== undefined) {
             of.wants = undefined
+            ask(of, { kind: 'leave' })
             report(of)
           } else if (act === 'rests' && of.open === 0 && of.wants === undefined) {
             stored.change([ofSession(of)], (money) =>

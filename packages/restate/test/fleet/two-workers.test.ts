@@ -26,7 +26,7 @@ function fleetOf(losesAnswer: () => boolean) {
 }
 
 const never = new AbortController().signal
-const log = { flush: () => undefined, confirmed: () => Promise.resolve() }
+const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resolve(), hold: () => () => {} }
 const chunkNanos = 3
 const step = fc.record({
   session: fc.nat({ max: 3 }),
