@@ -150,6 +150,16 @@ const onlyDeep = [
   'packages/agent/test/trial/bash.test.ts',
   'packages/cli/test/tried-commands.test.ts',
   'packages/policy/test/edit/temporary.test.ts',
+  'packages/core/test/context/long-session.test.ts',
+  'packages/cli/test/goals/goals.test.ts',
+  'packages/cli/test/budget.test.ts',
+  'packages/cli/test/stopping-goals.test.ts',
+  'packages/cli/test/session-store.test.ts',
+  'packages/agent/test/apply-patch.test.ts',
+  'packages/journal/test/kills.test.ts',
+  'packages/restate/test/same-records.test.ts',
+  'packages/models/test/faults.test.ts',
+  'packages/agent/test/hostile-files.test.ts',
 ]
 
 /**

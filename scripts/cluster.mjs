@@ -51,7 +51,6 @@ const programs = [
   'load-worker',
   'queue',
   'suspended',
-  'listing',
   'clients',
   'growth',
   'growth-worker',

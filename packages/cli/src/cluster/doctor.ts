@@ -8,7 +8,8 @@ import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { rowsOf, type EngineRow } from './engine-query.ts'
-import { askEngine } from './engine-request.ts'
+import { engineHint } from './engine-hint.ts'
+import { askEngine, TokenRefusedError } from './engine-request.ts'
 import { workerFindings } from './doctor-workers.ts'
 import { getJson } from './get-json.ts'
 import { testedEngine } from './server-binary.ts'
@@ -42,7 +43,7 @@ async function requestFinding(cluster: string): Promise<Finding> {
     await getJson(cluster, '/restate/health', patienceMs)
     return { what, state: 'good', says: `takes requests at ${cluster}` }
   } catch (thrown) {
-    const todo = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+    const todo = engineHint
     return { what, state: 'broken', says: messageOf(thrown), todo }
   }
 }
@@ -78,7 +79,7 @@ async function callOf(
     return { finding: { what, state: 'good', says: `a worker answers ${withWhat}` }, isAnswered: true }
   } catch (thrown) {
     if (!(thrown instanceof UsageError)) throw thrown
-    const isRefused = /with status 40[13]:/.test(thrown.message)
+    const isRefused = thrown instanceof TokenRefusedError
     const todo = isRefused
       ? 'Set HALTING_CLUSTER_TOKEN here to the token that the workers have.'
       : 'Start a worker that the engine reaches: halting serve --restate URL --register.'
@@ -116,7 +117,7 @@ async function sessionsFinding(flags: Pick<Flags, 'cluster' | 'admin'>): Promise
       what,
       state: 'note',
       says: `${says}, ${failing} tried again after a failure`,
-      todo: 'Their worker may be gone: see the workers above. The engine goes on trying.',
+      todo: 'Their worker may be gone: see the workers above. The engine keeps trying.',
     }
   return { what, state: 'good', says }
 }

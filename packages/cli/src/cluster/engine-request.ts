@@ -1,8 +1,12 @@
-import { messageOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
+import { engineHint } from './engine-hint.ts'
 
 const usualPatienceMs = 30_000
+
+/** The workers refuse calls with this token, or without one. */
+export class TokenRefusedError extends UsageError {}
 
 export interface EngineRequest {
   /** Of the engine; it may have a path, that of a proxy before it. */
@@ -41,28 +45,43 @@ export async function askEngine({
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    text = await boundedText(response)
+    text = await boundedText(response, mostBytes)
   } catch (error) {
     // `fetch` hides the reason behind its error.
     const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
     throw new UsageError(`The cluster at ${url.origin} does not answer: ${oneLine(why, 300)}.`)
   }
   if (response.ok) return text === '' ? undefined : valueOf(text, url)
+  const { status } = response
+  // A worker has put it in words.
+  const sentence = sentenceOf(text)
+  if ((status === 401 || status === 403) && sentence !== undefined) throw new TokenRefusedError(oneLine(sentence, 300))
   throw new UsageError(
-    `The cluster at ${url.origin} answered with status ${response.status}: ${oneLine(text, 300)}${hintOf(response.status, text)}`,
+    `The cluster at ${url.origin} answered with status ${status}: ${oneLine(text.trim(), 300)}${hintOf(status, text)}`,
   )
+}
+
+/** What the engine, or a handler, says. */
+function sentenceOf(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    return isJsonObject(body) && typeof body['message'] === 'string' ? body['message'] : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** More than an engine has to tell. */
 const mostBytes = 256 * 1_024 * 1_024
 
-async function boundedText({ body }: Response): Promise<string> {
+/** The text of an answer. @throws Error for one that is larger than so many bytes. */
+export async function boundedText({ body }: Response, most: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let size = 0
   // Leaving the loop ends the answer.
   for await (const piece of body ?? []) {
     size += piece.length
-    if (size > mostBytes) throw new Error(`its answer is larger than ${mostBytes / 1_048_576} MiB`)
+    if (size > most) throw new Error(`its answer is larger than ${most / 1_048_576} MiB`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')
@@ -77,6 +96,8 @@ function valueOf(text: string, url: URL): unknown {
 }
 
 function hintOf(status: number, text: string): string {
+  // The engine answers in JSON, the ports beside that for requests do not.
+  if ((status === 404 || status === 405) && sentenceOf(text) === undefined) return ` ${engineHint}`
   if (status === 404) return ' No worker is registered there. Use halting serve --register.'
   // So answers the port for requests where its administration is asked.
   return text.includes('"bad path: /query"')

@@ -1,6 +1,7 @@
 import { messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
+import { boundedText } from './engine-request.ts'
 
 /** More than what is looked at has to tell. */
 const mostBytes = 16 * 1_024 * 1_024
@@ -21,15 +22,7 @@ export async function getJson(base: string, path: string, patienceMs: number): P
 async function answerOf(url: URL, patienceMs: number): Promise<{ readonly status: number; readonly text: string }> {
   try {
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
-    const pieces: Uint8Array[] = []
-    let size = 0
-    // Leaving the loop ends the answer.
-    for await (const piece of response.body ?? []) {
-      size += piece.length
-      if (size > mostBytes) throw new Error(`its answer is larger than ${mostBytes / 1_048_576} MiB`)
-      pieces.push(piece)
-    }
-    return { status: response.status, text: Buffer.concat(pieces).toString('utf8') }
+    return { status: response.status, text: await boundedText(response, mostBytes) }
   } catch (error) {
     // `fetch` hides the reason behind its error.
     const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)

@@ -40,7 +40,9 @@ function pageText({ sessions, total, nextCursor }: SessionPage, flags: Flags, { 
   const { state, tenant, olderThan, cursor, cluster } = flags
   const isNarrowed = [state, tenant, olderThan, cursor].some((each) => each !== undefined)
   if (sessions.length === 0)
-    return isNarrowed ? `no more sessions of ${cluster} fit.` : `the cluster ${cluster} has no session.`
+    return isNarrowed
+      ? `no ${cursor === undefined ? '' : 'more '}session of the cluster ${cluster} matches.`
+      : `the cluster ${cluster} has no session.`
   if (nextCursor === undefined) return ''
   return `${counted(sessions.length)} of ${counted(total)} sessions. Next page: halting ${shellQuoted(withCursor(argv, nextCursor))}`
 }

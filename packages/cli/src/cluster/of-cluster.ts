@@ -8,6 +8,7 @@ import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { clusterTokens } from './cluster-token.ts'
+import { engineHint } from './engine-hint.ts'
 import { workerToken } from './worker-token.ts'
 
 type Named = Pick<Flags, 'cluster'>
@@ -34,10 +35,17 @@ export async function asked<T>({ cluster = '' }: Named, answer: Promise<T>): Pro
       throw new UsageError(
         `The cluster at ${cluster} has no sessions. No worker is registered there. Use halting serve --register.`,
       )
-    if (code === 'driver')
-      throw new UsageError(message.replace('The cluster', () => `The cluster at ${new URL(cluster).origin}`))
+    const hinted = withHint(message)
+    if (code === 'driver' || hinted !== message)
+      throw new UsageError(hinted.replace('The cluster', () => `The cluster at ${new URL(cluster).origin}`))
     throw error
   }
+}
+
+/** The address may be that of something else, or nothing is there. */
+function withHint(message: string): string {
+  if (!/^The cluster does not answer|is not where the engine takes requests/.test(message)) return message
+  return `${message.trim().replace(/(?<![.!?])$/, '.')} ${engineHint}`
 }
 
 /** The folder in which a session worked last, on its worker; `/` where nobody has said it yet. */

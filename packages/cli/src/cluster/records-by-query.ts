@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { inflateRawSync } from 'node:zlib'
 import { isJsonObject } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
@@ -117,7 +118,7 @@ function hasPlaced(record: object, placed: unknown): boolean {
   for (const name of path.slice(0, -1)) at = fieldOf(at, name)
   const last: unknown = path.at(-1)
   if (typeof at !== 'object' || at === null || fieldOf(at, last) !== '') return false
-  Object.assign(at, { [String(last)]: `⟦${counted(bytes)} bytes ${sha256}⟧` })
+  Object.assign(at, { [String(last)]: `⟦${counted(bytes)} bytes ${sha256} ${markOf(sha256)}⟧` })
   return true
 }
 
@@ -128,17 +129,28 @@ function fieldOf(value: unknown, name: unknown): unknown {
   return Object.hasOwn(value, name) ? (value as Readonly<Record<string | number, unknown>>)[name] : undefined
 }
 
-const place = /⟦[\d,]+ bytes ([0-9a-f]{64})⟧/g
+const place = /⟦[\d,]+ bytes ([0-9a-f]{64}) ([0-9a-f]{16})⟧/g
+const secret = randomBytes(32)
+
+/** Of a place that this process made. What a model or a tool wrote may look like a place, and is shown as it is. */
+function markOf(sha256: string): string {
+  return createHmac('sha256', secret).update(sha256).digest('hex').slice(0, 16)
+}
 
 function* placesIn(value: unknown): Generator<string> {
   if (typeof value === 'string') {
-    if (value.includes('⟦')) for (const [, sha256 = ''] of value.matchAll(place)) yield sha256
+    if (!value.includes('⟦')) return
+    for (const [, sha256 = '', mark] of value.matchAll(place)) if (mark === markOf(sha256)) yield sha256
   } else if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) yield* placesIn(each)
 }
 
 function filled(value: unknown, texts: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string')
-    return value.includes('⟦') ? value.replaceAll(place, (all, sha256: string) => texts.get(sha256) ?? all) : value
+  if (typeof value === 'string') {
+    if (!value.includes('⟦')) return value
+    return value.replaceAll(place, (all, sha256: string, mark: string) =>
+      mark === markOf(sha256) ? (texts.get(sha256) ?? all) : all,
+    )
+  }
   if (Array.isArray(value)) return value.map((each) => filled(each, texts))
   if (!isJsonObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filled(each, texts)]))

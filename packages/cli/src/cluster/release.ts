@@ -2,11 +2,12 @@ import { isJsonObject } from '@halting/core/adapters'
 import { proofHeaders } from '@halting/restate/client'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
+import { shellQuoted } from '../io/shell-quote.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
-import { rowsOf } from './engine-query.ts'
+import { literal, rowsOf } from './engine-query.ts'
 import { askEngine } from './engine-request.ts'
 import { asked, clientOf } from './of-cluster.ts'
 
@@ -33,9 +34,11 @@ function becauseIn(text: string): string | undefined {
   return undefined
 }
 
-/** How a session that is set aside is tried again. */
+/** How a session that is set aside is tried again. Whoever began it chose its id: what is pasted into a shell runs nothing else. */
 export function releaseCommand(sessionId: string, cluster = 'URL'): string {
-  return `halting sessions release ${oneLine(sessionId, 100)} --cluster ${cluster}`
+  if (sessionId.startsWith('-'))
+    return `halting ${shellQuoted(['sessions', 'release', '--cluster', cluster, '--', sessionId])}`
+  return `halting ${shellQuoted(['sessions', 'release', sessionId, '--cluster', cluster])}`
 }
 
 /** `halting sessions release ID --cluster URL`: a session that is set aside is tried again. */
@@ -65,9 +68,14 @@ export async function releaseOnCluster(
   return 0
 }
 
+/** Ends work that does not go on, as it is: nothing of it is run again. What it left is for who removes the session. */
+export async function killRestingWork(flags: Flags, sessionId: string): Promise<void> {
+  for (const invocation of await workThatRests(flags, sessionId))
+    await askEngine({ base: adminOf(flags), path: `/invocations/${invocation}/kill`, method: 'PATCH' })
+}
+
 /** The work at the session that the engine does not do at this moment. */
 async function workThatRests(flags: Flags, sessionId: string): Promise<readonly string[]> {
-  const name = sessionId.replaceAll("'", "''")
-  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = '${name}' and target_handler_name = 'work' and status in ('paused', 'backing-off')`
+  const query = `select id from sys_invocation where target_service_name = 'halting_session' and target_service_key = ${literal(sessionId)} and target_handler_name = 'work' and status in ('paused', 'backing-off')`
   return (await rowsOf(flags, query)).flatMap(({ id }) => (typeof id === 'string' ? [id] : []))
 }

@@ -81,7 +81,10 @@ async function deleteOnCluster(flags: Flags, id: string, program: Program): Prom
     throw new UsageError(
       `The session ${name} ${status.state === 'requires_action' ? 'waits for an answer' : 'is at work'}. Answer or interrupt it first, or add --force to end its work and delete it.`,
     )
-  if (isAtWork(status)) {
+  if (status.stalled !== undefined) {
+    const { killRestingWork } = await import('./release.ts')
+    await killRestingWork(flags, id)
+  } else if (isAtWork(status)) {
     await asked(flags, client.close(id))
     await ended(() => asked(flags, client.status(id)), name)
   }

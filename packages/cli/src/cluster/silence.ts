@@ -1,6 +1,9 @@
+import { messageOf } from '@halting/core/adapters'
 import type { Flags } from '../flags/flags.ts'
 import { oneLine } from '../io/figures.ts'
 import { awaitedWords, troubleOf } from './awaited-worker.ts'
+import { engineHint } from './engine-hint.ts'
+import { getJson } from './get-json.ts'
 
 /** So long somebody waits without a word. */
 const silentMs = 4_000
@@ -23,7 +26,18 @@ export async function notSilently<T>(answer: Promise<T>, options: SilenceOptions
   }
 }
 
+/** So long the engine may take to say that it is there. */
+const healthMs = 3_000
+
 async function tell({ flags, sessionId, note }: SilenceOptions): Promise<void> {
+  const absent = await getJson(flags.cluster ?? '', '/restate/health', healthMs).then(
+    () => undefined,
+    (thrown: unknown) => messageOf(thrown),
+  )
+  if (absent !== undefined) {
+    note(`${oneLine(absent, 300).replace(/(?<![.!?])$/, '.')} Trying again. ${engineHint} Ctrl-C cancels.`)
+    return
+  }
   const { failure, awaited } = (await troubleOf(flags, [sessionId]).catch(() => undefined))?.get(sessionId) ?? {}
   const which = awaited === undefined ? '' : ` It ${awaitedWords(awaited, Date.now())}.`
   const why = failure === undefined ? '' : ` The engine says: ${oneLine(failure, 300)}.`

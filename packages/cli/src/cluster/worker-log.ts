@@ -29,9 +29,9 @@ export function workerLog({ format, output, worker, now = Date.now }: WorkerLogO
   if (format === 'text')
     return {
       event: (event) => output.err(told(workerEventWords(event))),
-      say: (message) => output.err(told(message)),
+      say: (message) => output.err(told(redactSecrets(message))),
       ofSession: (session) => (text) =>
-        output.err(text.replaceAll(/^halting: /gm, () => `halting: ${oneLine(session, 40)}: `)),
+        output.err(redactSecrets(text).replaceAll(/^halting: /gm, () => `halting: ${oneLine(session, 40)}: `)),
     }
   const write = (level: string, event: string, fields: object): void => {
     const line = { time: new Date(now()).toISOString(), level, event, worker: worker(), ...fields }
@@ -81,7 +81,7 @@ function levelOf(event: WorkerEvent): 'info' | 'warn' | 'error' {
 }
 
 /** What changed with a worker, in one line for people: what it is about comes first. */
-export function workerEventWords(event: WorkerEvent): string {
+function workerEventWords(event: WorkerEvent): string {
   if (!('session' in event) || event.session === undefined) return predicateOf(event)
   const whose = 'tenant' in event && event.tenant !== undefined ? ` (${oneLine(event.tenant, mostOfId)})` : ''
   return `${oneLine(event.session, mostOfId)}${whose}: ${predicateOf(event)}`
@@ -102,11 +102,11 @@ function predicateOf(event: WorkerEvent): string {
     case 'session_ended':
       return `nothing left to do${event.reason === undefined ? '' : `, last run: ${event.reason}`}`
     case 'session_left':
-      return `left, ${oneLine(event.because, mostOfWords)}`
+      return `left, ${clause(event.because)}`
     case 'session_moved':
       return `moved${placeIn('from', event.from)}${placeIn('to', event.to)}`
     case 'session_set_aside':
-      return `set aside, ${oneLine(event.because, mostOfWords)}`
+      return `set aside, ${clause(event.because)}`
     case 'session_released':
       return 'released'
     case 'sessions_removed':
@@ -120,10 +120,15 @@ function predicateOf(event: WorkerEvent): string {
     case 'staying':
       return 'no other worker takes over: this worker runs sessions again'
     case 'ready':
-      return event.isReady ? 'ready' : `not ready: ${oneLine(event.because ?? 'no reason is known', mostOfWords)}`
+      return event.isReady ? 'ready' : `not ready: ${clause(event.because ?? 'no reason is known')}`
     case 'trouble':
-      return oneLine(event.message, mostOfWords)
+      return clause(event.message)
   }
+}
+
+/** What went wrong may have a key in it. It is taken out before anything is cut: a half of it would not be known as one. */
+function clause(text: string): string {
+  return oneLine(redactSecrets(text), mostOfWords)
 }
 
 function placeIn(word: string, address: string | undefined): string {

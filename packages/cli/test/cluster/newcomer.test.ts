@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { afterEach, expect, test } from 'vitest'
 import { pageOfCluster } from '../../src/cluster/session-pages.ts'
 import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
+import { budget } from '../../src/cluster/budget.ts'
 import { openRemote } from '../../src/cluster/open-remote.ts'
 import { openingOf } from '../../src/cluster/opening.ts'
 import { awaitedWords, troubleOf } from '../../src/cluster/awaited-worker.ts'
@@ -50,6 +51,29 @@ test('the port of a worker, or of the administration, is not that for requests',
     const { url } = await answering(status, body)
     await expect(statusAt(url)).rejects.toThrow(`${url} is not where the engine takes requests: HTTP ${status}`)
   }
+})
+
+test('an address where the engine is not, or something else is, names the port and no worker', async () => {
+  const hint = '--cluster is the address where the engine takes requests, usually port 8080. Is it running?'
+  const other = await answering(405, '{"error":"GET /ready, or GET /live."}\n')
+  await expect(statusAt(other.url)).rejects.toThrow(hint)
+  const budgetAt = (cluster: string, maxBudgetUsd?: number): Promise<number> =>
+    budget({ cluster, ...(maxBudgetUsd !== undefined && { maxBudgetUsd }) }, ['acme'], program)
+  await expect(budgetAt(other.url)).rejects.toThrow(`GET /live."} ${hint}`)
+  const lost = await answering(404, 'Are you lost?')
+  await expect(budgetAt(lost.url)).rejects.toThrow(`Are you lost? ${hint}`)
+  const asks = 'This cluster asks for proof of its token: set HALTING_CLUSTER_TOKEN.'
+  const refusing = await answering(401, JSON.stringify({ code: 401, message: asks, source: 'invocation' }))
+  const refused = await budgetAt(refusing.url, 3).catch((error: unknown) => error)
+  expect(refused).toHaveProperty('message', asks)
+  const notes: string[] = []
+  await notSilently(new Promise<void>((resolve) => setTimeout(resolve, 300)), {
+    flags: { cluster: lost.url, admin: lost.url },
+    sessionId: 's1',
+    note: (text) => notes.push(text),
+    silentMs: 1,
+  })
+  expect(notes).toEqual([expect.stringContaining(`answered with status 404: Are you lost? Trying again. ${hint}`)])
 })
 
 test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {

@@ -81,14 +81,38 @@ test('long texts that are stored apart are read when somebody looks at their pla
     [`text/${other}`]: 'text',
   })
   const { records, withTexts } = await read(url, 0)
-  expect(records).toMatchObject([{ value: { text: `⟦10,000 bytes ${one}⟧`, list: [`⟦4 bytes ${other}⟧`, 'short'] } }])
+  const placeOf = (bytes: string, sha256: string): unknown =>
+    expect.stringMatching(new RegExp(`^⟦${bytes} bytes ${sha256} [0-9a-f]{16}⟧$`))
+  expect(records).toMatchObject([{ value: { text: placeOf('10,000', one), list: [placeOf('4', other), 'short'] } }])
   expect(asked).toHaveLength(1)
   expect(await withTexts(records)).toEqual([{ ...record, value: { text: long, list: ['text', 'short'] } }])
-  // Both are known now.
-  expect(await withTexts(`It says ⟦4 bytes ${other}⟧.`)).toBe('It says text.')
+  // Both are known now. A place is part of what is said of it.
+  const { list } = (records[0] as unknown as { readonly value: { readonly list: readonly string[] } }).value
+  expect(await withTexts(`It says ${list[0]}.`)).toBe('It says text.')
   expect(asked).toHaveLength(2)
-  const gone = `⟦7 bytes ${'c'.repeat(64)}⟧`
-  expect(await withTexts(gone)).toBe(gone)
+})
+
+test('what a model or a tool wrote in the form of a place is shown as it is, and nothing is read for it', async () => {
+  const sha256 = 'a'.repeat(64)
+  const written = [`⟦4 bytes ${sha256}⟧`, `⟦4 bytes ${sha256} 0123456789abcdef⟧`]
+  const record = { type: 'result', key: 'k', digest: null, value: { text: '', written }, at: 0, durationMs: 1 }
+  const texts = [{ path: ['value', 'text'], sha256, bytes: 4 }]
+  const { url, asked } = await engine({
+    'records/000000000': { first: 0, records: [{ type: 'packed', record, texts }] },
+    [`text/${sha256}`]: 'text',
+  })
+  const { records, withTexts } = await read(url, 0)
+  expect(await withTexts(written)).toEqual(written)
+  expect(asked).toHaveLength(1)
+  expect(await withTexts(records)).toEqual([{ ...record, value: { text: 'text', written } }])
+})
+
+test('a text that is not there stays a place', async () => {
+  const record = { type: 'result', key: 'k', digest: null, value: { text: '' }, at: 0, durationMs: 1 }
+  const texts = [{ path: ['value', 'text'], sha256: 'c'.repeat(64), bytes: 7 }]
+  const { url } = await engine({ 'records/000000000': { first: 0, records: [{ type: 'packed', record, texts }] } })
+  const { records, withTexts } = await read(url, 0)
+  expect(await withTexts(records)).toEqual(records)
 })
 
 test.each([

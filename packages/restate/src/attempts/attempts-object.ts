@@ -21,6 +21,7 @@ import {
   type BeginAttempt,
   type Begun,
   type Death,
+  type NotedAttempt,
 } from './deaths.ts'
 import { whySetAside } from './set-aside.ts'
 
@@ -67,10 +68,7 @@ export function attemptsDefinition({
     },
     handlers: {
       begin: async (context: ObjectContext, given: BeginAttempt): Promise<Begun> => {
-        if (!isJsonObject(given) || typeof given['turn'] !== 'number' || !isJsonObject(given['attempt']))
-          throw badInput('An attempt begins with { turn, attempt, laps, isAtRest, first, isAlone }.')
-        // A worker asks.
-        const { attempts, begun } = beginAttempt(await read(context), given)
+        const { attempts, begun } = beginAttempt(await read(context), checkedBegin(given))
         write(context, attempts)
         return begun
       },
@@ -79,10 +77,15 @@ export function attemptsDefinition({
         write(context, excuseAttempt(await read(context), turn, attempt))
       },
       prove: async (context: ObjectContext, given: AttemptOfTurn): Promise<void> => {
-        write(context, provenAttempt(await read(context), checked(given).attempt))
+        const before = await read(context)
+        const attempts = provenAttempt(before, checked(given).attempt)
+        // Of a session that is gone nothing is stored again.
+        if (attempts !== before) write(context, attempts)
       },
       accompany: async (context: ObjectContext, given: AttemptOfTurn): Promise<boolean> => {
-        write(context, accompanyAttempt(await read(context), checked(given).attempt))
+        const before = await read(context)
+        const attempts = accompanyAttempt(before, checked(given).attempt)
+        if (attempts !== before) write(context, attempts)
         return true
       },
       release: async (context: ObjectContext): Promise<boolean> => {
@@ -114,9 +117,45 @@ function write(context: ObjectContext, attempts: Attempts): void {
   else context.clear(setAsideKey)
 }
 
+/** Ids of attempts and processes, and addresses of workers, are shorter. */
+const mostOfName = 2_000
+/** No date is later. */
+const latestMs = 8.64e15
+
 /** @throws TerminalError 400 */
 function checked(given: unknown): AttemptOfTurn {
   const { turn, attempt } = isJsonObject(given) ? given : {}
-  if (typeof turn === 'number' && typeof attempt === 'string') return { turn, attempt }
+  if (isCount(turn) && isText(attempt)) return { turn, attempt }
   throw badInput('An attempt is named by { turn, attempt }.')
+}
+
+/** What comes over the ingress may be anything, and a handler that fails by it is tried again without end. @throws TerminalError 400 */
+function checkedBegin(given: unknown): BeginAttempt {
+  const { turn, attempt, laps, isAtRest, first = null, isAlone } = isJsonObject(given) ? given : {}
+  const [own, before] = [notedIn(attempt), first === null ? null : notedIn(first)]
+  if (
+    isCount(turn) &&
+    isCount(laps) &&
+    own !== undefined &&
+    before !== undefined &&
+    typeof isAtRest === 'boolean' &&
+    typeof isAlone === 'boolean'
+  )
+    return { turn, attempt: own, laps, isAtRest, first: before, isAlone }
+  throw badInput('An attempt begins with { turn, attempt, laps, isAtRest, first, isAlone }.')
+}
+
+function notedIn(given: unknown): NotedAttempt | undefined {
+  const { attempt, process, worker = null, atMs } = isJsonObject(given) ? given : {}
+  const isNamed = isText(attempt) && isText(process) && (worker === null || isText(worker))
+  if (!isNamed || typeof atMs !== 'number' || !(Math.abs(atMs) <= latestMs)) return undefined
+  return { attempt, process, worker, atMs }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= mostOfName
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

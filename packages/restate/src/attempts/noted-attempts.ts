@@ -31,11 +31,7 @@ function notedOptions<Turn extends AttemptTurn>(noted: NotedWork, options: Attem
     ...options,
     firstNote: () => noted.firstNote(),
     begin: async (found, turn) => {
-      await noted.begin(found.gone).catch((error: unknown) => {
-        // Nothing has begun that would give its turn back.
-        turn?.leave()
-        throw error
-      })
+      await noted.begin(found.gone)
       return begin(found, turn)
     },
     onBatch: (batch) => {

@@ -14,8 +14,10 @@ export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): 
 /** What the engine is told of work at a session that is set aside. */
 export class SetAsideError extends Error {
   constructor(sessionId: string, deaths: readonly Death[]) {
+    // Whoever began the session chose its id, and a person pastes the command into a shell.
+    const id = /^\w[\w.:-]*$/.test(sessionId) ? sessionId : 'ID'
     super(
-      `This session is set aside: ${whySetAside(deaths)}. Release it with: halting sessions release ${sessionId} --cluster URL`,
+      `This session is set aside: ${whySetAside(deaths)}. Release it with: halting sessions release ${id} --cluster URL`,
     )
     this.name = 'SetAsideError'
   }

@@ -86,7 +86,7 @@ export interface ChangedOptions {
   readonly since?: string
   /** A name of the caller's own: of its calls the engine keeps the newest. A new one when absent. */
   readonly by?: string
-  /** How long it may wait, in milliseconds. Default: 25 s, which is the longest. */
+  /** How long it may wait, in milliseconds. Default: 50 s, which is the longest. */
   readonly waitMs?: number
   /** Aborts the call. */
   readonly signal?: AbortSignal

@@ -4,6 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'
 import { wholeRecords } from '../engine/batch.ts'
 import { below } from '../http/below.ts'
+import { waitingFetch } from '../http/waiting-fetch.ts'
 import type { RequestAnswer } from '../service/answers.ts'
 import { sessionObject } from '../service/names.ts'
 import type { WorkDone } from '../service/session-object.ts'
@@ -17,7 +18,11 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   const { ingress: url, headers, token, worker = {}, payloads } = options
   if (token !== undefined) checkToken(token)
   const fetchOf = options.fetch ?? fetch
-  const ingress = new Ingress({ url, token, fetch: fetchOf, ...(headers !== undefined && { headers }) })
+  const ingressBy = (ask: typeof fetch): Ingress =>
+    new Ingress({ url, token, fetch: ask, ...(headers !== undefined && { headers }) })
+  const ingress = ingressBy(fetchOf)
+  const fetchOfWaits = options.fetch ?? waitingFetch
+  const waits = ingressBy(fetchOfWaits)
   const call = <T>(key: string, handler: string, input?: Json, signal?: AbortSignal): Promise<T> =>
     ingress.call<T>(sessionObject, key, { handler, input, signal })
 
@@ -29,7 +34,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     },
     status: (sessionId, { signal } = {}) => call(sessionId, 'status', undefined, signal),
     changed: (sessionId, { signal, ...given } = {}) =>
-      ingress.call(sessionObject, sessionId, { handler: 'changed', input: { ...given }, signal, isTriedOnce: true }),
+      waits.call(sessionObject, sessionId, { handler: 'changed', input: { ...given }, signal, isTriedOnce: true }),
     async records(sessionId, since = 0) {
       const records: StepRecord[] = []
       for (;;) {
@@ -41,7 +46,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     },
     result(sessionId, id, { wait = false, signal } = {}) {
       const input = { id, wait }
-      return wait ? longCall(ingress, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
+      return wait ? longCall(waits, { sessionId, input, signal }) : call(sessionId, 'result', input, signal)
     },
     async resultOfRun(sessionId, runId) {
       return (await call<SdkResult | null>(sessionId, 'runResult', runId)) ?? undefined
@@ -68,7 +73,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
         since,
         runId,
         worker,
-        fetch: fetchOf,
+        fetch: fetchOfWaits,
         isEngineUp: () => answersHealth(fetchOf, url),
       }),
   }

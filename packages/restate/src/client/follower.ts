@@ -47,7 +47,8 @@ const longestPauseMs = 2_000
 const firstWaitMs = 500
 /** A worker that does not accept a connection within this time cannot be reached from here. */
 const connectMs = 3_000
-/** What fails faster may be tried with every look. */
+/** An address that led nowhere is tried again after so long: soon where the failure took no time, as of a worker that starts again. */
+const againMs = { quick: 10_000, slow: 300_000 }
 const quickMs = 500
 /** A worker sends something every 15 s: a connection on which nothing comes for more than twice as long is lost. */
 const longestSilenceMs = 35_000
@@ -70,8 +71,8 @@ export class Follower {
   #pauseMs = shortestPauseMs
   /** So often its worker was away since the session changed. */
   #aways = 0
-  /** The worker whose address leads nowhere from here. */
-  #unreachable: string | undefined
+  /** The worker whose address leads nowhere from here, and when it is tried again. */
+  #unreachable: { readonly url: string; readonly untilMs: number } | undefined
   /** Ends what is waited for. */
   #wake: (() => void) | undefined
   readonly begun: Promise<void>
@@ -124,12 +125,13 @@ export class Follower {
     const since = this.#version
     const waitMs = since === undefined ? 0 : this.#waitMs()
     const call = new AbortController()
-    const begun = performance.now()
-    const silence = setInterval(() => {
-      const forMs = performance.now() - begun - waitMs
-      if (forMs >= silentMs * silencesOfCall) call.abort()
-      else if (forMs >= silentMs) onTrouble({ type: 'silent', forMs })
-    }, silentMs / 4)
+    const due = performance.now() + waitMs
+    let silence = setTimeout(function look() {
+      const forMs = performance.now() - due
+      if (forMs >= silentMs * silencesOfCall) return call.abort()
+      onTrouble({ type: 'silent', forMs })
+      silence = setTimeout(look, silentMs / 4)
+    }, waitMs + silentMs)
     this.#wake = () => call.abort()
     try {
       const asked =
@@ -145,7 +147,7 @@ export class Follower {
       this.#version = undefined
       return undefined
     } finally {
-      clearInterval(silence)
+      clearTimeout(silence)
       this.#wake = undefined
     }
   }
@@ -218,7 +220,7 @@ export class Follower {
 
   /** Reads what a worker tells, until it tells no more. */
   async #read(url: string): Promise<Reading> {
-    if (url === this.#unreachable) return 'unreachable'
+    if (url === this.#unreachable?.url && performance.now() < this.#unreachable.untilMs) return 'unreachable'
     const { sessionId, fetch, worker } = this.#options
     const { token, reach = (same) => same } = worker
     const address = new URL(`/sessions/${encodeURIComponent(sessionId)}/events?since=${this.#at}`, reach(url))
@@ -231,7 +233,8 @@ export class Follower {
     }).catch(() => undefined)
     try {
       if (response === undefined) {
-        if (performance.now() - begun > quickMs) this.#unreachable = url
+        const now = performance.now()
+        this.#unreachable = { url, untilMs: now + (now - begun > quickMs ? againMs.slow : againMs.quick) }
         return 'unreachable'
       }
       return response.ok ? await this.#readFrom(response, silence) : 'away'

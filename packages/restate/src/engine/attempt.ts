@@ -345,15 +345,26 @@ class Attempt<Turn extends AttemptTurn> {
 
   async #begin(): Promise<void> {
     const log = this.#log
+    const turn = this.#turn
     try {
       const gone = (this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal]))
       const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
-      const work = await this.#options.begin(found, this.#turn)
+      const work = await this.#begun(found, turn)
       this.#work = work
       for (const what of this.#heard) what(work)
       await work.run()
     } catch (error) {
       log.fail(error)
+    }
+  }
+
+  async #begun(found: Found, turn: Turn | undefined): Promise<Work> {
+    try {
+      return await this.#options.begin(found, turn)
+    } catch (error) {
+      // No work has begun that would give the turn back.
+      turn?.leave()
+      throw error
     }
   }
 }

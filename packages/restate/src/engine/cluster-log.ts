@@ -29,7 +29,7 @@ interface Waiting {
 }
 
 /** What an invocation gives back whose work another one goes on with: it has as much on record as it may have. */
-export const cutWork: Json = Object.freeze({ cut: true })
+const cutWork: Json = Object.freeze({ cut: true })
 
 export function isCut(done: Json): boolean {
   return typeof done === 'object' && done !== null && 'cut' in done

@@ -15,7 +15,7 @@ export interface PackedRecord {
 }
 
 /** A text of a record. */
-export interface PlacedText {
+interface PlacedText {
   /** The fields and indices that lead to it. */
   readonly path: readonly (string | number)[]
   /** SHA-256 of its UTF-8, in hexadecimal. */

@@ -37,6 +37,7 @@ export class SessionTexts {
     return this.#texts.has(sha256)
   }
 
+  /** Remembers a text of the engine; one that is known stays as it is. */
   add(sha256: string, stored: StoredText): void {
     if (!this.has(sha256)) this.#texts.set(sha256, textOf(stored))
   }

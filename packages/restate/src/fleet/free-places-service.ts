@@ -32,8 +32,12 @@ export function fleetDefinition(
   })
 }
 
+/** A worker reports no more places. */
+export const mostPlaces = 1_000_000
+
 function checkReport(given: unknown): void {
-  const isCount = (value: unknown): boolean => typeof value === 'number' && Number.isInteger(value) && value >= 0
+  const isCount = (value: unknown): boolean =>
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostPlaces
   const { worker, free, waiting } = isJsonObject(given) ? given : {}
   if (typeof worker === 'string' && worker.length <= 100 && isCount(free) && isCount(waiting)) return
   throw new TerminalError('Give { "worker": NAME, "free": N, "waiting": N }.', { errorCode: 400 })

@@ -24,6 +24,8 @@ export interface OtherPlaces {
 
 /** A worker that has reported nothing for so long is gone. It is some times the longest silence of one that is there (`silenceMs`). */
 const goneMs = 30_000
+/** So many are known at once; those that have been silent for longest are not. */
+const mostKnown = 1_000
 /** A worker reports at least so often. */
 export const silenceMs = 10_000
 
@@ -34,7 +36,10 @@ export function reported(
   { worker, free, waiting }: PlacesReport,
 ): { readonly known: KnownPlaces; readonly others: OtherPlaces } {
   const latestMs = Math.max(nowMs, ...Object.values(before).map(({ atMs }) => atMs))
-  const others = Object.entries(before).filter(([name, { atMs }]) => name !== worker && atMs >= latestMs - goneMs)
+  const others = Object.entries(before)
+    .filter(([name, { atMs }]) => name !== worker && atMs >= latestMs - goneMs)
+    .toSorted(([, one], [, other]) => one.atMs - other.atMs)
+    .slice(1 - mostKnown)
   const sum = (what: 'free' | 'waiting'): number => others.reduce((all, [, one]) => all + one[what], 0)
   return {
     known: { ...Object.fromEntries(others), [worker]: { free, waiting, atMs: latestMs } },

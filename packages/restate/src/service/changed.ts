@@ -3,6 +3,7 @@ import { RestatePromise, type ObjectSharedContext } from '@restatedev/restate-sd
 import { atEngineTime } from '../http/engine-clock.ts'
 import { badInput, checkedId, checkedInput } from './checked.ts'
 import { longestWaitMs } from './longest-wait.ts'
+import { emptyMailbox } from './mailbox.ts'
 import type { MailboxStatus, Watch, Watched } from './names.ts'
 import { fullStatus, sessionVersion, stalledVersion, type FullStatus, type MailboxState } from './full-status.ts'
 import type { Stalled } from './stalled.ts'
@@ -16,11 +17,14 @@ export interface ChangedPorts {
   readonly mailbox: () => Promise<MailboxState>
   /** Registers with the mailbox, where that is still in the state of this version. */
   readonly watch: (watch: Omit<Watch, 'awakeable'>) => Promise<Watched>
+  /** Takes that back. */
+  readonly unwatch: (by: string) => Promise<void>
   /** Resolves with the state of the mailbox when somebody wakes it, and with undefined after this time. */
   readonly woken: (ms: number) => Promise<MailboxState | undefined>
 }
 
 const atOnceMs = 1
+const nothingAsked = emptyMailbox.next
 
 /**
  * A long poll: answers at once where the session is not in the state that the caller has seen (`since`), else when something changes or after `waitMs`.
@@ -35,14 +39,19 @@ export async function whenChanged(given: unknown, id: () => string, ports: Chang
   const before = await ports.session()
   if (sessionVersion(before) !== seenSession || waitMs === 0) return answer(before, await ports.mailbox())
   const { records, live } = before
+  const name = by ?? id()
   const { isWatching, ...mailbox } = await ports.watch({
-    by: by ?? id(),
+    by: name,
     ifStill: seenMailbox,
     seen: { records, ...(live !== undefined && { live }) },
   })
   if (!isWatching) return answer(await ports.session(), mailbox)
   const woken = await ports.woken(stalledVersion(ports.stalled()) === seenStall ? waitMs : atOnceMs)
-  return answer(await ports.session(), woken ?? mailbox)
+  if (woken !== undefined) return answer(await ports.session(), woken)
+  // Whoever watches sessions that are not there, or no more, leaves nothing of them behind.
+  if (mailbox.asked === nothingAsked) await ports.unwatch(name)
+  // Nobody woke it: what it has read is what the caller has seen. A change whose wake is under way is seen by the next call.
+  return answer(before, mailbox)
 }
 
 interface Changed {
@@ -67,6 +76,7 @@ function checkedChanged(given: unknown): Changed {
 export interface SessionMailbox {
   status(id: string): Promise<MailboxStatus>
   watch(watch: Watch): Promise<Watched>
+  unwatch(by: string): Promise<void>
 }
 
 /** On the engine. */
@@ -81,6 +91,7 @@ export function changedPorts(
     session: () => readStatus(context),
     mailbox: () => mailbox.status(''),
     watch: (watch) => mailbox.watch({ ...watch, awakeable }),
+    unwatch: (by) => mailbox.unwatch(by),
     woken: async (ms) =>
       (await RestatePromise.race([promise, atEngineTime(() => context.sleep(ms)).map(() => undefined)])) ?? undefined,
   }

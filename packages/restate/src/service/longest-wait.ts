@@ -1,2 +1,2 @@
-/** A call that waits for a change waits at most this long: proxies cut connections on which nothing happens for longer. */
-export const longestWaitMs = 25_000
+/** A call that waits for a change waits at most this long: balancers often cut a connection on which nothing happens for a minute. */
+export const longestWaitMs = 50_000

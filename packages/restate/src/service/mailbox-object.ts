@@ -10,7 +10,18 @@ import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { engineTime } from '../http/engine-clock.ts'
 import { mailSignal, watchSignal } from '../engine/attempt.ts'
 import { mailboxVersion, type MailboxState } from './full-status.ts'
-import { begin, listen, push, settle, toldOfWatchers, wake, wakeWatchers, watch, type Mailbox } from './mailbox.ts'
+import {
+  begin,
+  listen,
+  push,
+  settle,
+  toldOfWatchers,
+  unwatch,
+  wake,
+  wakeWatchers,
+  watch,
+  type Mailbox,
+} from './mailbox.ts'
 import {
   isKnown,
   isWaiting,
@@ -118,6 +129,9 @@ export function mailboxDefinition({
 
       /** An awakeable is resolved, with the state of the mailbox, when anything changes. Not where it is in another state already. */
       watch: watchIn,
+
+      unwatch: async (context: ObjectContext, by: string): Promise<void> =>
+        writeMailbox(context, unwatch(await readMailbox(context), by)),
 
       /** A new session begins with what another one was opened with. */
       adopt: (context: ObjectContext, opening: Opening): Promise<void> => keepOpening(context, opening),

@@ -1,6 +1,6 @@
 import { mostInlineBytes } from '../engine/batch.ts'
 import type { State } from './conversation.ts'
-import { emptyMailbox, type Mailbox, type Pushed } from './mailbox.ts'
+import { emptyMailbox, isEmpty, type Mailbox, type Pushed } from './mailbox.ts'
 import type { NumberedRequest, Opening } from './messages.ts'
 
 // What a mailbox keeps, one thing a key: a request costs what it is, however many names are known and whatever waits.
@@ -26,8 +26,10 @@ export async function readMailbox(state: Pick<State, 'get'>): Promise<Mailbox> {
   return (await state.get<Mailbox>(mailboxKey)) ?? emptyMailbox
 }
 
+/** Of a session that was never there nothing stays. */
 export function writeMailbox(state: State, mailbox: Mailbox): void {
-  state.set(mailboxKey, mailbox)
+  if (isEmpty(mailbox)) state.clear(mailboxKey)
+  else state.set(mailboxKey, mailbox)
 }
 
 export async function isKnown(state: Pick<State, 'get'>, id: string): Promise<boolean> {

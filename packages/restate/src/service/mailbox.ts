@@ -105,6 +105,19 @@ export function watch(
   return toldOfWatchers({ ...mailbox, watchers })
 }
 
+/** Somebody watches no more. */
+export function unwatch(mailbox: Mailbox, by: string): Mailbox {
+  const { watchers = [], ...without } = mailbox
+  const others = watchers.filter((watcher) => watcher.by !== by)
+  return others.length === 0 ? without : { ...without, watchers: others }
+}
+
+/** Nothing was ever asked of the session, and nobody watches. */
+export function isEmpty({ next, waiting, worker, isClosed, listeners, watchers, watched }: Mailbox): boolean {
+  const others = [worker, isClosed, listeners, watchers, watched]
+  return next === emptyMailbox.next && waiting.length === 0 && others.every((each) => each === undefined)
+}
+
 /** The work that begins is sent word of those who watch. */
 export function toldOfWatchers(mailbox: Mailbox): { readonly mailbox: Mailbox; readonly tell: string | undefined } {
   const { worker, watched, watchers } = mailbox

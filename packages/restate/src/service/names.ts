@@ -72,6 +72,7 @@ export type MailboxObject = {
   /** `watchers`: those alone who wait for any change. An older version wakes all. */
   wake(context: ObjectContext, only?: 'watchers'): Promise<void>
   watch(context: ObjectContext, watch: Watch): Promise<Watched>
+  unwatch(context: ObjectContext, by: string): Promise<void>
   adopt(context: ObjectContext, opening: Opening): Promise<void>
   forget(context: ObjectContext): Promise<void>
   status(context: ObjectSharedContext, id: string): Promise<MailboxStatus>

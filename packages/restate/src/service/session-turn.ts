@@ -1,4 +1,5 @@
 import type { AttemptTurn } from '../engine/attempt.ts'
+import { LeftError } from '../worker/departure.ts'
 import type { Ticket } from '../worker/places.ts'
 import type { Holding } from './held-sessions.ts'
 import { isUrgent, type NumberedRequest } from './messages.ts'
@@ -6,32 +7,56 @@ import { isUrgent, type NumberedRequest } from './messages.ts'
 /**
  * The turn of a session in this process: an attempt that was here before has left, and a place is free.
  * T1: a session that has waited for an attempt before it, or for its place, begins only if the engine still wants it here. T2: a request that is to end what waits needs
- * no place.
+ * no place. T3: until its work begins, it gives its place back as soon as the engine has no part in it any more, whatever its attempt waits for.
  */
 export class SessionTurn implements AttemptTurn {
   /** Settles when nobody else in this process works at the session. */
-  readonly entered: Promise<Holding>
+  readonly #entered: Promise<Holding>
   readonly #ticket: Ticket
   /** It waits no longer, and has begun nothing. */
   readonly #onLeft: () => void
   /** Whether it has had its place, or has left. */
   #isOver = false
+  /** `begun`: who works at the session gives its place back. */
+  #state: 'waits' | 'begun' | 'left' = 'waits'
   /** Numbers of requests that an earlier attempt has heard, with their outcome. */
   readonly #settled: ReadonlySet<number>
 
-  constructor(entered: Promise<Holding>, ticket: Ticket, settled: ReadonlySet<number>, onLeft: () => void) {
-    this.entered = entered
+  constructor(
+    entered: Promise<Holding>,
+    ticket: Ticket,
+    {
+      settled,
+      gone,
+      onLeft,
+    }: { readonly settled: ReadonlySet<number>; readonly gone: AbortSignal; onLeft: () => void },
+  ) {
+    this.#entered = entered
     this.#ticket = ticket
     this.#settled = settled
     this.#onLeft = onLeft
+    const giveUp = (): void => {
+      // Where it has begun, it is the session that has to be closed first.
+      if (this.#state === 'waits') this.leave()
+    }
+    if (gone.aborted) giveUp()
+    else gone.addEventListener('abort', giveUp, { once: true })
     entered.then(
-      ({ leaveBy }) =>
-        leaveBy(() => {
-          // Where it has begun, it is the session that has to be closed first.
-          if (!ticket.hasPlace) this.leave()
-        }),
+      ({ leaveBy }) => {
+        if (this.#state === 'waits') leaveBy(giveUp)
+      },
       () => this.leave(),
     )
+  }
+
+  /**
+   * The work at the session begins: who does it gives the place back, and lets go of the session. Resolves when nobody else in this process works at it.
+   * @throws LeftError where the turn was given up meanwhile.
+   */
+  async begin(): Promise<Holding> {
+    if (this.#state === 'left') throw new LeftError()
+    this.#state = 'begun'
+    return this.#entered
   }
 
   async next(): Promise<'granted' | 'waits'> {
@@ -61,8 +86,9 @@ export class SessionTurn implements AttemptTurn {
   leave(): void {
     if (!this.#isOver) this.#onLeft()
     this.#isOver = true
+    this.#state = 'left'
     this.#ticket.leave()
-    this.entered.then(
+    this.#entered.then(
       ({ release }) => release(),
       () => {},
     )

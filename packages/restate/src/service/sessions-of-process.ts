@@ -84,17 +84,18 @@ export class SessionsOfProcess {
     const { departure, onEvent: report } = this.#options
     const about = { session: sessionId, ...(tenant !== undefined && { tenant }) }
     if (!ticket.hasPlace) report?.({ type: 'session_waiting', ...about })
-    return new SessionTurn(entered, ticket, settled, () => {
+    const onLeft = (): void => {
       const hasNoPart = gone.aborted || departure?.soon.aborted === true
       const because = hasNoPart ? whyLeft(departure) : 'another worker has a free place'
       report?.({ type: 'session_left', ...about, because })
-    })
+    }
+    return new SessionTurn(entered, ticket, { settled, gone, onLeft })
   }
 
   /** `turn` was granted; without one the session has to wait for nobody but an attempt that was here before. */
   async begin(work: WorkToBegin, turn?: SessionTurn): Promise<Work> {
     const { sessionId, found } = work
-    const { leaveBy, release } = await (turn?.entered ?? this.#held.enter(sessionId, found.gone))
+    const { leaveBy, release } = await (turn?.begin() ?? this.#held.enter(sessionId, found.gone))
     const leave = (): void => {
       release()
       turn?.leave()

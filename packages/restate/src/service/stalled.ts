@@ -41,7 +41,8 @@ export function stalledOf({
   const why = format === undefined ? toldFormat.exec(failure ?? '')?.[0] : laterFormat(Number(format))
   if (why === undefined && !needsResume) return undefined
   const next = needsResume ? ` Then resume it: restate invocations resume ${id}.` : ''
-  const message = why ?? `The engine has paused it: ${failure ?? 'somebody asked for that.'} Mend what is wrong.`
+  const because = (failure ?? 'somebody asked for that').replace(/[.\s]+$/, '')
+  const message = why ?? `The engine has paused it: ${because}. Fix the cause.`
   return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
 }
 

@@ -77,11 +77,21 @@ interface WorkRow {
   readonly status: WorkOfSession['status']
   readonly pinned_deployment_id?: string | null
   readonly last_failure?: string | null
+  readonly modified_at?: string
+}
+
+/** What paused work failed with last. */
+interface PausedFailure {
+  /** When its invocation changed last, as the engine writes it: it does not change while it stays paused. */
+  readonly modifiedAt: string | undefined
+  readonly failure: string
 }
 
 /** What a worker asks of the administration of the engine. */
 export class EngineAdmin {
   readonly #base: string
+  /** Of the work that `workThatRests` found paused, by its name in the engine. */
+  #failures: ReadonlyMap<string, PausedFailure> = new Map()
 
   constructor(url: string) {
     this.#base = url.replace(/\/+$/, '')
@@ -171,7 +181,7 @@ export class EngineAdmin {
   /** What is not over and bound to one of these names, and what is tried there without being bound. */
   async boundTo(deployments: readonly string[]): Promise<readonly BoundInvocation[]> {
     if (deployments.length === 0) return []
-    const names = deployments.map((id) => `'${id}'`).join(', ')
+    const names = deployments.map(literal).join(', ')
     const rows = await rowsOf<BoundRow>(
       this.#base,
       `SELECT id, target_service_name, target_handler_name, target_service_key, status, pinned_deployment_id, last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND starts_with(target_service_name, '${ownPrefix}') AND (pinned_deployment_id IN (${names}) OR (pinned_deployment_id IS NULL AND status = 'backing-off' AND last_attempt_deployment_id IN (${names})))`,
@@ -192,7 +202,7 @@ export class EngineAdmin {
   async stateOf(object: string, key: string, sessions: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const found = new Map<string, string>()
     for (let at = 0; at < sessions.length; at += mostNames) {
-      const names = sessions.slice(at, at + mostNames).map((name) => `'${name.replaceAll("'", "''")}'`)
+      const names = sessions.slice(at, at + mostNames).map(literal)
       const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
         this.#base,
         `SELECT service_key, value_utf8 FROM state WHERE service_name = '${object}' AND key = '${key}' AND service_key IN (${names.join(', ')})`,
@@ -209,7 +219,7 @@ export class EngineAdmin {
   ): Promise<readonly { readonly session: string; readonly status: string }[]> {
     const rows = await rowsOf<{ readonly service_key: string; readonly value_utf8: string }>(
       this.#base,
-      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > '${after.replaceAll("'", "''")}' ORDER BY service_key LIMIT ${limit}`,
+      `SELECT service_key, value_utf8 FROM state WHERE service_name = '${sessionObject}' AND key = 'status' AND value_utf8 LIKE '%"state":"idle"%' AND service_key > ${literal(after)} ORDER BY service_key LIMIT ${limit}`,
     )
     return rows.map(({ service_key: session, value_utf8: status }) => ({ session, status }))
   }
@@ -223,23 +233,38 @@ export class EngineAdmin {
     return services.find(({ name }) => name === sessionObject)?.metadata
   }
 
-  /** Work that is tried again or paused; with `besides` also what is suspended and bound to other names than those. One query, however many sessions there are. */
+  /**
+   * Work that is tried again or paused; with `besides` also what is suspended and bound to other names than those. One query, however many sessions there are, and
+   * one for each 500 that were paused since it was asked last.
+   */
   async workThatRests(besides?: readonly string[]): Promise<readonly WorkOfSession[]> {
-    const names = besides?.map((id) => `'${id}'`).join(', ')
+    const names = besides?.map(literal).join(', ')
     const suspended = names === undefined ? '' : ` OR (status = 'suspended' AND pinned_deployment_id NOT IN (${names}))`
     const rows = await rowsOf<WorkRow>(
       this.#base,
-      `SELECT id, target_service_key, status, pinned_deployment_id, last_failure FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
+      `SELECT id, target_service_key, status, pinned_deployment_id, last_failure, modified_at FROM sys_invocation WHERE target_service_name = '${sessionObject}' AND target_handler_name = 'work' AND (status IN ('backing-off', 'paused')${suspended})`,
     )
-    return Promise.all(
-      rows.map(async ({ id, status, target_service_key: sessionId, ...row }) => ({
-        id,
-        sessionId,
-        status,
-        deployment: row.pinned_deployment_id ?? null,
-        failure: status === 'paused' ? await failureOf(this.#base, id) : (row.last_failure ?? null),
-      })),
-    )
+    this.#failures = await this.#failuresOf(rows.filter(({ status }) => status === 'paused'))
+    return rows.map(({ id, status, target_service_key: sessionId, ...row }) => ({
+      id,
+      sessionId,
+      status,
+      deployment: row.pinned_deployment_id ?? null,
+      failure: (status === 'paused' ? this.#failures.get(id)?.failure : row.last_failure) ?? null,
+    }))
+  }
+
+  async #failuresOf(paused: readonly WorkRow[]): Promise<ReadonlyMap<string, PausedFailure>> {
+    const known = new Map<string, PausedFailure>()
+    const unread = new Map<string, string | undefined>()
+    for (const { id, modified_at: modifiedAt } of paused) {
+      const before = this.#failures.get(id)
+      if (before !== undefined && before.modifiedAt === modifiedAt) known.set(id, before)
+      else unread.set(id, modifiedAt)
+    }
+    for (const [id, failure] of await failuresOf(this.#base, [...unread.keys()]))
+      known.set(id, { modifiedAt: unread.get(id), failure })
+    return known
   }
 
   /** Nothing happens where it is paused already, or is over. */
@@ -254,7 +279,7 @@ export class EngineAdmin {
 
   /** What the last attempt came to, of an invocation that is paused. */
   async failureOf(invocation: string): Promise<string | null> {
-    return failureOf(this.#base, invocation)
+    return (await failuresOf(this.#base, [invocation])).get(invocation) ?? null
   }
 
   /** It is tried again now where it is bound to. Nothing happens where it goes on already. */
@@ -274,12 +299,24 @@ export class EngineAdmin {
   }
 }
 
-async function failureOf(admin: string, invocation: string): Promise<string | null> {
-  const paused = `SELECT event_json FROM sys_journal_events WHERE id = '${invocation}' AND event_type = 'Paused'`
-  const event = (await rowsOf<{ readonly event_json: string }>(admin, paused)).at(-1)
-  // The engine wrote it.
-  const told = JSON.parse(event?.event_json ?? '{}') as { readonly last_failure?: { readonly error_message?: string } }
-  return told.last_failure?.error_message ?? null
+/** What these paused invocations failed with last. Nothing of one that was paused without a failure. */
+async function failuresOf(admin: string, invocations: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>()
+  for (let at = 0; at < invocations.length; at += mostNames) {
+    const names = invocations.slice(at, at + mostNames).map(literal)
+    const rows = await rowsOf<{ readonly id: string; readonly failure?: string | null }>(
+      admin,
+      `SELECT id, json_get_str(event_json, 'last_failure', 'error_message') AS failure FROM sys_journal_events WHERE event_type = 'Paused' AND id IN (${names.join(', ')}) ORDER BY appended_at`,
+    )
+    // One that was paused before tells so first.
+    for (const { id, failure } of rows) if (typeof failure === 'string') found.set(id, failure)
+  }
+  return found
+}
+
+/** A text in the engine's query language. */
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
 }
 
 function registration(worker: string): AdminRequest {

@@ -129,6 +129,7 @@ export class Places {
     this.#beat()
   }
 
+  /** Grants the claim a place, even if all are taken (`Ticket.hurry`). */
   hurry(claim: Claim): void {
     if (claim.state !== 'waits') return
     this.#queue.remove(claim)
@@ -136,6 +137,7 @@ export class Places {
     this.#fill()
   }
 
+  /** The place of this claim may go to another session from now on: `giveUp` is called, once, when one needs it. */
   rests(claim: Claim, giveUp: () => void): void {
     if (claim.state !== 'granted') return
     claim.giveUp = giveUp
@@ -143,11 +145,13 @@ export class Places {
     this.#reclaim()
   }
 
+  /** The place of this claim is needed by its own session again. */
   works(claim: Claim): void {
     this.#resting.delete(claim)
     claim.giveUp = undefined
   }
 
+  /** Frees the place of this claim, or removes it from the queue. Calling it again has no effect. */
   leave(claim: Claim): void {
     const { state } = claim
     if (state === 'left') return

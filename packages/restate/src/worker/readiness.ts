@@ -28,6 +28,8 @@ export class Readiness {
   readonly #options: ReadinessOptions
   /** What was said last; undefined before. */
   #last: { readonly because: string | undefined } | undefined
+  /** However many ask at once, the engine is asked once. */
+  #looking: Promise<string | undefined> | undefined
 
   constructor(options: ReadinessOptions) {
     this.#options = options
@@ -44,10 +46,15 @@ export class Readiness {
   async whyNot(): Promise<string | undefined> {
     const giveUp = new AbortController()
     const late = pause(answerMs, 'the engine does not answer', { signal: giveUp.signal, ref: false })
-    const because = await Promise.race([this.#look(), late.catch(() => undefined)])
+    const because = await Promise.race([this.#looked(), late.catch(() => undefined)])
     giveUp.abort()
     this.#tell(because)
     return because
+  }
+
+  #looked(): Promise<string | undefined> {
+    this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
+    return this.#looking
   }
 
   async #look(): Promise<string | undefined> {

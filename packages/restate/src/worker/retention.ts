@@ -1,5 +1,6 @@
 import { messageOf } from '@halting/core/adapters'
 import { callHandler, type IngressOptions } from '../fleet/ingress.ts'
+import { engineClock } from '../http/engine-clock.ts'
 import { sessionObject } from '../service/names.ts'
 import type { SessionStatus } from '../service/status.ts'
 import type { EngineAdmin } from './engine-admin.ts'
@@ -52,7 +53,7 @@ export interface RetentionOptions {
   /** So long a session rests before it goes. */
   readonly retainMs: number
   readonly report: WorkerListener
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the clock that sessions are dated with. Default: the engine's. */
   readonly now?: () => number
 }
 
@@ -71,7 +72,7 @@ export class Retention {
 
   constructor(options: RetentionOptions) {
     this.#options = options
-    this.#now = options.now ?? Date.now
+    this.#now = options.now ?? engineClock.now
     this.#nextAt = this.#now() + firstAfterMs
   }
 

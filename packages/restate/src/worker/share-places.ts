@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandler } from '../fleet/ingress.ts'
 import { silenceMs, toGiveAway, type OtherPlaces } from '../fleet/free-places.ts'
-import { fleetObject } from '../fleet/free-places-service.ts'
+import { fleetObject, mostPlaces } from '../fleet/free-places-service.ts'
 import type { Places } from './places.ts'
 
 /** An engine that does not answer by then is asked at the next look. */
@@ -41,7 +41,7 @@ export class SharePlaces {
   async look(signal: AbortSignal): Promise<void> {
     const { places, renewConnections } = this.#options
     const { free, waiting } = places
-    const own = { free: Number.isFinite(free) ? free : 1_000_000, waiting }
+    const own = { free: Math.min(free, mostPlaces), waiting }
     if (this.#hasLeft || !this.#isNews(own)) return
     const others = await this.#report(own, signal)
     this.#last = { ...own, at: performance.now() }

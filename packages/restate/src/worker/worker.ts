@@ -19,7 +19,6 @@ import { Readiness } from './readiness.ts'
 import { Places } from './places.ts'
 import { Retention, retentionPorts, shortestRetainMs } from './retention.ts'
 import { SdkLog } from './sdk-log.ts'
-import { pauseSetAside } from './set-aside-work.ts'
 import { SharePlaces } from './share-places.ts'
 import { Stalls } from './stalls.ts'
 import type { WorkerEvent } from './worker-events.ts'
@@ -123,12 +122,10 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
       }),
   })
   const url = advertise ?? urlAt(host, listener.port)
-  const share =
-    service.ingress &&
-    new SharePlaces({ ingress: service.ingress, url, places, renewConnections: () => listener.renew() })
+  const { ingress } = service
+  const share = ingress && new SharePlaces({ ingress, url, places, renewConnections: () => listener.renew() })
   const watch = new EngineWatch(engine, url, [
     ({ resting }) => stalls.see(resting),
-    ({ resting }) => pauseSetAside(engine, resting),
     () => parts.clocks.see(),
     (seen) => handOver.see(seen),
     (_seen, signal) => share?.look(signal),
@@ -136,7 +133,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     // Last: it waits for workers that do not answer.
     (seen) => lost.see(seen),
   ])
-  const pulse = service.ingress && new EnginePulse(service.ingress)
+  const pulse = ingress && new EnginePulse(ingress)
   const readiness = new Readiness({ handOver, departure, engine, url, watch, pulse, report })
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
@@ -208,7 +205,7 @@ function partsOf({
     engine,
     places: new Places(concurrency ?? Infinity),
     handOver: new HandOver(engine, departure, report),
-    stalls: new Stalls(),
+    stalls: new Stalls(engine),
     retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
     sdkLog: new SdkLog(report, () => departure.soon.aborted),
     clocks: new ClockWatch(engineClock, report),

@@ -76,6 +76,24 @@ test('what handlers ask of each other needs no proof, and without a token nothin
   expect(await answerTo([], { ...call, headers: { origin: 'https://elsewhere.example' } }), 'a web page').toBe(403)
 })
 
+test.each([
+  ['an image of a page', { 'user-agent': 'Mozilla/5.0', accept: 'image/*', referer: 'https://elsewhere.example/' }],
+  ['the same, of a browser that says so', { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' }],
+  ['a name that leads here, and no referrer', { 'user-agent': 'Mozilla/5.0', host: 'rebound.example' }],
+  ['a page that gives another name of its browser', { 'user-agent': 'x', 'accept-language': 'en' }],
+])('without a token a web page is not answered by GET: %s', async (_, headers) => {
+  expect(await answerTo(undefined, { ...call, handler: 'remove', body: '', headers })).toBe(403)
+})
+
+test.each([
+  ['curl', { 'user-agent': 'curl/7.88.1', accept: '*/*' }],
+  ['Node.js', { 'user-agent': 'node', 'accept-language': '*', 'sec-fetch-mode': 'cors', 'content-length': '0' }],
+  ['Node.js behind a proxy', { 'user-agent': 'node', 'accept-language': '*', 'sec-fetch-mode': 'cors' }],
+  ['Deno', { 'user-agent': 'Deno/2.5', 'accept-language': '*', 'content-length': '0' }],
+])('without a token a program is answered, also without input: %s', async (_, headers) => {
+  expect(await answerTo(undefined, { ...call, handler: 'remove', body: '', headers })).toBe('done')
+})
+
 test('the client and the calls of workers prove that they know the token, and do not tell it', async () => {
   const asked: Call[] = []
   const ask: typeof fetch = async (input, init) => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOLL-2, R-FOLL-4.
+// Holds rules of docs/spec.md: R-FOLL-2, R-FOLL-2a, R-FOLL-4.
 import { HaltingError } from '@halting/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'
@@ -25,7 +25,11 @@ afterEach(() => {
   for (const follower of followers.splice(0)) follower.stop()
 })
 
-function followed(calls: Partial<Pick<ClusterClient, 'status' | 'changed'>>, silentMs = 10_000) {
+function followed(
+  calls: Partial<Pick<ClusterClient, 'status' | 'changed'>>,
+  silentMs = 10_000,
+  fetchOf: typeof fetch = fetch,
+) {
   const seen: (string | undefined)[] = []
   const troubles: Trouble[] = []
   // What the follower of an idle session asks.
@@ -34,7 +38,7 @@ function followed(calls: Partial<Pick<ClusterClient, 'status' | 'changed'>>, sil
     client,
     sessionId: 's',
     worker: {},
-    fetch,
+    fetch: fetchOf,
     told: new Told(
       's',
       () => {},
@@ -81,6 +85,26 @@ test('a worker of an older version is asked for the status alone', async () => {
     changed: () => Promise.reject(new Error('There is no such handler.')),
   })
   await vi.waitFor(() => expect(seen.length).toBeGreaterThan(2))
+})
+
+test('a live address that led nowhere is not tried again at each change, and another one is', async () => {
+  const fetched: string[] = []
+  const refuse = ((url: URL) => {
+    fetched.push(url.host)
+    return Promise.reject(new TypeError('fetch failed'))
+  }) as unknown as typeof fetch
+  let changes = 0
+  const at = (): FullStatus => ({
+    ...status(`v${changes}`),
+    state: 'running',
+    isWorking: true,
+    live: `http://worker-${changes < 4 ? 1 : 2}`,
+  })
+  const changed = async (): Promise<FullStatus> => (++changes < 6 ? at() : new Promise(() => {}))
+  const { seen } = followed({ status: async () => at(), changed }, undefined, refuse)
+  await vi.waitFor(() => expect(changes).toBe(6))
+  expect(seen).toHaveLength(6)
+  expect(fetched).toEqual(['worker-1', 'worker-2'])
 })
 
 test('a long call that is lost is no trouble, unless nobody answers at once either', async () => {

@@ -51,7 +51,9 @@ await startWorker({
           const begin = messages.findLastIndex(isPrompt)
           const run = messages.filter(isPrompt).length
           const turn = messages.slice(begin).filter(({ role }) => role === 'assistant').length
-          return turn < turns ? { toolCalls: [{ name: 'Do', id: `c${run}.${turn}` }] } : `done with ${run}`
+          const id = `c${run}.${turn}`
+          // Calls with one input would have the loop say something in between, which begins the count anew.
+          return turn < turns ? { toolCalls: [{ name: 'Do', id, input: { id } }] } : `done with ${run}`
         }),
         tools: [tool],
         sessionId,

@@ -99,6 +99,12 @@ async function earlier(): Promise<void> {
   await other.kill()
 }
 
+/** The call of a tool that a step is of. */
+function callIn(key: string): readonly string[] {
+  const call = /\/tool:.*:(c[\d.]+)$/.exec(key)?.[1]
+  return call === undefined ? [] : [call]
+}
+
 /** An invocation ends after 100 records, and the worker is killed about then. */
 async function renewed(): Promise<void> {
   const port = await freePort()
@@ -132,18 +138,27 @@ async function renewed(): Promise<void> {
   const records = await session.records()
   const did = noted(log, 'did', 'renewed')
   const { turns: told } = await session.status()
-  const calls = new Set(
-    records.flatMap((record) => (record.type === 'intent' && /\/tool:/.test(record.key) ? [record.key] : [])),
+  const calls = records.flatMap((record) => (record.type === 'intent' ? callIn(record.key) : []))
+  const unknown = records.flatMap((record) =>
+    record.type === 'result' && JSON.stringify(record.value).includes('is unknown') ? callIn(record.key) : [],
   )
+  const results = records.flatMap((record) => (record.type === 'result' ? callIn(record.key) : []))
+  const all = Array.from({ length: turns }, (_, turn) => `c1.${turn}`)
   console.log(
-    `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls`,
+    `renewed: ${records.length} records in ${invocations.size} invocations, of which none had more than ${most} entries; ${kills} kills; ${did.length} calls, ${unknown.length} unknown`,
   )
   kept(invocations.size > 5, 'the work goes on as another invocation after so many records')
-  kept(records.filter(({ type }) => type === 'start').length === 1 && told === calls.size + 1, 'it stays one run')
+  kept(records.filter(({ type }) => type === 'start').length === 1 && told === turns + 1, 'it stays one run')
   kept(
-    new Set(did).size === did.length && did.length >= turns && calls.size - did.length <= kills,
-    'no call is made twice, and none is left out',
+    records.flatMap(({ type }) => (type === 'lap' ? [type] : [])).length === turns &&
+      [calls, results].every((each) => each.join(' ') === all.join(' ')),
+    'it has every iteration and every call once, in their order',
   )
+  kept(
+    new Set(did).size === did.length && all.every((call) => did.includes(call) || unknown.includes(call)),
+    'no call is made twice, and none is left out of which the model was not told that nobody knows',
+  )
+  kept(unknown.length <= kills, 'of no more calls than there were kills')
   kept(most < 800, 'the journal of each has a bound')
   await other.kill()
 }
@@ -160,7 +175,7 @@ async function replays(): Promise<void> {
     other.start('', most)
     await cluster.register(`http://127.0.0.1:${port}`)
     const session = new SessionOnCluster(cluster, name)
-    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 100_000, reads: true })
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 100_000 })
     await reaches(session, ({ records }) => records > 19_000, 120_000)
     await other.kill()
     const { bytes, entries } = await journalOf(name)

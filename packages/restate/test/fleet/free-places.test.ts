@@ -48,3 +48,12 @@ test('workers with queues give away enough to fill what is free, and none more t
     }),
   )
 })
+
+test('whoever makes up workers does not fill the engine, and hides none for long', () => {
+  let known: KnownPlaces = {}
+  for (let at = 0; at < 2_000; at++) ({ known } = reported(known, at, { worker: `made up ${at}`, free: 1, waiting: 0 }))
+  expect(Object.keys(known)).toHaveLength(1_000)
+  ;({ known } = reported(known, 2_000, { worker: 'real', free: 4, waiting: 0 }))
+  expect(known['real']).toMatchObject({ free: 4 })
+  expect(Object.keys(known)).toHaveLength(1_000)
+})

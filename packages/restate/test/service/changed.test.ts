@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOLL-1, R-FOLL-1a.
+// Holds rules of docs/spec.md: R-FOLL-1, R-FOLL-1a, R-FOLL-1b.
 import { array, assert, asyncProperty, constantFrom, integer, oneof, record } from 'fast-check'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { StepRecord } from '@halting/core/steps'
@@ -12,11 +12,13 @@ import {
   push,
   settle,
   toldOfWatchers,
+  unwatch,
   wakeWatchers,
   watch,
   type Mailbox,
 } from '../../src/service/mailbox.ts'
 import { stateOf } from '../../src/service/mailbox-object.ts'
+import { writeMailbox } from '../../src/service/mailbox-state.ts'
 import { readStatus, type SessionStatus } from '../../src/service/status.ts'
 import { WorkRecord } from '../../src/service/work-record.ts'
 import { MemoryState } from '../support/memory-state.ts'
@@ -74,6 +76,7 @@ class World {
           await between()
           return { ...state, isWatching: true }
         },
+        unwatch: () => Promise.reject(new Error('It waits.')),
         woken: () => {
           if (this.mailbox.watchers?.some(({ awakeable }) => awakeable === id) === true) this.seen.set(id, since)
           return new Promise(() => {})
@@ -172,6 +175,7 @@ const never: ChangedPorts = {
   session: async () => idle,
   mailbox: async () => mailboxOf,
   watch: () => Promise.reject(new Error('It waits.')),
+  unwatch: () => Promise.reject(new Error('It waits.')),
   woken: () => Promise.reject(new Error('It waits.')),
 }
 const { version: now = '' } = fullStatus({ session: idle, mailbox: mailboxOf, stalled: undefined })
@@ -203,9 +207,56 @@ test('that work does not go on is news at once, and no news afterwards', async (
   const told = await whenChanged({ since: now }, () => 'id', ports)
   expect(told).toMatchObject({ state: 'paused', stalled })
   await whenChanged({ since: told.version ?? '' }, () => 'id', ports)
-  expect(waited).toEqual([1, 25_000])
+  expect(waited).toEqual([1, 50_000])
+})
+
+test('a call that nobody wakes asks each object once; one that is woken reads the session again', async () => {
+  let reads = 0
+  const ports: ChangedPorts = {
+    ...never,
+    session: async () => ({ ...idle, records: idle.records + reads++ }),
+    watch: async () => ({ ...mailboxOf, isWatching: true }),
+    woken: async () => undefined,
+  }
+  const unwoken = await whenChanged({ since: now }, () => 'id', ports)
+  expect([unwoken.version, reads]).toEqual([now, 1])
+  reads = 0
+  const woken = { ...ports, woken: async () => ({ ...mailboxOf, asked: 5 }) }
+  expect(await whenChanged({ since: now }, () => 'id', woken)).toMatchObject({ records: 4, version: '4/5-0/' })
 })
 
 test.each([{ since: 3 }, { waitMs: -1 }, { by: '' }, { other: 1 }])('%j is refused with a sentence', async (given) => {
   await expect(whenChanged(given, () => 'id', never)).rejects.toMatchObject({ code: 400 })
+})
+
+test('who watches a session that is not there leaves nothing behind, and wakes no other', async () => {
+  let mailbox = emptyMailbox
+  const state = new MemoryState()
+  const write = (after: Mailbox): void => {
+    mailbox = after
+    writeMailbox(state, after)
+  }
+  const ports: ChangedPorts = {
+    stalled: () => undefined,
+    session: async () => ({ ...idle, records: 0 }),
+    mailbox: async () => stateOf(mailbox),
+    watch: async ({ by }) => {
+      write(watch(mailbox, { by, awakeable: by }).mailbox)
+      return { ...stateOf(mailbox), isWatching: true }
+    },
+    unwatch: async (by) => write(unwatch(mailbox, by)),
+    woken: async () => undefined,
+  }
+  write(watch(mailbox, { by: 'other', awakeable: 'other' }).mailbox)
+  const since = fullStatus({ session: { ...idle, records: 0 }, mailbox: stateOf(mailbox), stalled: undefined }).version
+  const given = { since: since ?? '', by: 'one' }
+  await whenChanged(given, () => 'id', ports)
+  expect(mailbox.watchers?.map(({ by }) => by)).toEqual(['other'])
+  await whenChanged({ ...given, by: 'other' }, () => 'id', ports)
+  expect([...state.values]).toEqual([])
+  // One of which something was asked keeps who watches, and costs no further call.
+  write({ ...mailbox, next: 2 })
+  const asked = fullStatus({ session: { ...idle, records: 0 }, mailbox: stateOf(mailbox), stalled: undefined }).version
+  await whenChanged({ since: asked ?? '', by: 'one' }, () => 'id', ports)
+  expect(mailbox.watchers).toHaveLength(1)
 })

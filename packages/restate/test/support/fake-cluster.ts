@@ -12,7 +12,16 @@ import { isCut } from '../../src/engine/cluster-log.ts'
 import { RunSoFar } from '../../src/service/carried-run.ts'
 import { Conversation } from '../../src/service/conversation.ts'
 import { recordsSince } from '../../src/service/kept-records.ts'
-import { begin, push, settle, toldOfWatchers, wakeWatchers, watch, type Mailbox } from '../../src/service/mailbox.ts'
+import {
+  begin,
+  push,
+  settle,
+  toldOfWatchers,
+  unwatch,
+  wakeWatchers,
+  watch,
+  type Mailbox,
+} from '../../src/service/mailbox.ts'
 import {
   isKnown,
   isWaiting,
@@ -234,6 +243,8 @@ class FakeSession {
           if (tell !== undefined) this.#invocation?.signal(watchSignal, JSON.stringify(seen))
           return { ...state, isWatching: true }
         }),
+      unwatch: (by) =>
+        this.#exclusive(async () => writeMailbox(this.#mailbox, unwatch(await readMailbox(this.#mailbox), by))),
       woken: (ms) => {
         const over = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), ms).unref())
         return Promise.race([woken, over])

@@ -114,6 +114,24 @@ test('each change is reported once, when somebody asks', async () => {
   )
 })
 
+test('the engine is asked once for all who ask at the same time, and again for those who come later', async () => {
+  let asked = 0
+  let answer: (because: string | undefined) => void = () => {}
+  const whyUnknown = (): Promise<string | undefined> => {
+    asked++
+    return new Promise((resolve) => (answer = resolve))
+  }
+  const { of, events } = readiness({ engine: { whyUnknown } })
+  const first = Array.from({ length: 1_000 }, () => of.whyNot())
+  answer('it is not known')
+  expect(new Set(await Promise.all(first))).toEqual(new Set(['it is not known']))
+  const later = of.whyNot()
+  answer(undefined)
+  expect(await later).toBeUndefined()
+  expect(asked).toBe(2)
+  expect(events).toHaveLength(2)
+})
+
 const closing: (() => void)[] = []
 afterEach(() => {
   for (const close of closing.splice(0)) close()

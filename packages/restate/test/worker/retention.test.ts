@@ -1,5 +1,6 @@
-// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a
+// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a, R-OPER-6
 import { expect, test } from 'vitest'
+import { engineClock } from '../../src/http/engine-clock.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { Retention, type RetentionPorts } from '../../src/worker/retention.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
@@ -99,4 +100,22 @@ test('of many old ones some go at a time, and the others soon after', async () =
   }
   expect(left).toEqual([700, 200, 0, 0])
   expect(events.map((event) => (event.type === 'sessions_removed' ? event.count : 0))).toEqual([500, 500, 200])
+})
+
+test('a worker whose clock is a year ahead goes by the time of the engine, which sessions are dated with', async () => {
+  const engineSays = (ms: number): void => engineClock.ask()(new Date(ms).toUTCString())
+  const began = Date.now() - 365 * day
+  const engine = new Engine()
+  engine.add('old', { changedMs: began - 60 * day })
+  engine.add('new', { changedMs: began - day })
+  try {
+    engineSays(began)
+    const retention = new Retention({ ports: engine, retainMs: 30 * day, report: () => {} })
+    engineSays(began + hour)
+    retention.see({ isHere: true }, new AbortController().signal)
+    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  } finally {
+    engineSays(Date.now())
+  }
+  expect([...engine.sessions.keys()]).toEqual(['new'])
 })

@@ -69,7 +69,7 @@ export const clusterFlags: { readonly [Name in ClusterFlag]-?: FlagFor<NonNullab
     kind: 'value',
     value: 'URL',
     read: address,
-    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'sessions', 'what-if', 'why'],
+    alsoOf: ['approve', 'deny', 'doctor', 'inspect', 'replay', 'report', 'serve', 'sessions', 'what-if', 'why'],
     meaning: "Admin address of the cluster (default: port 9070 of the cluster's host)",
   },
   register: {

@@ -1,0 +1,63 @@
+// Holds rules of docs/spec.md: R-POIS-1, R-POIS-2: what the object of a session's attempts does with what comes over the ingress.
+import type { ObjectContext } from '@restatedev/restate-sdk'
+import { expect, test } from 'vitest'
+import { attemptsDefinition, type AttemptsObject } from '../../src/attempts/attempts-object.ts'
+import { MemoryState } from '../support/memory-state.ts'
+
+/** The object of a session, over a state in memory. What is sent is JSON. */
+function attemptsOf() {
+  const state = new MemoryState()
+  const { object: all } = attemptsDefinition({}) as unknown as { readonly object: AttemptsObject }
+  const call = async (name: keyof AttemptsObject, given?: unknown): Promise<unknown> => {
+    const handler = all[name] as (context: ObjectContext, given: unknown) => Promise<unknown>
+    // These handlers use nothing else of it.
+    return handler(
+      state as unknown as ObjectContext,
+      given === undefined ? undefined : JSON.parse(JSON.stringify(given)),
+    )
+  }
+  return { state, call }
+}
+
+const noted = (process: string) => ({ attempt: `of ${process}`, process, worker: 'http://w:9080', atMs: 1_000 })
+const begin = (process: string) => ({
+  turn: 1,
+  attempt: noted(process),
+  laps: 0,
+  isAtRest: false,
+  first: null,
+  isAlone: true,
+})
+
+test.each([
+  ['nothing', undefined],
+  ['no attempt', { ...begin('p'), attempt: {} }],
+  ['no date', { ...begin('p'), attempt: { ...noted('p'), atMs: undefined } }],
+  ['a date that is none', { ...begin('p'), attempt: { ...noted('p'), atMs: 1e300 } }],
+  ['a worker that is no address', { ...begin('p'), attempt: { ...noted('p'), worker: { toString: 1 } } }],
+  ['a name that is large', { ...begin('p'), attempt: { ...noted('p'), process: 'x'.repeat(1e6) } }],
+  ['a first attempt that is none', { ...begin('p'), first: { attempt: 1 } }],
+  ['a turn that is no number of a request', { ...begin('p'), turn: 1e300 }],
+  ['laps that are none', { ...begin('p'), laps: 'many' }],
+  ['a word for a truth', { ...begin('p'), isAlone: 'yes' }],
+])('an attempt that is none is answered with 400, and nothing is stored: %s', async (_, given) => {
+  const { state, call } = attemptsOf()
+  await expect(call('begin', given)).rejects.toMatchObject({ code: 400 })
+  expect([...state.values]).toEqual([])
+})
+
+test('a session is set aside, and what else was sent is not stored', async () => {
+  const { state, call } = attemptsOf()
+  for (const process of ['a', 'b', 'c'])
+    await call('begin', { ...begin(process), attempt: { ...noted(process), more: 'x' } })
+  expect(await call('begin', begin('d'))).toMatchObject({ type: 'set_aside' })
+  expect(await call('setAside')).toMatchObject({ because: expect.stringContaining('http://w:9080') })
+  expect(JSON.stringify([...state.values])).not.toContain('more')
+})
+
+test('of a session that is gone a late call stores nothing', async () => {
+  const { state, call } = attemptsOf()
+  await call('prove', { turn: 1, attempt: 'of p' })
+  await call('accompany', { turn: 1, attempt: 'of p' })
+  expect([...state.values]).toEqual([])
+})
