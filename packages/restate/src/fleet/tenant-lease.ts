@@ -55,10 +55,12 @@ export class TenantLease implements BudgetLease {
   readonly #options: TenantLeaseOptions
   #process: string = randomUUID()
   #sequence = 0
+  /** What the session has with the budget. */
+  #given = 0
+  /** What of that it may spend: more only by what it asks for, so that nothing is spent of which `#use` does not know. */
   #nanos = 0
+  /** What it uses; undefined where it was given something since it told. */
   #use: LeaseUse | undefined
-  /** What it uses is what the records said when it began. */
-  #isOfRecord = false
   #falls = 0
   /** Answers that somebody is about to spend by. */
   #growing = 0
@@ -94,9 +96,8 @@ export class TenantLease implements BudgetLease {
   #beginFromRecord({ nanos, unknownNanos }: Spent): void {
     const [usd, unknownUsd] = [nanos / 1e9, unknownNanos / 1e9]
     this.#use = { usd, settledUsd: usd, unknownUsd }
-    this.#isOfRecord = true
+    this.#nanos = Math.min(this.#given, this.#ownNanos(usd))
     this.#giveBackUnused()
-    this.#nanos = Math.min(this.#nanos, this.#ownNanos(usd))
   }
 
   get usd(): number {
@@ -122,9 +123,11 @@ export class TenantLease implements BudgetLease {
         ...(isOver === true && { isOver }),
         chunkNanos: this.#chunkNanos,
       }))
-      // Who waits has begun nothing: it uses what its records say.
-      if (answer.kind !== 'short' || this.wait === undefined) this.#leaveRecord()
-      if (answer.kind === 'has') return undefined
+      if (answer.kind === 'has') {
+        this.#nanos = this.#given
+        this.#use = undefined
+        return undefined
+      }
       return { mayComeBack: answer.kind === 'short', reservedUsd: answer.reservedNanos / 1e9, holders: answer.holders }
     } catch (error) {
       if (signal.aborted) return undefined
@@ -132,11 +135,6 @@ export class TenantLease implements BudgetLease {
     } finally {
       answered()
     }
-  }
-
-  #leaveRecord(): void {
-    if (this.#isOfRecord) this.#use = undefined
-    this.#isOfRecord = false
   }
 
   #grown(): void {
@@ -237,7 +235,8 @@ export class TenantLease implements BudgetLease {
 
   uses(use: LeaseUse): void {
     this.#use = use
-    this.#isOfRecord = false
+    // Nothing is under way. Another run of the session may be next, of which this use tells nothing.
+    if (use.usd <= use.settledUsd) this.#nanos = Math.min(this.#nanos, this.#usedNanos(use))
     this.#falls++
     this.#giveBackSoon()
   }
@@ -249,7 +248,7 @@ export class TenantLease implements BudgetLease {
   }
 
   #giveBackUnused(): void {
-    if (this.#use !== undefined && this.#nanos > this.#usedNanos(this.#use)) this.#giveBackSoon()
+    if (this.#use !== undefined && this.#given > this.#usedNanos(this.#use)) this.#giveBackSoon()
   }
 
   #giveBackSoon(): void {
@@ -275,9 +274,11 @@ export class TenantLease implements BudgetLease {
     this.#timer = { at, handle }
   }
 
-  /** A run that is taken up reads its record first: what that shows is spent all the while. */
-  #usedNanos({ usd }: LeaseUse): number {
-    return Math.max(this.#ownNanos(usd), this.#ownNanos(this.#options.committed.nanos / 1e9))
+  /** A run that is taken up reads its record first: what that shows is spent all the while, beside what is under way. */
+  #usedNanos({ usd, settledUsd }: LeaseUse): number {
+    const settled = this.#ownNanos(settledUsd)
+    const onRecord = this.#ownNanos(this.#options.committed.nanos / 1e9)
+    return Math.max(settled, onRecord) + Math.max(0, this.#ownNanos(usd) - settled)
   }
 
   #spentNanos({ settledUsd, unknownUsd }: LeaseUse): Spent {
@@ -376,7 +377,8 @@ export class TenantLease implements BudgetLease {
   }
 
   #hear(answer: LeaseAnswer): LeaseAnswer {
-    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#nanos = answer.nanos
+    if (answer.kind !== 'superseded' && answer.kind !== 'gone') this.#given = answer.nanos
+    this.#nanos = Math.min(this.#nanos, this.#given)
     return answer
   }
 

@@ -140,9 +140,10 @@ class Session {
         await pass(3)
         if (request.state === 'asks') {
           const wanted = (this.committed + worst) / 1e9
-          const short = await lease.growTo(wanted, { signal: gone, leastUsd: wanted })
+          const hasEnough = (): boolean => Math.round(lease.usd * 1e9) >= this.committed + worst
+          const short = hasEnough() ? undefined : await lease.growTo(wanted, { signal: gone, leastUsd: wanted })
           gone.throwIfAborted()
-          if (short === undefined && Math.round(lease.usd * 1e9) >= this.committed + worst) request.state = 'runs'
+          if (short === undefined && hasEnough()) request.state = 'runs'
           else if (short?.mayComeBack === false) {
             request.state = 'over'
             this.refused++
