@@ -54,6 +54,7 @@ const programs = [
   'clients',
   'growth',
   'growth-worker',
+  'carried',
   'disk-full',
   'clocks',
 ]
@@ -84,6 +85,7 @@ const checks = {
   'calls that wait for a person, and a back-up of the data': ['waits'],
   'fault: an older back-up is restored while work has gone on': ['restore'],
   'growth: what tools returned is stored once, and a journal has an end': ['growth'],
+  'growth: copies, money and removal of sessions that several invocations have worked at': ['carried'],
   'a session that is paused, large records, a worker that others reach': ['operations'],
   'listing: many sessions in pages, and one replayed, exported and deleted by the program': ['listing'],
   'the commands of the guide for three nodes, of which one after another is missing': ['three-nodes'],

@@ -34,6 +34,9 @@ class Getters implements Model {
   get maxImageTokens(): number {
     return 5
   }
+  async lookUpUsage(): Promise<{ readonly usd: number }> {
+    return { usd: this.maxImageTokens }
+  }
   async call(): Promise<never> {
     throw new ModelError({ kind: 'connection', message: 'It broke off.', billed: 'unknown' })
   }
@@ -48,10 +51,16 @@ const facts = {
   webSearch: { domains: 'none' },
   extraPasses: [],
   maxImageTokens: 5,
+  lookUpUsage: expect.any(Function),
 }
 
 test('the facts of a class with getters are all there', () => {
   expect(modelFacts(new Getters())).toEqual(facts)
+})
+
+test('what a model reports of a reply later is asked of that model', async () => {
+  const capped = cappedModel(new Getters(), 100)
+  expect(await capped.lookUpUsage?.('id', { signal: new AbortController().signal })).toEqual({ usd: 5 })
 })
 
 test('a capped model has all of them but its caps', () => {

@@ -1,14 +1,6 @@
 // `@halting/restate`: the same loop on a Restate cluster.
-export {
-  attempt,
-  mailSignal,
-  type AttemptOptions,
-  type AttemptTurn,
-  type Found,
-  type RenewAfter,
-  type Work,
-} from './engine/attempt.ts'
-export type { ClusterLog } from './engine/cluster-log.ts'
+export { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found, type Work } from './engine/attempt.ts'
+export type { ClusterLog, RenewAfter } from './engine/cluster-log.ts'
 export type { Engine, EnginePromise } from './engine/engine.ts'
 export type { ServedRecord } from './engine/packed-record.ts'
 export type { SessionTexts } from './engine/session-texts.ts'

@@ -298,6 +298,11 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ),
 ])
 
+/** The step in which a service was asked what a lost request came to: its name is that of the request, and more. */
+export function isLookUp(name: string): boolean {
+  return name.endsWith('/lookup') && (name.startsWith('model:') || name.startsWith('wrap_up:'))
+}
+
 /** What a key tells of its step. Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */
 export function recordedStep(key: string, at: number, durationMs: number, isOpen: boolean): RecordedStep {
   const run = key.indexOf('/')
@@ -305,7 +310,7 @@ export function recordedStep(key: string, at: number, durationMs: number, isOpen
   const colon = name.indexOf(':')
   const dot = name.indexOf('.')
   const end = colon < 0 || (dot >= 0 && dot < colon) ? dot : colon
-  const phase = phases.get(name.slice(0, end + 1)) ?? 'other'
+  const phase = isLookUp(name) ? 'other' : (phases.get(name.slice(0, end + 1)) ?? 'other')
   return { phase, scope, name, request: requestOf(name, colon), at, durationMs: Math.max(0, durationMs), isOpen }
 }
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { isServiceWait } from '../account/service-waits.ts'
-import { recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
+import { isLookUp, recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
 import type { ExternalInput, StepRecord } from '@halting/core/steps'
 import { callLabel, longestLabel } from './call-label.ts'
 import type { ItemKind } from './types.ts'
@@ -92,6 +92,7 @@ const limitSteps: readonly (readonly [start: string, label: string])[] = [
 /** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */
 export function labelOfStep(name: string, callLabel: string | undefined): string {
   if (isServiceWait(name)) return 'For the service'
+  if (isLookUp(name)) return 'Cost of a lost request'
   const wait = waits.find(([start]) => name.startsWith(start))?.[1]
   if (wait !== undefined) return callLabel === undefined ? wait : `${wait} ${callLabel}`
   if (callLabel !== undefined) return callLabel
@@ -112,12 +113,13 @@ export function statusOf(value: { readonly [field: string]: unknown }): string {
 }
 
 /** What a person or a program handed in. */
-export function labelOfControl({ abort, signals, messages, settings, tasks, agents }: ExternalInput): string {
+export function labelOfControl({ abort, signals, messages, settings, tasks, agents, reply }: ExternalInput): string {
   if (abort !== undefined) return `abort: ${abort}`
   if (signals !== undefined) return `stop: ${signals.map(({ message }) => message).join('; ')}`
   if (messages !== undefined)
     return messages.map(({ kind }) => (kind === 'steer' ? 'steered' : 'followed up')).join(', ')
   if (settings !== undefined) return `set: ${Object.keys(settings).join(', ')}`
   if (tasks !== undefined || agents !== undefined) return 'work in the background ended'
+  if (reply !== undefined) return `reply ${reply.id} began`
   return 'left behind'
 }

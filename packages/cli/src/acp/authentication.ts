@@ -1,5 +1,6 @@
 import type { AuthMethod, ClientCapabilities } from '@agentclientprotocol/sdk'
-import { invalid, type MissingKeyError, missingKeyError } from './errors.ts'
+import { invalid, missingKeyError } from './errors.ts'
+import type { MissingKeyError } from '../flags/missing-key.ts'
 
 // A key is read from the environment and from settings. The editor itself never receives one.
 

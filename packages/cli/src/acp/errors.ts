@@ -1,5 +1,6 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import { messageOf } from '@halting/core/adapters'
+import { isMissingKey, type MissingKeyError } from '../flags/missing-key.ts'
 import { printable } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -19,16 +20,6 @@ export function requestError(thrown: unknown): RequestError {
   const isUsage =
     thrown instanceof UsageError || (thrown instanceof Error && 'code' in thrown && thrown.code === 'configuration')
   return new RequestError(isUsage ? invalidParams : internalError, printable(messageOf(thrown)))
-}
-
-/** No model can be made because a key is missing. */
-export interface MissingKeyError extends Error {
-  /** Where it is looked for. */
-  readonly keyVariables: readonly string[]
-}
-
-export function isMissingKey(thrown: unknown): thrown is MissingKeyError {
-  return thrown instanceof Error && 'keyVariables' in thrown && Array.isArray(thrown.keyVariables)
 }
 
 export function missingKeyError({ message, keyVariables }: MissingKeyError): RequestError {

@@ -5,12 +5,12 @@ import { waitOfPeople } from '../flags/run-limit.ts'
 import { linesOfTold, oneLine, told } from '../io/figures.ts'
 import type { Output } from '../io/output.ts'
 import type { Program } from '../program.ts'
-import { checkModel, listedAliases, modelsWithKey } from '@halting/agent/session-settings'
+import { listedAliases, modelsWithKey } from '@halting/agent/session-settings'
 import { openLive } from '../flags/open-session.ts'
-import { settingsFor } from '../flags/session-ports.ts'
+import { missingKeyOf } from '../flags/missing-key.ts'
 import { UsageError } from '../usage-error.ts'
 import { clientFiles } from './client-files.ts'
-import { invalid, isMissingKey, type MissingKeyError } from './errors.ts'
+import { invalid } from './errors.ts'
 import type { Opener, OpenRequest, OpenedSession } from './opener.ts'
 import { withImages } from './prompt-content.ts'
 import { ServerQuestions } from './server-questions.ts'
@@ -42,17 +42,6 @@ export async function openerOf(flags: Flags, program: Program): Promise<Opener> 
       const file = await keptFile(sessionId, program)
       return file === undefined ? undefined : { entries: await entriesOf(file) }
     },
-  }
-}
-
-/** Settings of a project may name a key of their own: they are read when a session is opened there. */
-async function missingKeyOf(flags: Flags, program: Program): Promise<MissingKeyError | undefined> {
-  try {
-    checkModel(await settingsFor({ ...flags, settingSources: ['user'] }, program), program)
-    return undefined
-  } catch (thrown) {
-    // Whatever else is wrong is reported where a session is opened.
-    return isMissingKey(thrown) ? thrown : undefined
   }
 }
 

@@ -2,7 +2,7 @@ import type { AgentContext, ClientCapabilities, ListSessionsResponse, McpServer 
 import type { Session } from '@halting/core/session'
 import type { TranscriptEntry } from '@halting/core'
 import type { Prepared } from '@halting/agent/open-session'
-import type { MissingKeyError } from './errors.ts'
+import type { MissingKeyError } from '../flags/missing-key.ts'
 import type { GivenPrompt } from './prompt-content.ts'
 
 /** What a client asks for when it opens a session. */

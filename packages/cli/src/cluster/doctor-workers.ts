@@ -1,3 +1,4 @@
+import type { JsonObject } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { Finding } from '../doctor/finding.ts'
 import type { Flags } from '../flags/flags.ts'
@@ -38,7 +39,11 @@ export async function workerFindings(
   const format = latest?.format
   const asked = all.filter(({ id, bound }) => id === latest?.id || bound > 0).slice(0, mostAsked)
   const findings = await Promise.all(
-    asked.map((worker) => workerFinding(worker, { isLatest: worker.id === latest?.id, format, isAnswered })),
+    asked.map(async (worker) => {
+      const isLatest = worker.id === latest?.id
+      const own = isLatest ? format : await formatOf(base, worker.id)
+      return workerFinding(worker, { isLatest, format: own, newest: format, isAnswered })
+    }),
   )
   const others = all.length - asked.length
   return others === 0 ? findings : [...findings, ...unusedFinding(others)]
@@ -46,7 +51,7 @@ export async function workerFindings(
 
 /** Nothing is bound to them, and nothing new goes there. */
 function unusedFinding(count: number): readonly Finding[] {
-  const says = `${count} more registered, which nothing uses`
+  const says = `${count} more registered, without sessions: they stand by, or have ended`
   return [{ what: 'workers', state: 'good', says }]
 }
 
@@ -75,18 +80,36 @@ interface Latest {
 async function latestAt(base: string): Promise<Latest | undefined> {
   const service = await getJson(base, '/services/halting_session', patienceMs).catch(() => undefined)
   if (!isJsonObject(service) || typeof service['deployment_id'] !== 'string') return undefined
-  const { metadata } = service
+  return { id: service['deployment_id'], format: formatIn(service) }
+}
+
+/** What a worker that new sessions do not go to says of what it stores. */
+async function formatOf(base: string, id: string): Promise<string | undefined> {
+  const deployment = await getJson(base, `/deployments/${id}`, patienceMs).catch(() => undefined)
+  const services = isJsonObject(deployment) ? deployment['services'] : undefined
+  const all = Array.isArray(services) ? services.filter(isJsonObject) : []
+  const service = all.find(({ name }) => name === 'halting_session')
+  return service && formatIn(service)
+}
+
+function formatIn({ metadata }: JsonObject): string | undefined {
   const format = isJsonObject(metadata) ? metadata['halting.format'] : undefined
-  return { id: service['deployment_id'], format: typeof format === 'string' ? format : undefined }
+  return typeof format === 'string' ? format : undefined
 }
 
 interface Worker {
   readonly isLatest: boolean
+  /** Of what it stores. */
   readonly format: string | undefined
+  /** The same of the worker that new sessions go to. */
+  readonly newest: string | undefined
   readonly isAnswered: boolean
 }
 
-async function workerFinding({ uri, bound }: Registered, { isLatest, format, isAnswered }: Worker): Promise<Finding> {
+async function workerFinding(
+  { uri, bound }: Registered,
+  { isLatest, format, newest, isAnswered }: Worker,
+): Promise<Finding> {
   const what = 'worker'
   const address = oneLine(uri.replace(/\/+$/, ''), 200)
   const role = [
@@ -95,6 +118,13 @@ async function workerFinding({ uri, bound }: Registered, { isLatest, format, isA
   ].join(', ')
   try {
     await getJson(uri, '/ready', patienceMs)
+    if (!isLatest && bound > 0 && Number(format) < Number(newest))
+      return {
+        what,
+        state: 'note',
+        says: `${address} is ready; ${role}, and stores format ${oneLine(format ?? '', 10)}, which is older than that of new sessions`,
+        todo: 'Its sessions may stay there until they are done, also beside a worker with --take-over. To move them now, end this worker with SIGTERM.',
+      }
     return { what, state: 'good', says: `${address} is ready; ${role}` }
   } catch (thrown) {
     const says = `${address} (${role}): ${oneLine(messageOf(thrown), 300)}`

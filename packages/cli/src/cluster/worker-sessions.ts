@@ -4,6 +4,7 @@ import { ConfigurationError, Transcript } from '@halting/core'
 import { systemClock } from '@halting/core/steps'
 import type { Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
+import { isMissingKey } from '../flags/missing-key.ts'
 import type { LiveSession } from '../flags/open-session.ts'
 import { openLive } from '../flags/open-session.ts'
 import { UsageError } from '../usage-error.ts'
@@ -35,6 +36,7 @@ export async function openWorkerSession(options: WorkerSessionsOptions, asked: S
   try {
     return await opened(options, asked)
   } catch (error) {
+    if (isMissingKey(error)) throw options.refusal(`The worker has no key for its model. ${error.message}`)
     const isUsers = error instanceof UsageError || error instanceof ConfigurationError
     throw isUsers ? options.refusal(error.message) : error
   }

@@ -36,20 +36,34 @@ interface Engine {
   readonly call?: readonly [status: number, body: unknown]
   readonly aheadMs?: number
   readonly work?: readonly object[]
+  /** A worker of an earlier format, which has work. */
+  readonly older?: string
 }
 
-function engine({ version = '1.7.12', worker, call = [200, {}], aheadMs = 0, work = [] }: Engine): Promise<string> {
+function engine({
+  version = '1.7.12',
+  worker,
+  call = [200, {}],
+  aheadMs = 0,
+  work = [],
+  older,
+}: Engine): Promise<string> {
   return answering((path, text) => {
     if (path === '/version') return [200, { version }]
     if (path === '/restate/health') return [200, { services: [] }]
     if (path.startsWith('/halting_session/')) return call
     const services = [{ name: 'halting_session' }]
-    const deployments = worker === undefined ? [] : [{ id: 'dp_1', uri: `${worker}/`, services }]
+    const deployments = [
+      ...(worker === undefined ? [] : [{ id: 'dp_1', uri: `${worker}/`, services }]),
+      ...(older === undefined ? [] : [{ id: 'dp_0', uri: `${older}/`, services }]),
+    ]
+    const earlier = [{ name: 'halting_session', metadata: { 'halting.format': '0' } }]
+    if (path === '/deployments/dp_0') return [200, { services: earlier }]
     if (path === '/deployments') return [200, { deployments }]
     if (path === '/services/halting_session')
       return [200, { deployment_id: 'dp_1', metadata: { 'halting.format': '1' } }]
     if (text.includes('now()')) return [200, { rows: [{ now_ms: Date.now() + aheadMs }] }]
-    if (text.includes('pinned_deployment_id')) return [200, { rows: [{ id: 'dp_1', count: 2 }] }]
+    if (text.includes('pinned_deployment_id')) return [200, { rows: ['dp_1', 'dp_0'].map((id) => ({ id, count: 2 })) }]
     if (text.includes('sys_invocation')) return [200, { rows: work }]
     return [200, { rows: [{ sessions: 1_234, bytes: 5_000_000 }] }]
   })
@@ -114,6 +128,15 @@ test('a worker that is not reached from here is broken only where the engine doe
   expect(reached).toEqual({ code: 0, text: expect.stringMatching(/-- {2}worker.*does not answer/) as string })
   const lost = await look(await engine({ worker: gone, call: [404, { message: 'service not found' }] }))
   expect(lost).toEqual({ code: 1, text: expect.stringMatching(/!! {2}worker.*does not answer/) as string })
+})
+
+test('a worker of an earlier format that has work is named, and how its sessions move', async () => {
+  const [at, older] = [await worker(), await worker()]
+  const { code, text } = await look(await engine({ worker: at, older }))
+  expect(code).toBe(0)
+  expect(text).toMatch(/ok {2}worker.*new sessions go there, format 1/)
+  expect(text).toContain(`${older} is ready; has the work of 2, and stores format 0`)
+  expect(text).toMatch(/--take-over.*SIGTERM/)
 })
 
 test('an address at which nothing answers is named, and what it is for', async () => {

@@ -9,6 +9,7 @@ import { afterEach, expect, test } from 'vitest'
 import { pageOfCluster } from '../../src/cluster/session-pages.ts'
 import { asked, clientOf } from '../../src/cluster/of-cluster.ts'
 import { budget } from '../../src/cluster/budget.ts'
+import { promptOnCluster } from '../../src/cluster/prompt.ts'
 import { openRemote } from '../../src/cluster/open-remote.ts'
 import { openingOf } from '../../src/cluster/opening.ts'
 import { awaitedWords, troubleOf } from '../../src/cluster/awaited-worker.ts'
@@ -74,6 +75,15 @@ test('an address where the engine is not, or something else is, names the port a
     silentMs: 1,
   })
   expect(notes).toEqual([expect.stringContaining(`answered with status 404: Are you lost? Trying again. ${hint}`)])
+})
+
+test('a session is refused with the reason that its worker, not the caller, has no key', async () => {
+  const variables = { ANTHROPIC_API_KEY: '', ANTHROPIC_BASE_URL: 'https://service.test' }
+  const made = await servedCluster([], { model: 'claude-sonnet-5-5' }, variables)
+  clusters.push(made)
+  const flags = { cluster: made.url, admin: made.url, print: true }
+  const prompted = promptOnCluster(flags, ['hello'], program)
+  await expect(prompted).rejects.toThrow(/^The worker has no key for its model\. No key for claude-sonnet-5-5\./)
 })
 
 test('where the engine knows no sessions a worker is missing, and what is too large for it is named', async () => {

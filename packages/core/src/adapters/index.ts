@@ -87,7 +87,14 @@ export { outputThatFits, type OutputCheck } from '../output-schema.ts'
 export type { ModelErrorInit, ModelErrorJson, ModelErrorKind } from '../model/model-error.ts'
 export { failureName } from '../model/model-error.ts'
 export { modelFacts, type ModelFacts } from '../model/model-facts.ts'
-export type { Admission, ExtraPass, ModelCallOptions, ModelUpdate, ToolDefinition } from '../model/model.ts'
+export type {
+  Admission,
+  ExtraPass,
+  LookedUpUsage,
+  ModelCallOptions,
+  ModelUpdate,
+  ToolDefinition,
+} from '../model/model.ts'
 export type {
   SdkAssistant,
   SdkHookFigures,

@@ -277,6 +277,17 @@ export class Ledger {
     this.queue.serve()
   }
 
+  /** What a request really came to, in place of the worst case that was restored for it. Its agent is told by `restoreAgent`. */
+  correctRestored(worst: Amount, spent: Amount, known: boolean): void {
+    expectAmount(spent)
+    for (const line of this.#ownLines) {
+      if (line.isOfAgent) continue
+      line.settled = plus(minus(line.settled, worst), spent)
+      line.unknown = known ? minus(line.unknown, worst) : plus(minus(line.unknown, worst), spent)
+    }
+    this.queue.serve()
+  }
+
   /** What the record of an agent tells that it spent: it is on the ledger of the run since the resume, and not on that of the agent. */
   restoreAgent(spent: Amount): void {
     if (!isAmount(spent)) return

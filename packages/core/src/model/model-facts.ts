@@ -1,6 +1,6 @@
 import type { Model } from './model.ts'
 
-/** What a model says of itself: everything but what it does. */
+/** What a model says of itself: everything but the requests that it makes. */
 export type ModelFacts = Omit<Model, 'call' | 'admit'>
 
 /** All of them: a fact without its row does not compile. */
@@ -15,6 +15,7 @@ const rows: Readonly<Record<keyof ModelFacts, true>> = {
   maxImageTokens: true,
   prices: true,
   maxToolNameLength: true,
+  lookUpUsage: true,
 }
 
 // True: keys of a record are those of its type.
@@ -25,7 +26,13 @@ const names = Object.keys(rows) as (keyof ModelFacts)[]
  * getters, which a spread of the model would lose.
  */
 export function modelFacts(model: Model): ModelFacts {
-  const said = names.flatMap((name) => (model[name] === undefined ? [] : [[name, model[name]] as const]))
+  const said = names.flatMap((name) => (model[name] === undefined ? [] : [[name, factOf(model, name)] as const]))
   // True: each has the value that the model has for it, and those that a model must have are there.
   return Object.fromEntries(said) as unknown as ModelFacts
+}
+
+/** A method stays that of its model. */
+function factOf(model: Model, name: keyof ModelFacts): unknown {
+  const fact = model[name]
+  return typeof fact === 'function' ? fact.bind(model) : fact
 }

@@ -1,6 +1,6 @@
 import type { Prices } from '../budget/prices.ts'
 import type { JsonObject } from '../json.ts'
-import type { AssistantMessage, ContentBlock, ModelMessage } from '../messages.ts'
+import type { AssistantMessage, ContentBlock, ModelMessage, Usage } from '../messages.ts'
 import type { ModelError } from './model-error.ts'
 import type { Sampling, ToolChoice } from './sampling.ts'
 
@@ -163,6 +163,14 @@ export interface Admission {
   leave(): void
 }
 
+/** What a service reports afterwards of a reply. At least one of both; `usd` goes before what the prices make of `usage`. */
+export interface LookedUpUsage {
+  /** What it was billed at, in US dollars. */
+  readonly usd?: number
+  /** The tokens that it used. */
+  readonly usage?: Usage
+}
+
 /** The port to a model. Implementations are stateless between calls as far as the run can see. */
 export interface Model {
   /** The exact id by which it is priced and named in results. */
@@ -205,6 +213,18 @@ export interface Model {
     /** Aborted when the run is. */
     readonly signal: AbortSignal
   }): Promise<Admission>
+  /**
+   * For a service that reports later what a reply came to: asked once when a run is resumed whose process ended during the request, and for no longer than five
+   * seconds. `replyId` is the `id` of the `message_start` event that the model reported. Resolves to undefined where the service does not know it, or not yet;
+   * what fails counts as that.
+   */
+  lookUpUsage?(
+    replyId: string,
+    options: {
+      /** Aborted when the run is, or the time is over. */
+      readonly signal: AbortSignal
+    },
+  ): Promise<LookedUpUsage | undefined>
   /**
    * Makes one attempt; never retries by itself.
    * @throws ModelError for everything that the service or the way to it can do wrong.

@@ -29,6 +29,13 @@ export type ExternalInput = {
   readonly tasks?: readonly TaskEnded[]
   /** Subagents of the background that ended, with what they spent. */
   readonly agents?: readonly AgentEnd[]
+  /** A reply began, whose id its service knows: it can be asked later what the reply came to. */
+  readonly reply?: {
+    /** Id of the reply. */
+    readonly id: string
+    /** Id of the model that was asked. */
+    readonly model: string
+  }
   /** What was made of what still ran when the run ended. */
   readonly left?: readonly TaskLeft[]
 }

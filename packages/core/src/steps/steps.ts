@@ -126,7 +126,7 @@ export interface StepEngine {
   /** From `decide` only. On record before the run changes. */
   lap(lap: Iteration): void
   /**
-   * What came in from outside: abort, stop signals, messages. `poll` is asked only when live;
+   * What came in from outside: abort, stop signals, messages, and the id of a reply that began, for which an effect calls it. `poll` is asked only when live;
    * what it gives is on record before it is returned.
    */
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput

@@ -21,6 +21,7 @@ import type { ServiceLabels } from '../service/service-error.ts'
 import { createChatBody } from './chat-body.ts'
 import { ChatReader } from './chat-reader.ts'
 import { asChatFields, asResponsesFields } from './extra-fields.ts'
+import { generationLookUp, hasGenerations } from './generation-look-up.ts'
 import { lacksApi, learn, nothingLearned, together } from './learned.ts'
 import type { Learned, OpenAiApi } from './learned.ts'
 import { noticesOfLearned } from './learned-notices.ts'
@@ -53,6 +54,15 @@ export function makeOpenAiModel(options: OpenAiCompatibleOptions, redactor: Reda
     ...(maxImageTokens !== undefined && { maxImageTokens }),
     ...(hasResponses && serverTools.length > 0 && { maxServerToolUses: usesOf(serverTools, extraBody) }),
     ...(hasResponses && protocols.searchesTheWeb && { webSearch: { domains: 'allowed and blocked' } }),
+    ...(protocols.hasGenerations && {
+      lookUpUsage: generationLookUp({
+        url: urlUnder(options.baseUrl, '/generation', openAiBaseUrl),
+        keys,
+        limits,
+        headers: options.headers,
+        redactor,
+      }),
+    }),
     call: (request, call) => callService(protocols.spoken, keys, limits, request, call),
   }
 }
@@ -73,6 +83,8 @@ class Protocols {
   readonly searchesTheWeb: boolean
   /** It is asked at an address of OpenAI or Azure, which refuse longer names of tools. */
   readonly isOpenAi: boolean
+  /** The service can be asked afterwards what a reply came to. */
+  readonly hasGenerations: boolean
   readonly #options: OpenAiCompatibleOptions
   readonly #redactor: Redactor
   readonly #choice: ApiChoice
@@ -96,6 +108,7 @@ class Protocols {
     const { hostname } = new URL(this.#urls.responses)
     const isOpenAi = isOpenAiHost(hostname)
     this.isOpenAi = isOpenAi
+    this.hasGenerations = hasGenerations(hostname)
     this.searchesTheWeb = options.webSearch ?? isOpenAi
     if (choice.api === 'chat_completions' && isOpenAi && hasResponsesAlone(options.model)) {
       throw new ConfigurationError(

@@ -4,7 +4,7 @@ import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
 import { LeftError, type Departure } from '../worker/departure.ts'
 import { readBatch, type ReadBatch } from './batch.ts'
-import { ClusterLog } from './cluster-log.ts'
+import { ClusterLog, type RenewAfter } from './cluster-log.ts'
 import type { Engine, EnginePromise } from './engine.ts'
 import { plainFormat, recordsStep } from './format.ts'
 import { SessionTexts } from './session-texts.ts'
@@ -54,14 +54,6 @@ export interface AttemptTurn {
   works(): void
   /** It waits no longer. Called before the work has begun. */
   leave(): void
-}
-
-/** How much an invocation has on record before another one goes on with the work: what comes first. */
-export interface RenewAfter {
-  /** Number of records. */
-  readonly records: number
-  /** Bytes of JSON, about. */
-  readonly bytes: number
 }
 
 /** Options of one attempt of an invocation. */
@@ -194,16 +186,14 @@ class Attempt<Turn extends AttemptTurn> {
     if (this.#isWaiting) this.#turn?.leave()
   }
 
+  /** Its room is what the invocation may still have on record. */
   #newLog(): ClusterLog {
-    const log = new ClusterLog(this.#options.store, this.#texts)
-    if (this.#isFull) log.cut()
-    return log
-  }
-
-  /** What is on record is enough for one invocation. */
-  get #isFull(): boolean {
-    const { renewAfter } = this.#options
-    return renewAfter !== undefined && (this.#records.length >= renewAfter.records || this.#bytes >= renewAfter.bytes)
+    const { renewAfter, store } = this.#options
+    const room = renewAfter && {
+      records: renewAfter.records - this.#records.length,
+      bytes: renewAfter.bytes - this.#bytes,
+    }
+    return new ClusterLog(store, this.#texts, room)
   }
 
   /** For its turn. */
@@ -222,7 +212,6 @@ class Attempt<Turn extends AttemptTurn> {
       this.#isOnRecord ||= batch.records.length > 0 || batch.notes !== undefined
       this.#bytes += came.text.length
       onBatch?.(batch)
-      if (this.#isFull) this.#log.cut()
       this.#log.kept()
       if (batch.done !== undefined) return batch.done
       // What was heard since it was written may have ended the rest.

@@ -12,6 +12,15 @@ import { SessionTexts, storedText, type StoredText } from './session-texts.ts'
 const heartbeatMs = 20_000
 /** So long nothing may have happened before the engine lets go of the process: what a message sets going needs a moment. */
 const restAfterMs = 200
+const endless: RenewAfter = { records: Infinity, bytes: Infinity }
+
+/** How much an invocation has on record before another one goes on with the work: what comes first. */
+export interface RenewAfter {
+  /** Number of records. */
+  readonly records: number
+  /** Bytes of JSON, about. */
+  readonly bytes: number
+}
 
 interface Confirmation {
   readonly afterBatch: number
@@ -23,6 +32,8 @@ interface Confirmation {
 interface Waiting {
   /** In UTF-16 units of its JSON. */
   readonly length: number
+  /** The same of what goes on record, before anything of it is compressed. */
+  readonly onRecord: number
   /** As JSON; absent where its long texts are apart. */
   readonly text?: string
   readonly packing?: Packing
@@ -40,13 +51,17 @@ export function isCut(done: Json): boolean {
  * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
  * `break` nothing is appended and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
  * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails. C5: `cut` does the same, but for its end: the invocation is over
- * then, and another one goes on with the work.
+ * then, and another one goes on with the work. C6: so it does by itself when more than its room was appended: a loop that awaits nothing is far ahead of what is on record.
  */
 export class ClusterLog implements StepStore {
   readonly keeps = 'all'
   readonly #store: PayloadStore | undefined
   readonly #texts: SessionTexts
+  readonly #room: RenewAfter
   readonly #waiting: Waiting[] = []
+  /** Sum of `onRecord` of those that wait. */
+  #waitingLength = 0
+  #takenLength = 0
   #taken = 0
   #appended = 0
   #onRecord = 0
@@ -79,10 +94,12 @@ export class ClusterLog implements StepStore {
   #holds = 0
   #confirmations: readonly Confirmation[] = []
 
-  /** @param texts What the engine has of long texts: it is not given them again. */
-  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts()) {
+  /** @param texts What the engine has of long texts: it is not given them again. `room`: what the invocation may still have; without it there is no end. */
+  constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = endless) {
     this.#store = store
     this.#texts = texts
+    this.#room = room
+    this.#cutWhenFull()
   }
 
   append(record: StepRecord): void {
@@ -91,11 +108,24 @@ export class ClusterLog implements StepStore {
     const text = JSON.stringify(record)
     checkSize(text, this.#store)
     const packing = packed(text, this.#store)
-    this.#waiting.push({ length: text.length, ...(packing === undefined ? { text } : { packing }) })
+    const onRecord = packing === undefined ? text.length : this.#lengthOnRecord(packing)
+    this.#waiting.push({ length: text.length, onRecord, ...(packing === undefined ? { text } : { packing }) })
+    this.#waitingLength += onRecord
     this.#appended++
+    this.#cutWhenFull()
     this.#watch(record)
     this.stir()
     this.#wake?.()
+  }
+
+  #lengthOnRecord({ packed: { record, texts } }: Packing): number {
+    const apart = texts.filter(({ sha256, inStore }) => inStore !== true && !this.#texts.has(sha256))
+    return JSON.stringify(record).length + apart.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  #cutWhenFull(): void {
+    const { records, bytes } = this.#room
+    if (this.#appended >= records || this.#takenLength + this.#waitingLength >= bytes) this.cut()
   }
 
   #watch(record: StepRecord): void {
@@ -229,7 +259,11 @@ export class ClusterLog implements StepStore {
       waiting.some(({ packing }) => packing !== undefined) || this.#cutting === 'cut' ? keptFormat : plainFormat
     this.#taken += waiting.length
     this.#isFirst = false
-    return `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
+    const batch = `{"format":${format},"atMs":${engineClock.now()}${texts},"records":[${records}]${after}}`
+    this.#takenLength += batch.length
+    for (const { onRecord } of waiting) this.#waitingLength -= onRecord
+    this.#cutWhenFull()
+    return batch
   }
 
   /** Records as they go into a batch, and the texts of theirs that the engine does not have. */

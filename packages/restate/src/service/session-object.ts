@@ -9,9 +9,9 @@ import {
 } from '@restatedev/restate-sdk'
 import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
+import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
-import type { RenewAfter } from '../engine/attempt.ts'
-import { isCut } from '../engine/cluster-log.ts'
+import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
 import type { PayloadReference } from '../payloads/payload-store.ts'
@@ -122,6 +122,8 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
           const end = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
           if (end === 'goes on elsewhere') {
+            // What is known of attempts is of this invocation: the next one has other attempts, and counts its laps anew.
+            context.objectSendClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
             context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
             return
           }
@@ -149,8 +151,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       ),
 
       /** All that is kept of the session goes, when no work goes on. What is asked under its name afterwards is asked of a new one. */
-      remove: handlers.object.exclusive(async (context: ObjectContext, given: unknown): Promise<boolean> =>
-        removeSession(context, removeRequestIn(given), options),
+      remove: handlers.object.exclusive(
+        { idempotencyRetention: 0 },
+        async (context: ObjectContext, given: unknown): Promise<boolean> =>
+          removeSession(context, removeRequestIn(given), options),
       ),
 
       done: handlers.object.shared((context: ObjectSharedContext) => context.get<WorkDone>(doneKey)),

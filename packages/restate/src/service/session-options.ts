@@ -1,7 +1,7 @@
 import type { Session, SessionEvent } from '@halting/core/session'
 import type { MessageContent } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
-import type { RenewAfter } from '../engine/attempt.ts'
+import type { RenewAfter } from '../engine/cluster-log.ts'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import type { PayloadStores } from '../payloads/payload-store.ts'
 import type { Departure } from '../worker/departure.ts'
@@ -100,6 +100,6 @@ export interface SessionServiceOptions {
   readonly renewAfter?: RenewAfter
   /** How this process ends, where it does not just die. */
   readonly departure?: Departure
-  /** Sessions that run on a worker of another version, with the same format of what is kept, come to this one at their next lap. */
+  /** Sessions that run on a worker of another version, whose format of what is kept this one reads, come to this one at their next lap. */
   readonly takesOver?: boolean
 }

@@ -33,8 +33,9 @@ export interface Seen {
 /** Does something about what was seen. */
 export type Watcher = (seen: Seen, signal: AbortSignal) => void | Promise<void>
 
+// Spec R-WORK-6a.
 /**
- * The one loop in which a worker looks at the administration of the engine: every two seconds, by a fixed number of requests, whatever there is to see (spec R-WORK-6a). Each watcher is told in
+ * The one loop in which a worker looks at the administration of the engine: every two seconds, by a fixed number of requests, whatever there is to see. Each watcher is told in
  * its turn; one that fails is told again with the next look, and keeps no other from being told.
  */
 export class EngineWatch {

@@ -34,7 +34,7 @@ export function moveOf(work: WorkOfSession, { here, takesOver, boundTo }: MoveFr
 
 /**
  * Sessions go from one version of a worker to another. O1: a worker leaves its sessions, at a lap at which no effect is under way, when new ones go to a worker
- * that takes over and has the same format; it works at them again when that one is gone. O2: the worker that takes over has the engine bind to it what was left.
+ * that takes over and reads what it writes; it works at them again when that one is gone. O2: the worker that takes over has the engine bind to it what was left.
  * O3: all that is known of it is with the engine: whoever is lost in the middle is followed by another one of its address.
  */
 export class HandOver {

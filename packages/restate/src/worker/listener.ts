@@ -36,8 +36,15 @@ const preface = 'PRI'
 /** Rejects when the port cannot be had. */
 export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: ListenerOptions): Promise<Listener> {
   const engine = createHttp2Server(http2)
-  const others = createHttpServer(http1)
+  const patience = {
+    headersTimeout: silenceMs,
+    requestTimeout: silenceMs,
+    connectionsCheckingInterval: Math.ceil(silenceMs / 3),
+  }
+  const others = createHttpServer(patience, http1)
   others.timeout = silenceMs
+  // It does not listen itself, and looks for requests that come byte by byte only from then on.
+  others.emit('listening')
   /** Connections of the engine on which it may begin something. */
   const sessions = new Set<ServerHttp2Session>()
   // A connection that is said to go away is ended by the engine at its next call, with all that goes on. One that takes no more streams is left alone.
@@ -90,6 +97,8 @@ export async function listen({ host, port, silenceMs = 15_000, http2, http1 }: L
     renew: retire,
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
+      // It ends looking, too; it has no port to close.
+      others.close()
       for (const socket of sockets) socket.destroy()
       await closed
     },

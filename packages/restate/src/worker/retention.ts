@@ -21,6 +21,10 @@ const betweenMs = 3_600_000
 /** Where more is to go, it goes soon. */
 const moreAfterMs = 60_000
 const mostAtOnce = 500
+/** One that is not gone after so long is left for the next time: something else goes on in it. */
+const patienceOfOneMs = 30_000
+/** So many in a row that cannot be removed are no affair of theirs. */
+const mostFailures = 5
 const pageSize = 500
 
 /** What a retention asks of the engine. */
@@ -43,7 +47,8 @@ export function retentionPorts(admin: EngineAdmin, ingress: IngressOptions): Ret
         ingress,
         `${sessionObject}/${encodeURIComponent(session)}/remove`,
         { ifRecords: records },
-        { signal },
+        // A call that still waits is not made a second time.
+        { signal, idempotencyKey: `retain/${session}/${records}` },
       )) === true,
   }
 }
@@ -55,16 +60,20 @@ export interface RetentionOptions {
   readonly report: WorkerListener
   /** Milliseconds since 1970, by the clock that sessions are dated with. Default: the engine's. */
   readonly now?: () => number
+  /** How long one removal may take. Default: 30 seconds. */
+  readonly patienceMs?: number
 }
 
 /**
  * Removes sessions that nobody has used for long: some minutes after a worker has begun, then once an hour, while new sessions go to it.
  * K1: a session goes only if no run goes on, nobody is asked, nothing waits, and it is as it was seen. K2: of a session of which nobody knows when it changed, the time begins when
- * this process sees it first. K3: so many go at once at most, and others soon after.
+ * this process sees it first. K3: so many go at once at most, and others soon after. K4: one that cannot be removed keeps no other.
  */
 export class Retention {
   readonly #options: RetentionOptions
   readonly #now: () => number
+  /** For what passes in this process alone. */
+  readonly #steady: () => number
   /** Of sessions that earlier versions wrote: how many records there were, and when that was first seen. */
   #firstSeen = new Map<string, FirstSeen>()
   #nextAt: number
@@ -73,34 +82,56 @@ export class Retention {
   constructor(options: RetentionOptions) {
     this.#options = options
     this.#now = options.now ?? engineClock.now
-    this.#nextAt = this.#now() + firstAfterMs
+    this.#steady = options.now ?? (() => performance.now())
+    this.#nextAt = this.#steady() + firstAfterMs
   }
 
   /** Others are not kept waiting. */
-  see({ isHere }: Pick<Seen, 'isHere'>, signal: AbortSignal): void {
-    if (!isHere || this.#isBusy || this.#now() < this.#nextAt) return
+  see({ isHere, resting }: Pick<Seen, 'isHere' | 'resting'>, signal: AbortSignal): void {
+    if (!isHere || this.#isBusy || this.#steady() < this.#nextAt) return
     this.#isBusy = true
-    void this.#sweep(signal).finally(() => (this.#isBusy = false))
+    const stuck = new Set(resting.map(({ sessionId }) => sessionId))
+    void this.#sweep(stuck, signal).finally(() => (this.#isBusy = false))
   }
 
-  async #sweep(signal: AbortSignal): Promise<void> {
+  /** @param stuck Sessions whose work does not go on: a removal would wait behind it. */
+  async #sweep(stuck: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const { report } = this.#options
-    this.#nextAt = this.#now() + betweenMs
+    this.#nextAt = this.#steady() + betweenMs
     let removed = 0
+    let failed = 0
+    let because = ''
     try {
       for (const { session, records } of await this.#due()) {
-        if (signal.aborted) break
+        if (signal.aborted || failed >= mostFailures) break
+        if (stuck.has(session)) continue
         if (removed >= mostAtOnce) {
-          this.#nextAt = this.#now() + moreAfterMs
+          this.#nextAt = this.#steady() + moreAfterMs
           break
         }
-        if (await this.#options.ports.remove(session, records, signal)) removed++
+        const came = await this.#remove(session, records, signal)
+        if (typeof came === 'string') {
+          failed++
+          because ||= came
+        } else if (came) removed++
       }
     } catch (error) {
-      if (!signal.aborted)
-        report({ type: 'trouble', level: 'warn', message: `Old sessions could not be removed: ${messageOf(error)}` })
+      because = messageOf(error)
     }
+    if (because !== '' && !signal.aborted)
+      report({ type: 'trouble', level: 'warn', message: `Old sessions could not be removed: ${because}` })
     if (removed > 0) report({ type: 'sessions_removed', count: removed })
+  }
+
+  /** Whether it is gone; why not, where that cannot be said. */
+  async #remove(session: string, records: number, signal: AbortSignal): Promise<boolean | string> {
+    const { ports, patienceMs = patienceOfOneMs } = this.#options
+    const late = AbortSignal.timeout(patienceMs)
+    try {
+      return await ports.remove(session, records, AbortSignal.any([signal, late]))
+    } catch (error) {
+      return late.aborted ? `session ${session} did not answer; its work may be paused` : messageOf(error)
+    }
   }
 
   /** What has rested for long enough. */

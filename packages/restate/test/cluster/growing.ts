@@ -30,15 +30,26 @@ export class GrowthWorker {
   readonly #port: number
   readonly #log: string
   readonly #admin: string
+  readonly #ingress: string
 
-  constructor(port: number, log: string, admin: string) {
+  /** @param ingress With it, the worker tells of its attempts, and its sessions may have tenants. */
+  constructor(port: number, log: string, admin: string, ingress = '') {
     this.#port = port
     this.#log = log
     this.#admin = admin
+    this.#ingress = ingress
   }
 
-  start(payloads = '', mostRecords = '', program = 'growth-worker'): void {
-    const given = [join(here, `${program}.mjs`), String(this.#port), this.#log, this.#admin, payloads, mostRecords]
+  start(payloads = '', mostRecords = '', program = 'growth-worker', ingress = this.#ingress): void {
+    const given = [
+      join(here, `${program}.mjs`),
+      String(this.#port),
+      this.#log,
+      this.#admin,
+      payloads,
+      mostRecords,
+      ingress,
+    ]
     const env = { ...process.env, RESTATE_LOGGING: 'ERROR' }
     this.#child = spawn(process.execPath, given, { stdio: ['ignore', 'ignore', 'inherit'], env })
   }

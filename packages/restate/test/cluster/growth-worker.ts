@@ -1,14 +1,14 @@
-// A worker of growth.ts and of restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS]. Its sessions call a tool as often as their opening says, each result with so
-// many bytes; each call is noted in LOG. RECORDS: after so many an invocation ends at the next iteration.
+// A worker of growth.ts, carried.ts and restore.ts: node growth-worker.mjs PORT LOG ADMIN [PAYLOADS] [RECORDS] [INGRESS]. Its sessions call a tool as often as their opening says, each result with so
+// many bytes; each call is noted in LOG. RECORDS: after so many an invocation ends at the next iteration. INGRESS: sessions may have tenants.
 import { createHash } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
-import type { AnyTool, ModelMessage } from '@halting/core'
+import type { AnyTool, ModelMessage, Prices } from '@halting/core'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { filePayloads } from '../../src/payloads/file-payloads.ts'
 import { startWorker } from '../../src/worker/worker.ts'
 
-const [port = '0', log = '/dev/null', admin = '', payloads = '', mostRecords = ''] = process.argv.slice(2)
+const [port = '0', log = '/dev/null', admin = '', payloads = '', mostRecords = '', ingress = ''] = process.argv.slice(2)
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const note = (...words: readonly (string | number)[]): void =>
   appendFileSync(log, `${[Date.now(), process.pid, ...words].join(' ')}\n`)
@@ -21,12 +21,19 @@ function outputOf(name: string, bytes: number): string {
   return lines.join('\n').slice(0, bytes)
 }
 
+/** A cent for a thousand tokens: a request costs some tenths of one. */
+const prices: Prices = {
+  cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1e5,
+  worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e5,
+}
+
 await startWorker({
   host: '127.0.0.1',
   port: Number(port),
   admin,
   ...(payloads !== '' && { payloads: filePayloads({ folder: payloads }) }),
   ...(mostRecords !== '' && { renewAfter: { records: Number(mostRecords), bytes: 20_000_000 } }),
+  ...(ingress !== '' && { ingress: { url: ingress }, chunkUsd: 0.05 }),
   async open({ sessionId, opening, journal }) {
     const turns = Number(opening['turns'] ?? 3)
     const toolMs = Number(opening['toolMs'] ?? 0)
@@ -56,6 +63,7 @@ await startWorker({
           return turn < turns ? { toolCalls: [{ name: 'Do', id, input: { id } }] } : `done with ${run}`
         }),
         tools: [tool],
+        ...(opening['tenant'] !== undefined && { prices }),
         sessionId,
         maxTurns: 100_000,
         permissions: {

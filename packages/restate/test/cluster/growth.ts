@@ -96,7 +96,27 @@ async function earlier(): Promise<void> {
   await cluster.register(`http://127.0.0.1:${port}`)
   await reaches(long, (status) => isOver(status) && status.runId === 'run2')
   kept(noted(log, 'did', 'long').length === 4, 'and goes on by itself when a worker is there that reads it')
+  await left(`http://127.0.0.1:${port}`)
   await other.kill()
+}
+
+/** What runs on a worker of an earlier version comes to the one of this when that worker is gone. */
+async function left(newer: string): Promise<void> {
+  const port = await freePort()
+  const before = new GrowthWorker(port, log, cluster.admin())
+  before.start('', '', 'growth-worker-earlier')
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'left')
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 20, toolMs: 100 })
+  await reaches(session, ({ turns }) => turns > 2)
+  await cluster.register(newer)
+  await before.kill()
+  await reaches(session, isOver)
+  const did = noted(log, 'did', 'left')
+  kept(
+    new Set(did).size === did.length && did.length >= 19 && noted(log, 'open', 'left').length === 2,
+    'what runs on an earlier version moves when its worker is gone',
+  )
 }
 
 /** The call of a tool that a step is of. */
@@ -108,7 +128,7 @@ function callIn(key: string): readonly string[] {
 /** An invocation ends after 100 records, and the worker is killed about then. */
 async function renewed(): Promise<void> {
   const port = await freePort()
-  const other = new GrowthWorker(port, log, cluster.admin())
+  const other = new GrowthWorker(port, log, cluster.admin(), cluster.ingress())
   other.start('', '100')
   await cluster.register(`http://127.0.0.1:${port}`)
   const session = new SessionOnCluster(cluster, 'renewed')
@@ -132,7 +152,9 @@ async function renewed(): Promise<void> {
       await other.kill()
       other.start('', '100')
     }
-    isDone = isOver(await session.status())
+    const status = await session.status()
+    demand(status.stalled === undefined, `The work does not go on: ${JSON.stringify(status.stalled)}`)
+    isDone = isOver(status)
     await wait(10)
   }
   const records = await session.records()
@@ -160,6 +182,24 @@ async function renewed(): Promise<void> {
   )
   kept(unknown.length <= kills, 'of no more calls than there were kills')
   kept(most < 800, 'the journal of each has a bound')
+  const counted = await cluster.query("SELECT key FROM state WHERE service_name = 'halting_attempts'")
+  kept(kills > 0 && counted.length === 0, 'what one has counted of ends of its workers is not counted in the next')
+  await other.kill()
+}
+
+/** Work that writes nothing is far ahead of what is on record. */
+async function fast(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  const most = 2_000
+  other.start('', String(most))
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const session = new SessionOnCluster(cluster, 'fast')
+  await session.ask('p1', { type: 'prompt', content: 'go' }, { turns: 1_500, reads: true })
+  const { records, turns } = await reaches(session, isOver, 120_000)
+  const invocations = noted(log, 'open', 'fast').length
+  console.log(`fast: ${records} records of ${turns} turns in ${invocations} invocations`)
+  kept(turns === 1_501 && invocations >= Math.floor(records / (most + 20)), 'so it does where nothing is written')
   await other.kill()
 }
 
@@ -194,9 +234,50 @@ async function replays(): Promise<void> {
   kept((times[1] ?? Infinity) < (times[0] ?? 0), 'who takes a session up reads the last invocation alone')
 }
 
-const parts = { storedOnce, earlier, renewed }
-/** It measures, and takes long: HALTING_PART=replays. */
-const measurements = { replays }
+/** What sessions with many long texts cost who takes them up, lists or reads them. */
+async function reads(): Promise<void> {
+  const port = await freePort()
+  const other = new GrowthWorker(port, log, cluster.admin())
+  other.start()
+  await cluster.register(`http://127.0.0.1:${port}`)
+  const timed = async (what: string, does: () => Promise<string | void>): Promise<void> => {
+    const began = performance.now()
+    const came = await does()
+    console.log(`${what}: ${Math.round(performance.now() - began)} ms${typeof came === 'string' ? `, ${came}` : ''}`)
+  }
+  for (const [name, turns, bytes] of [
+    ['twenty', 100, 200_000],
+    ['many', 10_000, 5_000],
+  ] as const) {
+    const session = new SessionOnCluster(cluster, name)
+    await session.ask('p1', { type: 'prompt', content: 'go' }, { turns, bytes, reads: true })
+    await timed(`${name}: ${turns} results of ${bytes} bytes`, async () => {
+      await reaches(session, isOver, 400_000)
+    })
+    const state = await stateOf(cluster, name)
+    console.log(`${name}: ${[...state].map(([kind, size]) => `${kind} ${megabytes(size)}`).join(', ')}`)
+    const opened = noted(log, 'open', name).length
+    await timed(`${name}: opened for the next prompt`, async () => {
+      await session.ask('p2', { type: 'prompt', content: 'again' })
+      while (noted(log, 'open', name).length === opened) await wait(5)
+    })
+    await session.ask('stop', { type: 'stop' })
+    await reaches(session, isOver, 400_000)
+    await timed(`${name}: status`, async () => void (await session.status()))
+    await timed(`${name}: listed`, async () => {
+      const rows = await cluster.query(
+        `SELECT service_key, value_utf8 FROM state WHERE service_name = 'halting_session' AND key = 'status'`,
+      )
+      return `${rows.length} rows`
+    })
+    await timed(`${name}: all records`, async () => `${(await session.records()).length} records`)
+  }
+  await other.kill()
+}
+
+const parts = { storedOnce, earlier, renewed, fast }
+/** They measure, and take long: HALTING_PART=replays, HALTING_PART=reads. */
+const measurements = { replays, reads }
 const wanted = process.env['HALTING_PART']
 try {
   if (wanted === undefined) for (const part of Object.values(parts)) await part()

@@ -1,5 +1,6 @@
 // A worker whose sessions may end it: poison-worker.mjs PORT LOG ADMIN INGRESS. An opening says how many turns a session has, and in which way its tool ends the process. What its
 // tools did is noted in LOG, one line each.
+import { randomUUID } from 'node:crypto'
 import { appendFileSync } from 'node:fs'
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
@@ -17,16 +18,26 @@ const prices: Prices = {
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1e6,
 }
 
-function slowly(model: Model): Model {
+/** Its service names each reply as it begins, and reports later what it came to. */
+function slowly(model: Model, sessionId: string): Model {
   return {
     ...model,
     maxOutputTokens: 1_000,
+    async lookUpUsage(replyId) {
+      note('looked', sessionId, replyId)
+      return { usd: billedUsd }
+    },
     async call(request, options) {
+      const message = { id: `gen-${randomUUID()}`, type: 'message' }
+      options.emit({ type: 'api_event', event: { type: 'message_start', message } })
       await pause(150)
       return model.call(request, options)
     },
   }
 }
+
+/** Of a lost request. */
+const billedUsd = 0.000_001
 
 /** Ends the process, or lets a tool do what others do. */
 async function poison(how: unknown): Promise<void> {
@@ -69,6 +80,7 @@ await startWorker({
             const turn = messages.filter(({ role }) => role === 'assistant').length
             return turn < turns ? { toolCalls: [{ name: 'Act', id: `a${turn}` }] } : 'done'
           }),
+          sessionId,
         ),
         prices,
         maxBudgetUsd: 1,

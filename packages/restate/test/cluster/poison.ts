@@ -1,4 +1,4 @@
-// Sessions that end their worker, each time that they are worked at: one is set aside by name after three ends, and its neighbours complete (R-POIS). Run by scripts/cluster.mjs:
+// Sessions that end their worker, each time that they are worked at: one is set aside by name after three ends, and its neighbours complete (R-POIS), with their lost requests looked up (R-BUD-21). Run by scripts/cluster.mjs:
 // poison.mjs SERVER FOLDER; poison-worker.mjs stands beside it.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
@@ -101,6 +101,18 @@ async function neighboursComplete(names: readonly string[]): Promise<number> {
   return unknown
 }
 
+/** Requests of these that were lost, and of which the service was asked what they came to: once for each end of the worker at most. */
+function lookedUp(names: readonly string[]): number {
+  const ids = names.flatMap((name) => noted('looked', name).map((line) => line.at(-1) ?? ''))
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1)
+  demand(
+    [...counts.values()].every((count) => count <= 3),
+    `The service was asked ${ids.length} times of ${counts.size} replies.`,
+  )
+  return counts.size
+}
+
 /** One session that ends its worker in this way, and eight that do not. */
 async function poisoned(kills: 'signal' | 'memory'): Promise<string> {
   const culprit = `culprit-${kills}`
@@ -116,13 +128,15 @@ async function poisoned(kills: 'signal' | 'memory'): Promise<string> {
   const deaths = worker.deaths - before
   demand(deaths === 3, `The worker ended ${deaths} times before ${culprit} was set aside.`)
   const unknown = await neighboursComplete(names)
+  const looked = lookedUp(names)
+  demand(looked > 0, 'No lost request was looked up.')
   const all = (performance.now() - began) / 1_000
   await wait(3_000)
   demand(worker.deaths - before === 3, `The worker ended ${worker.deaths - before} times.`)
   const acted = noted('acted', culprit).map((line) => line.at(-1))
   demand(new Set(acted).size === acted.length, `${culprit} acted ${acted.join(', ')}.`)
   console.log(
-    `kept: (${kills}) set aside after 3 ends of the worker, in ${seconds.toFixed(1)} s; its 8 neighbours completed in ${all.toFixed(1)} s, none of them set aside, each call made once, $${unknown.toFixed(4)} of theirs at worst case`,
+    `kept: (${kills}) set aside after 3 ends of the worker, in ${seconds.toFixed(1)} s; its 8 neighbours completed in ${all.toFixed(1)} s, none of them set aside, each call made once, ${looked} lost requests of theirs charged as the service reports, $${unknown.toFixed(4)} at worst case`,
   )
   return culprit
 }

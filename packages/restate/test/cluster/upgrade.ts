@@ -81,7 +81,8 @@ async function resume({ stalled }: SessionStatus, deployment?: string): Promise<
 const [oldPort, newPort] = [await freePort(), await freePort()]
 const older = worker('worker', oldPort)
 await cluster.register(`http://127.0.0.1:${oldPort}`)
-await ask('a', 'm1', { type: 'prompt', content: 'go' }, { turns: 20, toolMs: 100 })
+// Its answers are stored apart: only what has such texts is written in the later format.
+await ask('a', 'm1', { type: 'prompt', content: 'go' }, { turns: 20, toolMs: 100, words: 2_000 })
 while ((await statusOf('a')).turns < 3) await wait(100)
 
 const first = worker('worker-later', newPort)

@@ -43,7 +43,7 @@ const options: SessionServiceOptions = {
                   { name: 'Pay', id: `p${turn}b` },
                 ],
               }
-            : 'done'
+            : 'done '.repeat(Number(opening['words'] ?? 1)).trim()
         }),
         tools: [pay],
         sessionId,

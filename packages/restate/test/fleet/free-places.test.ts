@@ -50,9 +50,11 @@ test('workers with queues give away enough to fill what is free, and none more t
 })
 
 test('whoever makes up workers does not fill the engine, and hides none for long', () => {
-  let known: KnownPlaces = {}
-  for (let at = 0; at < 2_000; at++) ({ known } = reported(known, at, { worker: `made up ${at}`, free: 1, waiting: 0 }))
+  const madeUp = Array.from({ length: 1_500 }, (_, atMs) => [`made up ${atMs}`, { free: 1, waiting: 0, atMs }] as const)
+  let known: KnownPlaces = Object.fromEntries(madeUp)
+  ;({ known } = reported(known, 1_500, { worker: 'made up', free: 1, waiting: 0 }))
   expect(Object.keys(known)).toHaveLength(1_000)
+  expect(Object.keys(known)).toContain('made up 1499')
   ;({ known } = reported(known, 2_000, { worker: 'real', free: 4, waiting: 0 }))
   expect(known['real']).toMatchObject({ free: 4 })
   expect(Object.keys(known)).toHaveLength(1_000)

@@ -60,6 +60,19 @@ test('who says nothing, or never comes to an end with it, is cut off', async () 
   }
 })
 
+test.each(['GET / HTTP/1.1\r\nx: ', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n'])(
+  'a request that comes byte by byte without an end is cut off: %j',
+  async (begin) => {
+    const { port } = await listening(100)
+    const socket = connect(port, '127.0.0.1')
+    socket.write(begin)
+    const bytes = setInterval(() => socket.write('x'), 10)
+    await allOf(socket)
+    clearInterval(bytes)
+    expect(socket.destroyed).toBe(true)
+  },
+)
+
 test('what is no HTTP harms nobody', async () => {
   const { port } = await listening()
   for (const said of [

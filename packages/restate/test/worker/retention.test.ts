@@ -1,8 +1,9 @@
-// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a, R-OPER-6
-import { expect, test } from 'vitest'
+// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a, R-GROW-3b, R-OPER-6
+import { expect, test, vi } from 'vitest'
 import { engineClock } from '../../src/http/engine-clock.ts'
 import type { SessionStatus } from '../../src/service/status.ts'
 import { Retention, type RetentionPorts } from '../../src/worker/retention.ts'
+import type { WorkOfSession } from '../../src/worker/engine-admin.ts'
 import type { WorkerEvent } from '../../src/worker/worker-events.ts'
 
 const hour = 3_600_000
@@ -12,6 +13,8 @@ class Engine implements RetentionPorts {
   readonly sessions = new Map<string, SessionStatus>()
   /** Sessions that came to life after they were seen. */
   readonly alive = new Set<string>()
+  /** Sessions whose removal comes to no end. */
+  readonly hangs = new Set<string>()
   readonly asked: string[] = []
 
   add(session: string, status: Partial<SessionStatus>): void {
@@ -26,8 +29,9 @@ class Engine implements RetentionPorts {
       .slice(0, limit)
   }
 
-  async remove(session: string, records: number) {
+  async remove(session: string, records: number, signal: AbortSignal) {
     this.asked.push(session)
+    if (this.hangs.has(session)) await new Promise((_, reject) => signal.addEventListener('abort', reject))
     if (this.alive.has(session) || this.sessions.get(session)?.records !== records) return false
     return this.sessions.delete(session)
   }
@@ -42,9 +46,10 @@ function worker(engine: Engine, retainMs = 30 * day) {
     retainMs,
     report: (event) => void events.push(event),
     now: () => clock.now,
+    patienceMs: 1,
   })
-  const look = async (isHere = true): Promise<void> => {
-    retention.see({ isHere }, new AbortController().signal)
+  const look = async (isHere = true, resting: readonly WorkOfSession[] = []): Promise<void> => {
+    retention.see({ isHere, resting }, new AbortController().signal)
     for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   }
   return { clock, look, events }
@@ -102,20 +107,38 @@ test('of many old ones some go at a time, and the others soon after', async () =
   expect(events.map((event) => (event.type === 'sessions_removed' ? event.count : 0))).toEqual([500, 500, 200])
 })
 
-test('a worker whose clock is a year ahead goes by the time of the engine, which sessions are dated with', async () => {
-  const engineSays = (ms: number): void => engineClock.ask()(new Date(ms).toUTCString())
-  const began = Date.now() - 365 * day
+test('one that cannot be removed keeps no other, and one whose work is paused is not asked', async () => {
   const engine = new Engine()
-  engine.add('old', { changedMs: began - 60 * day })
-  engine.add('new', { changedMs: began - day })
+  for (const session of ['a', 'b', 'c', 'd']) engine.add(session, { changedMs: day })
+  engine.hangs.add('a')
+  const { clock, look, events } = worker(engine)
+  clock.now += hour
+  await look(true, [{ id: 'inv_1', sessionId: 'b', status: 'paused', deployment: null, failure: null }])
+  await vi.waitFor(() => expect([...engine.sessions.keys()]).toEqual(['a', 'b']))
+  expect(engine.asked).toEqual(['a', 'c', 'd'])
+  await vi.waitFor(() => expect(events.map(({ type }) => type)).toEqual(['trouble', 'sessions_removed']))
+})
+
+test('how old a session is, is by the clock of the engine', async () => {
+  const engine = new Engine()
+  const now = Date.now()
+  engine.add('young', { changedMs: now - day })
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] })
   try {
-    engineSays(began)
     const retention = new Retention({ ports: engine, retainMs: 30 * day, report: () => {} })
-    engineSays(began + hour)
-    retention.see({ isHere: true }, new AbortController().signal)
-    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+    vi.setSystemTime(now + 60 * day)
+    engineClock.ask()(new Date(now).toUTCString())
+    vi.advanceTimersByTime(hour)
+    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    expect(engine.asked).toEqual([])
+    vi.setSystemTime(now + 100 * day)
+    engineClock.ask()(new Date(now + 40 * day).toUTCString())
+    vi.advanceTimersByTime(hour)
+    retention.see({ isHere: true, resting: [] }, new AbortController().signal)
+    await vi.waitFor(() => expect(engine.asked).toEqual(['young']))
   } finally {
-    engineSays(Date.now())
+    vi.useRealTimers()
+    engineClock.ask()(new Date().toUTCString())
   }
-  expect([...engine.sessions.keys()]).toEqual(['new'])
 })

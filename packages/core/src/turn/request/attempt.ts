@@ -1,18 +1,20 @@
 import { nothing, type Reservation } from '../../budget/ledger.ts'
+import { mostOfGrant } from '../../budget/recorded-amount.ts'
 import type { StandingTaken } from '../../budget/standing.ts'
 import type { AbortCause } from '../../cancel/abort.ts'
 import { usdOf } from '../../budget/prices.ts'
 import type { Emit, FundsWanted, RunEvent } from '../../events.ts'
 import { after, type Eventually } from '../../eventually.ts'
 import type { Usage } from '../../messages.ts'
-import type { Admission, Model, ModelUpdate } from '../../model/model.ts'
+import type { Admission, LookedUpUsage, Model, ModelUpdate } from '../../model/model.ts'
 import type { StepResult } from '../../steps/steps.ts'
 import type { Run } from '../run.ts'
 import type { Charge } from './bill.ts'
 import { beforeCutOff, lateForFunds } from './cut-off.ts'
-import { noCharge, restoreForAgent, unknownCharge } from './charge.ts'
+import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
 import { estimateRequest } from './estimate.ts'
 import type { Grant, OverBudget } from './grant.ts'
+import { lookUpLost, replyRecorder } from './look-up-lost.ts'
 import { ModelCall } from './model-call.ts'
 import type { Attempt, Made, RequestPlan } from './request-plan.ts'
 import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
@@ -337,10 +339,29 @@ function stepOf(run: Run, plan: RequestPlan): Run['step'] {
   return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
 }
 
-function makeReserved(
-  { run, plan, attempt, onUpdate }: Making,
+function makeReserved(made: Making, before: Before): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const known = lookUpLost({ run, plan, name: attemptName(made) }, stepOf(run, plan))
+  return after(known, (came) => makeLookedUp(made, before, came))
+}
+
+/** Hands on what the model tells, and records the id of its reply. */
+function listenerOf(made: Making, emit: Emit): (update: ModelUpdate) => void {
+  const { run, plan, onUpdate } = made
+  const recordReply = replyRecorder({ run, plan, name: attemptName(made) })
+  return (update) => {
+    recordReply?.(update)
+    onUpdate(update, emit)
+  }
+}
+
+/** `known`: what the service says that the attempt came to, which was lost. */
+function makeLookedUp(
+  making: Making,
   { admission, funds, taken }: Before,
+  known: LookedUpUsage | undefined,
 ): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt } = making
   const { ledger } = run.ports
   let reserved = funds?.kind === 'decided' ? funds : undefined
   let hasBegun = false
@@ -351,7 +372,7 @@ function makeReserved(
     taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
   }
   const made = stepOf(run, plan)<Attempt>(
-    `${plan.name}.${attempt}`,
+    attemptName(making),
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       hasBegun = true
@@ -378,7 +399,7 @@ function makeReserved(
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
-      const call = new ModelCall(run, plan, grant, request, (update) => onUpdate(update, emit), admission)
+      const call = new ModelCall(run, plan, grant, request, listenerOf(making, emit), admission)
       return run.withGrace(
         () => call.start(),
         (settled) => settle(call.end(settled)),
@@ -395,7 +416,7 @@ function makeReserved(
         return reserved.grant
       },
       // What the intent of this key holds is what the line above gave.
-      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget),
+      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, known),
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
@@ -432,12 +453,27 @@ function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: T
 }
 
 /** An intent without a result: the request may have been made. */
-function unfinishedAttempt(run: Run, plan: RequestPlan, intent: Grant | OverBudget): Attempt {
+function unfinishedAttempt(
+  run: Run,
+  plan: RequestPlan,
+  intent: Grant | OverBudget,
+  known: LookedUpUsage | undefined,
+): Attempt {
   if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
+  if (known !== undefined) return lookedUpAttempt(run, plan, intent, known)
   const charge = unknownCharge(run, plan, intent)
   // What its intent tells is on the ledger since the resume. A run without a limit told nothing in earlier versions, and may have one now.
   if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
   return { kind: 'unknown', charge, grant: intent }
+}
+
+// Spec R-BUD-21b.
+/** What the service says takes the place of the worst case, which is on the ledger since the resume. */
+function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: LookedUpUsage): Attempt {
+  const charge = lookedUpCharge(run, plan, grant, known)
+  const counted = mostOfGrant(grant) ?? nothing
+  run.ports.ledger.correctRestored(counted, charge, charge.known)
+  return { kind: 'unknown', charge, grant }
 }
 
 function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {

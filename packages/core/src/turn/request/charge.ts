@@ -6,10 +6,10 @@ import { isJsonObject } from '../../json.ts'
 import { addUsage, noUsage, totalTokensOf, type Usage } from '../../messages.ts'
 import { billedParts, type BilledPart } from '../../model/billed-parts.ts'
 import { extraBounds } from '../../model/extra-passes.ts'
-import type { Model } from '../../model/model.ts'
+import type { LookedUpUsage, Model } from '../../model/model.ts'
 import { modelFacts } from '../../model/model-facts.ts'
 import { withWebSearches } from '../../model/web-search.ts'
-import type { ToldUsage } from '../../model/told-usage.ts'
+import { toldUsage, type ToldUsage } from '../../model/told-usage.ts'
 import { needsPrice } from '../../settings/check-settings.ts'
 import { withModelUsage, type RunProgress } from '../../state.ts'
 import type { AbandonedStep } from '../../steps/steps.ts'
@@ -129,6 +129,17 @@ export function untoldCharge(run: Run, bounds: RequestBounds, grant: Grant, prob
 export function unknownCharge(run: Run, bounds: RequestBounds, grant: Grant): Charge {
   const worst = grant.tokens > 0 ? grant : (grant.most ?? unreservedWorst(run, bounds)(grant.maxTokens))
   return { model: grant.model, nanos: worst.nanos, tokens: worst.tokens, known: false, usage: null }
+}
+
+// Spec R-BUD-21b.
+/** The charge of a lost attempt by what its service says of it: its sum where it says one, else its usage by the prices. */
+export function lookedUpCharge(run: Run, bounds: RequestBounds, grant: Grant, { usd, usage }: LookedUpUsage): Charge {
+  const told = usage === undefined ? undefined : toldUsage(usage)
+  if (usd === undefined)
+    return told === undefined ? unknownCharge(run, bounds, grant) : chargeFor(run, bounds, grant, told, grant.model)
+  const tokens = told?.isUsable === true ? totalTokensOf(told.usage) : unknownCharge(run, bounds, grant).tokens
+  const counted = told?.isUsable === true ? told.usage : null
+  return withSurprise({ model: grant.model, nanos: nanosOf(usd), tokens, known: true, usage: counted }, grant)
 }
 
 /** What a request comes to at most, by the tokens of its reply. What it sends is bounded once. */

@@ -1,0 +1,340 @@
+// Holds rules of docs/spec.md: R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
+import { describe, expect, test, vi } from 'vitest'
+import { accountOf } from '@halting/analysis'
+import { noUsage } from '../../src/adapters/index.ts'
+import { type AgentTool, type Model, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
+import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
+import { calls, json, reader } from '../support/harness.ts'
+import { killedBefore } from '../support/killed.ts'
+
+type LookUp = NonNullable<Model['lookUpUsage']>
+
+const done: ScriptedReply = { text: 'done', usage: { input_tokens: 100, output_tokens: 10 } }
+/** A reply costs 1, and at most 5. */
+const prices = { cost: () => 1, worstCase: () => 5 }
+
+/** A scripted model that reports the ids of its replies, `gen-1`, `gen-2` and so on. */
+function askable(script: readonly ScriptedReply[], lookUpUsage?: LookUp, ids = (count: number) => [`gen-${count}`]) {
+  const model = scriptedModel(script)
+  let count = 0
+  return {
+    ...model,
+    ...(lookUpUsage !== undefined && { lookUpUsage }),
+    call: (async (request, options) => {
+      for (const id of ids(++count))
+        options.emit({ type: 'api_event', event: { type: 'message_start', message: { id, type: 'message' } } })
+      return model.call(request, options)
+    }) satisfies Model['call'],
+  }
+}
+
+const lost = (name: string) => (record: StepRecord) => record.type === 'result' && record.key.endsWith(`/${name}`)
+const knows = (usd: number) => vi.fn<LookUp>(async () => ({ usd }))
+const nothingKnown = vi.fn<LookUp>(async () => undefined)
+
+const optionsOf = (model: Model, given: Partial<RunOptions> = {}): RunOptions => ({
+  clock: createFakeClock({ autoAdvance: true }),
+  model,
+  prices,
+  ...given,
+})
+
+async function resumed(records: readonly StepRecord[], options: RunOptions) {
+  const { loop, steps } = resume(records, options)
+  const { terminal } = await loop.ended
+  return { terminal, records: steps.records.map((record) => json(record) as unknown as StepRecord) }
+}
+
+/** A resume that dies before it records this, with all that is on record then. */
+async function resumedUntil(
+  records: readonly StepRecord[],
+  isFatal: (record: StepRecord) => boolean,
+  options: RunOptions,
+) {
+  const kept: StepRecord[] = []
+  let isDead = false
+  await new Promise<void>((dead) => {
+    const log = {
+      keeps: 'all' as const,
+      append(record: StepRecord) {
+        if (isDead || isFatal(record)) {
+          isDead = true
+          dead()
+          throw new Error('died')
+        }
+        kept.push(json(record) as unknown as StepRecord)
+      },
+      flush: () => undefined,
+    }
+    void resume(records, options, undefined, log).loop.ended.then(() => dead())
+  })
+  return [...records, ...kept]
+}
+
+const killed = (given: Partial<RunOptions> = {}) =>
+  killedBefore(lost('model:1.1'), optionsOf(askable([done], nothingKnown), given))
+
+describe('a lost request whose service can be asked', () => {
+  test('is asked once by the id of the reply, and charged what the service says', async () => {
+    const lookUp = knows(0.5)
+    const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], lookUp)))
+    expect(lookUp.mock.calls.map(([id]) => id)).toEqual(['gen-1'])
+    expect([terminal.reason, terminal.costUsd, terminal.committedUsd]).toEqual(['completed', 1.5, 1.5])
+    expect(accountOf(records).totals).toMatchObject({ costUsd: 1.5, committedUsd: 1.5, requests: 2 })
+  })
+
+  test('is charged by the prices where the service tells its usage alone', async () => {
+    const usage = { ...noUsage, input_tokens: 7, output_tokens: 2 }
+    const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], async () => ({ usage }))))
+    expect([terminal.costUsd, terminal.committedUsd, terminal.totalTokens]).toEqual([2, 2, 119])
+    const end = records.at(-1)
+    expect(end?.type === 'end' ? end.spent.usage : null).toMatchObject({ input_tokens: 107, output_tokens: 12 })
+  })
+
+  test('is replayed to the same end without a question', async () => {
+    const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], knows(0.5))))
+    const lookUp = knows(9)
+    const replayed = await replay(records, optionsOf(askable([], lookUp)))
+    expect(lookUp).not.toHaveBeenCalled()
+    expect([replayed.terminal.costUsd, replayed.terminal.committedUsd]).toEqual([1.5, 1.5])
+    expect(json(replayed.terminal)).toEqual(json(terminal))
+  })
+
+  test('is asked once more when the process dies before the answer is on record', async () => {
+    const first = knows(0.5)
+    const died = await resumedUntil(await killed(), lost('model:1.1/lookup'), optionsOf(askable([done], first)))
+    const second = knows(0.5)
+    const { terminal } = await resumed(died, optionsOf(askable([done], second)))
+    expect([first.mock.calls.length, second.mock.calls.length]).toEqual([1, 1])
+    expect(terminal.committedUsd).toBe(1.5)
+  })
+
+  test('is not asked again when the process dies after the answer is on record', async () => {
+    const died = await resumedUntil(await killed(), lost('model:1.1'), optionsOf(askable([done], knows(0.5))))
+    const lookUp = knows(9)
+    const { terminal } = await resumed(died, optionsOf(askable([done], lookUp)))
+    expect(lookUp).not.toHaveBeenCalled()
+    expect(terminal.committedUsd).toBe(1.5)
+  })
+
+  test('is not asked of a model of another id, or of one that cannot be asked', async () => {
+    const records = await killed()
+    const lookUp = knows(0.5)
+    const other = { ...askable([done], lookUp), id: 'other' }
+    const withOther = await resumed(records, optionsOf(other)).catch(() => undefined)
+    expect(lookUp).not.toHaveBeenCalled()
+    expect(withOther?.terminal.committedUsd ?? 6).toBe(6)
+    expect((await resumed(records, optionsOf(scriptedModel([done])))).terminal.committedUsd).toBe(6)
+  })
+
+  test('is settled within a budget: what it did not cost can be spent', async () => {
+    const given = { maxBudgetUsd: 7, minUsefulTokens: 1 }
+    const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
+    const tools = [reader('Look')]
+    const records = await killedBefore(lost('model:1.1'), optionsOf(askable(script, nothingKnown), { ...given, tools }))
+    const without = await resumed(records, optionsOf(askable(script, nothingKnown), { ...given, tools }))
+    expect([without.terminal.reason, without.terminal.committedUsd]).toEqual(['max_budget_usd', 5])
+    const { terminal } = await resumed(records, optionsOf(askable(script, knows(0.5)), { ...given, tools }))
+    expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', 2.5])
+  })
+
+  // The first request of the agent was lost; the second may come to 5.
+  test.each([
+    [5.2, true],
+    [5.8, false],
+  ])('of an agent counts against the agent’s limit of $%d as the service says', async (maxBudgetUsd, isStopped) => {
+    const agent: AgentTool = {
+      name: 'Agent',
+      description: 'a subagent',
+      inputSchema: { type: 'object' },
+      readOnly: true,
+      spawn: () => ({ prompt: 'sub', maxBudgetUsd }),
+    }
+    const given = { tools: [agent] }
+    const isLost = (record: StepRecord): boolean => record.type === 'result' && /agent:.*model:1\.1$/.test(record.key)
+    const records = await killedBefore(isLost, optionsOf(askable([calls('Agent'), done], nothingKnown), given))
+    const lookUp = knows(0.5)
+    const { terminal } = await resumed(records, optionsOf(askable([done, done], lookUp), given))
+    expect(lookUp).toHaveBeenCalledTimes(1)
+    expect([terminal.reason, terminal.committedUsd]).toEqual(['completed', isStopped ? 2.5 : 3.5])
+  })
+
+  test('is asked by the last id that was reported, for an adapter that asked again after a refusal', async () => {
+    const two = askable([done], nothingKnown, () => ['gen-refused', 'gen-second'])
+    const records = await killedBefore(lost('model:1.1'), optionsOf(two))
+    const lookUp = knows(0.5)
+    await resumed(records, optionsOf(askable([done], lookUp)))
+    expect(lookUp.mock.calls.map(([id]) => id)).toEqual(['gen-second'])
+  })
+
+  test('bills more than was reserved only where the service says so, with a notice', async () => {
+    const records = await killed({ maxBudgetUsd: 20 })
+    const options = optionsOf(askable([done], knows(8)), { maxBudgetUsd: 20 })
+    const { loop } = resume(records, options)
+    const notices: string[] = []
+    for await (const event of loop) if (event.type === 'notice') notices.push(event.message)
+    expect((await loop.ended).terminal.committedUsd).toBe(9)
+    expect(notices.join()).toContain('billed more')
+  })
+})
+
+describe('the worst case stands', () => {
+  const figuresWith = async (lookUp: LookUp): Promise<readonly unknown[]> => {
+    const { terminal, records } = await resumed(await killed(), optionsOf(askable([done], lookUp)))
+    const replayed = await replay(records, optionsOf(askable([], lookUp)))
+    return [terminal.reason, terminal.costUsd, terminal.committedUsd, replayed.terminal.committedUsd]
+  }
+  const atWorst = ['completed', 1, 6, 6]
+
+  test('where the service knows nothing of the reply', async () => {
+    expect(await figuresWith(nothingKnown)).toEqual(atWorst)
+  })
+
+  test('where asking fails', async () => {
+    expect(await figuresWith(() => Promise.reject(new Error('refused')))).toEqual(atWorst)
+  })
+
+  test('where asking throws', async () => {
+    const broken = (): never => {
+      throw new Error('broken')
+    }
+    expect(await figuresWith(broken)).toEqual(atWorst)
+  })
+
+  test('where no answer comes in time, and whoever asks hears that it is over', async () => {
+    let isTold = false
+    const figures = await figuresWith((_id, { signal }) => {
+      signal.addEventListener('abort', () => (isTold = true))
+      return new Promise(() => {})
+    })
+    expect([...figures, isTold]).toEqual([...atWorst, true])
+  })
+
+  test.each([
+    [{ usd: Number.NaN }],
+    [{ usd: -1 }],
+    [{ usd: Infinity }],
+    [{ usd: '1' }],
+    [{ usage: noUsage }],
+    [{ usage: { ...noUsage, input_tokens: 1.5 } }],
+    [{}],
+    [null],
+    ['much'],
+  ])('where the answer cannot be counted: %j', async (answer) => {
+    expect(await figuresWith(async () => answer as never)).toEqual(atWorst)
+  })
+
+  test('where the record is one of before, without an id', async () => {
+    const records = await killedBefore(lost('model:1.1'), optionsOf(scriptedModel([done])))
+    const lookUp = knows(0.5)
+    const { terminal } = await resumed(records, optionsOf(askable([done], lookUp)))
+    expect(lookUp).not.toHaveBeenCalled()
+    expect(terminal.committedUsd).toBe(6)
+  })
+})
+
+describe('the id of a reply', () => {
+  const recordsOf = async (model: Model): Promise<readonly StepRecord[]> =>
+    killedBefore(lost('never'), optionsOf(model))
+
+  test('is on record before the result of its request', async () => {
+    const records = await recordsOf(askable([done], nothingKnown))
+    const at = records.findIndex((record) => record.type === 'control')
+    expect(records[at]).toMatchObject({ control: { reply: { id: 'gen-1', model: 'scripted' } } })
+    expect(records.findIndex((record) => record.type === 'result' && record.key.endsWith('/model:1.1'))).toBe(at + 1)
+  })
+
+  test('is not on record for a service that cannot be asked', async () => {
+    expect((await recordsOf(askable([done]))).filter(({ type }) => type === 'control')).toEqual([])
+  })
+
+  test('is bounded: ids without end, or too long, are not recorded', async () => {
+    const many = await recordsOf(askable([done], nothingKnown, () => Array.from({ length: 50 }, (_, n) => `gen-${n}`)))
+    expect(many.filter(({ type }) => type === 'control')).toHaveLength(8)
+    const long = await recordsOf(askable([done], nothingKnown, () => ['x'.repeat(257)]))
+    expect(long.filter(({ type }) => type === 'control')).toEqual([])
+  })
+
+  test('of a request that was answered leaves a resume as it is', async () => {
+    const script = [{ ...calls('Look'), usage: { input_tokens: 100, output_tokens: 10 } }, done] as const
+    const given = { tools: [reader('Look')] }
+    const whole = await killedBefore(lost('never'), optionsOf(askable(script, nothingKnown), given))
+    for (let length = 2; length < whole.length; length++) {
+      const lookUp = knows(0.5)
+      const records = whole.slice(0, length)
+      const answered = records.filter((record) => record.type === 'result' && /model:\d\.1$/.test(record.key)).length
+      const asked = records.filter((record) => record.type === 'intent' && /model:\d\.1$/.test(record.key)).length
+      const known = records.filter((record) => record.type === 'control').length
+      const { terminal, records: all } = await resumed(
+        records,
+        optionsOf(askable(script.slice(answered), lookUp), given),
+      )
+      // What was lost before its id was on record is not known.
+      const isUnknown = asked > known
+      expect([length, terminal.reason, lookUp.mock.calls.length]).toEqual([length, 'completed', known - answered])
+      expect([length, terminal.costUsd]).toEqual([length, 2 + (known - answered) * 0.5])
+      expect([length, terminal.committedUsd - terminal.costUsd]).toEqual([length, isUnknown ? 5 : 0])
+      expect((await replay(all, optionsOf(askable([]), given))).terminal.committedUsd).toBe(terminal.committedUsd)
+    }
+  })
+})
+
+describe('over many kills', () => {
+  /** Numbers from 0 to 1, the same for a seed. */
+  const numbersOf = (seed: number) => (): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed / 2_147_483_648
+  }
+
+  const isLostAttempt = (value: unknown): value is { readonly charge: { readonly known: boolean } } =>
+    JSON.stringify(value).startsWith('{"kind":"unknown"')
+
+  test.each(Array.from({ length: 25 }, (_, seed) => [seed + 1]))(
+    'what is charged is never above what was billed by more than what stays unknown (seed %d)',
+    async (seed) => {
+      const next = numbersOf(seed)
+      const tools = [reader('Look')]
+      const billed = new Map<string, number>()
+      let ids = 0
+      const model = (answered: number) => {
+        const script = [calls('Look'), calls('Look'), done]
+          .map((reply) => ({ ...reply, usage: { input_tokens: 100, output_tokens: 10 } }))
+          .slice(answered)
+        const lookUp: LookUp = async (id) => (next() < 0.6 ? { usd: billed.get(id) ?? 0 } : undefined)
+        return askable(script, lookUp, () => {
+          const id = `gen-${++ids}`
+          billed.set(id, Math.round(next() * 4_000) / 1_000)
+          return [id]
+        })
+      }
+      const answeredIn = (records: readonly StepRecord[]): number =>
+        records.filter(({ type, ...record }) => type === 'result' && JSON.stringify(record).includes('"answered"'))
+          .length
+      let records = await killedBefore(() => next() < 0.15, optionsOf(model(0), { tools }))
+      for (let kills = 0; kills < 6 && !records.some(({ type }) => type === 'end') && records.length > 0; kills++)
+        records = await resumedUntil(records, () => next() < 0.15, optionsOf(model(answeredIn(records)), { tools }))
+      if (records.length === 0) return
+      if (!records.some(({ type }) => type === 'end'))
+        records = (await resumed(records, optionsOf(model(answeredIn(records)), { tools }))).records
+      const end = records.at(-1)
+      if (end?.type !== 'end') throw new Error('it did not end')
+      const { costUsd, committedUsd } = end.terminal
+      // An answered request costs 1; a lost one what its service says that it billed, or 5.
+      let [known, unknown] = [0, 0]
+      for (const record of records) {
+        if (record.type !== 'result' || !isLostAttempt(record.value)) continue
+        const reply = records.find(
+          ({ type, ...other }) => type === 'control' && 'key' in other && other.key === `${record.key}/reply`,
+        )
+        const id = reply?.type === 'control' ? reply.control.reply?.id : undefined
+        if (record.value.charge.known) known += billed.get(id ?? '') ?? Number.NaN
+        else unknown += 5
+      }
+      expect(costUsd).toBeCloseTo(answeredIn(records) + known, 9)
+      expect(committedUsd - costUsd).toBeCloseTo(unknown, 9)
+      const replayed = await replay(records, optionsOf(askable([], knows(9)), { tools }))
+      expect([replayed.terminal.costUsd, replayed.terminal.committedUsd]).toEqual([costUsd, committedUsd])
+      expect(accountOf(records).totals.committedUsd).toBeCloseTo(committedUsd, 9)
+    },
+  )
+})

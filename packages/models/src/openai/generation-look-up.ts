@@ -1,0 +1,99 @@
+import type { Json, JsonObject, Model, Usage } from '@halting/core'
+import { isJsonObject } from '@halting/core/adapters'
+import type { LookedUpUsage } from '@halting/core/adapters'
+import { openExchange } from '../http/exchange.ts'
+import { parseJson, stringOf } from '../json-fields.ts'
+import { noCountIn, numberOf } from '../told-counts.ts'
+import type { KeyRing } from '../service/credentials.ts'
+import { headersOf } from '../service/endpoint.ts'
+import type { Redactor } from '../service/redactor.ts'
+import type { CallLimits } from '../service/service-model.ts'
+
+/** Where generations are asked for, and what with. */
+export interface GenerationService {
+  readonly url: string
+  readonly keys: KeyRing
+  readonly limits: CallLimits
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly redactor: Redactor
+}
+
+/** Whether the service at this host reports afterwards what a reply came to: OpenRouter does. */
+export function hasGenerations(hostname: string): boolean {
+  return hostname === 'openrouter.ai' || hostname.endsWith('.openrouter.ai')
+}
+
+/** Asks OpenRouter what a reply came to (`GET /generation?id=gen-…`). Rejects where it cannot be asked; what it does not know is undefined. */
+export function generationLookUp(service: GenerationService): NonNullable<Model['lookUpUsage']> {
+  return async (replyId, { signal }) => {
+    // An id of another form was made here, or by another service behind the same address.
+    if (!replyId.startsWith('gen-')) return undefined
+    const { url, keys, limits, headers, redactor } = service
+    const key = await keys.current(signal)
+    redactor.add(key.credential.apiKey, key.credential.authToken)
+    const opened = await openExchange(
+      {
+        url: urlOf(url, replyId),
+        headers: { ...key.headers, ...headersOf({ accept: 'application/json' }, headers) },
+      },
+      { ...limits, signal },
+    )
+    if (opened.kind === 'failed') throw opened.error
+    const { exchange } = opened
+    try {
+      if (exchange.answer.status !== 200) return undefined
+      const { text, end } = await exchange.text(longestAnswer)
+      return end.kind === 'broken' ? undefined : usageOfGeneration(parseJson(text), replyId)
+    } finally {
+      exchange.dispose()
+    }
+  }
+}
+
+function urlOf(service: string, replyId: string): string {
+  const url = new URL(service)
+  url.searchParams.set('id', replyId)
+  return url.href
+}
+
+/** Bytes; an answer has some hundred. */
+const longestAnswer = 262_144
+
+function usageOfGeneration(answer: unknown, replyId: string): LookedUpUsage | undefined {
+  const data = isJsonObject(answer) ? answer['data'] : undefined
+  if (!isJsonObject(data) || stringOf(data['id']) !== replyId) return undefined
+  const usd = costOf(data)
+  const usage = usageOf(data)
+  return { ...(usd !== undefined && { usd }), ...(usage !== undefined && { usage }) }
+}
+
+/** With a person's own key OpenRouter bills its fee, and the provider the rest. */
+function costOf({
+  total_cost: total,
+  is_byok: isOwnKey,
+  upstream_inference_cost: upstream,
+}: JsonObject): number | undefined {
+  if (typeof total !== 'number') return undefined
+  if (isOwnKey !== true) return total
+  return typeof upstream === 'number' ? total + upstream : undefined
+}
+
+/** In tokens of the model, as replies report them; in those that OpenRouter counts all models by where it has no others. */
+function usageOf(data: JsonObject): Usage | undefined {
+  const prompt = data['native_tokens_prompt'] ?? data['tokens_prompt']
+  const completion = data['native_tokens_completion'] ?? data['tokens_completion']
+  const cached = data['native_tokens_cached']
+  const thought = data['native_tokens_reasoning']
+  if (!isTold(prompt) || !isTold(completion) || noCountIn([prompt, completion, cached, thought]) !== undefined)
+    return undefined
+  return {
+    input_tokens: numberOf(prompt) - numberOf(cached),
+    output_tokens: Math.max(numberOf(completion), numberOf(thought)),
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: numberOf(cached),
+  }
+}
+
+function isTold(value: Json | undefined): boolean {
+  return typeof value === 'number'
+}
