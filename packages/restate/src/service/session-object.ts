@@ -216,7 +216,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd | 'goes on elsewhere'> {
-    const { key: sessionId } = context
+    const [{ key: sessionId }, { id: invocation }] = [context, context.request()]
     const [{ number: turn } = { number: 0 }] = requests
     const store = storeOf(context)
     const inherited = tenancy === undefined ? nothingSpent : await inheritedBy(context)
@@ -228,7 +228,6 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const status = withTenant(await readStatus(context), tenancy)
     const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const whose = { sessionId, tenant: tenancy?.tenant }
-    const { id: invocation } = context.request()
     const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record, invocation }
     const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
