@@ -10,6 +10,9 @@ interface Asker {
   readonly reject: (error: unknown) => void
 }
 
+/** From a connection that says nothing for so long nothing is expected any more: the same call is made by another one. All sessions of the tenant wait for it. */
+const silentMs = 15_000
+
 /** Who has money of the tenant in this process. */
 interface Holder {
   /** Others wait for money. */
@@ -112,12 +115,19 @@ export class LeaseDesk {
 
   async #askOnce(requests: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
     const path = `${budgetObject}/${encodeURIComponent(this.tenant)}/ask`
-    // The handler gives an answer for each. What was asked is JSON.
-    return (await callHandler(this.#ingress, path, [...requests] as Json, {
-      signal: this.#call.signal,
-      // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
-      idempotencyKey: randomUUID(),
-    })) as unknown as readonly LeaseAnswer[]
+    const { signal } = this.#call
+    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
+    const idempotencyKey = randomUUID()
+    for (;;) {
+      const silent = AbortSignal.timeout(silentMs)
+      const how = { signal: AbortSignal.any([signal, silent]), idempotencyKey }
+      try {
+        // The handler gives an answer for each. What was asked is JSON.
+        return (await callHandler(this.#ingress, path, [...requests] as Json, how)) as unknown as readonly LeaseAnswer[]
+      } catch (error) {
+        if (signal.aborted || !silent.aborted) throw error
+      }
+    }
   }
 }
 
