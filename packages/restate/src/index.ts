@@ -5,7 +5,13 @@ export type { Engine, EnginePromise } from './engine/engine.ts'
 export type { ServedRecord } from './engine/packed-record.ts'
 export type { SessionTexts } from './engine/session-texts.ts'
 export { restateEngine } from './engine/restate-engine.ts'
-export { budgetObject, type BudgetStatus, type LeaseHolder, type LeaseRequest } from './fleet/budget-service.ts'
+export {
+  budgetObject,
+  type BudgetStatus,
+  type LeaseHolder,
+  type LeaseRequest,
+  type LeaseWaiter,
+} from './fleet/budget-service.ts'
 export type { GateLimits } from './fleet/gate.ts'
 export { gateObject, type GateStatus } from './fleet/gate-service.ts'
 export { gatedModel, ProviderGate, type ProviderGateOptions } from './fleet/gated-model.ts'

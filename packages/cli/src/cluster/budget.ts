@@ -1,4 +1,4 @@
-import type { BudgetStatus, LeaseHolder } from '@halting/restate'
+import type { BudgetStatus, LeaseHolder, LeaseWaiter } from '@halting/restate'
 import { proofHeaders } from '@halting/restate/client'
 import { type Flags, wantsJson } from '../flags/flags.ts'
 import { many, money, oneLine, told } from '../io/figures.ts'
@@ -31,10 +31,12 @@ export async function budget(
   const status = (await askTenant('status')) as BudgetStatus
   // The first thousand.
   const holders = status.holders === 0 ? [] : ((await askTenant('holders')) as readonly LeaseHolder[])
-  if (wantsJson(flags)) output.out(`${JSON.stringify({ tenant, ...status, leases: holders })}\n`)
+  const waiters = isWaitedFor(status) ? ((await askTenant('waiters')) as readonly LeaseWaiter[]) : []
+  if (wantsJson(flags))
+    output.out(`${JSON.stringify({ tenant, ...status, leases: holders, ...(waiters.length > 0 && { waiters }) })}\n`)
   else
     output.out(
-      linesOf(tenant, status, holders)
+      linesOf(tenant, status, holders, waiters)
         .map((line) => `${line}\n`)
         .join(''),
     )
@@ -47,11 +49,21 @@ export async function budget(
   return 0
 }
 
+/** Workers of earlier versions say nothing of it. */
+function isWaitedFor({ waiting }: Partial<BudgetStatus>): boolean {
+  return waiting !== undefined && waiting > 0
+}
+
 function isUnknown({ limitUsd, leasedUsd, holders }: BudgetStatus): boolean {
   return limitUsd === null && leasedUsd === 0 && holders === 0
 }
 
-function linesOf(tenant: string, status: BudgetStatus, holders: readonly LeaseHolder[]): readonly string[] {
+function linesOf(
+  tenant: string,
+  status: BudgetStatus,
+  holders: readonly LeaseHolder[],
+  waiters: readonly LeaseWaiter[],
+): readonly string[] {
   const { limitUsd, settledUsd, unknownUsd, reservedUsd, leftUsd } = status
   const unknown = unknownUsd > 0 ? `, including ${money(unknownUsd)} at worst case` : ''
   return [
@@ -63,5 +75,7 @@ function linesOf(tenant: string, status: BudgetStatus, holders: readonly LeaseHo
       ({ session, leasedUsd, settledUsd: spentUsd }) =>
         `  ${oneLine(session, 100)}  ${money(leasedUsd - spentUsd)} reserved, ${money(spentUsd)} settled`,
     ),
+    ...(isWaitedFor(status) ? [`  waiting   ${many(status.waiting, 'session')}, served in this order`] : []),
+    ...waiters.map(({ session, wantedUsd }) => `  ${oneLine(session, 100)}  waits for ${money(wantedUsd)}`),
   ]
 }

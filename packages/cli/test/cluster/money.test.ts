@@ -129,7 +129,11 @@ beforeAll(async () => {
       const leases = [{ session: 's-1', leasedUsd: 0.75, settledUsd: 0.25 }]
       const isSetting = request.url?.endsWith('/setLimit') === true
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(isSetting ? '' : JSON.stringify(request.url?.endsWith('/holders') === true ? leases : status))
+      const lists = { holders: leases, waiters: [{ session: 's-7', wantedUsd: 0.1636, leastUsd: 0.05 }] }
+      const [list] = Object.entries(lists).flatMap(([name, each]) =>
+        request.url?.endsWith(`/${name}`) === true ? [each] : [],
+      )
+      response.end(isSetting ? '' : JSON.stringify(list ?? status))
     })
   })
   await new Promise<void>((listens) => server?.listen(0, '127.0.0.1', listens))
@@ -137,6 +141,26 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterAll(() => void server?.close())
+
+test('the budget of a tenant names those who wait for money, in their order', async () => {
+  status = {
+    limitUsd: 5,
+    settledUsd: 4.25,
+    unknownUsd: 0,
+    reservedUsd: 0.5,
+    leasedUsd: 4.75,
+    leftUsd: 0.25,
+    holders: 2,
+    waiting: 1,
+  }
+  const { stdout } = await run(['cluster', 'budget', 'acme', '--cluster', url])
+  expect(stdout.split('\n').slice(-3)).toEqual([
+    '  waiting   1 session, served in this order',
+    '  s-7  waits for $0.1636',
+    '',
+  ])
+  asked.length = 0
+})
 
 test('the budget of a tenant is told, and set', async () => {
   status = {

@@ -135,16 +135,22 @@ describe('a request for which a lease has too little', () => {
     expect(lease.waiting).toEqual([])
   })
 
-  test('asks again where nothing came back for ten minutes, and is refused then', async () => {
+  test('asks again each minute, and is refused where nothing came back for ten', async () => {
     const lease = new Shared(10_000, 9_000)
     const clock = createFakeClock()
     const going = begin([], { model: models([]), prices, lease, clock })
     await until(() => lease.waiting.length === 1)
-    await clock.advance(599_999)
-    expect(lease.asked).toEqual([{ usd: whole, leastUsd: input + 1_024 }])
-    await clock.advance(1)
+    const ask = { usd: whole, leastUsd: input + 1_024 }
+    for (let minutes = 1; minutes < 10; minutes++) {
+      await clock.advance(59_999)
+      expect(lease.asked).toHaveLength(minutes)
+      await clock.advance(1)
+      await until(() => lease.joined === minutes + 1)
+    }
+    expect(lease.asked).toEqual(Array.from({ length: 10 }, () => ask))
+    await clock.advance(60_000)
     const { terminal, events } = await going.end()
-    expect(lease.asked.slice(1)).toEqual([{ usd: whole, leastUsd: input + 1_024, isOver: true }])
+    expect(lease.asked.slice(10)).toEqual([{ ...ask, isOver: true }])
     expect([terminal.reason, waited(events)]).toEqual(['max_budget_usd', [['refused', 600_000]]])
     expect(terminal.signal.message).toContain('$9000 of it is reserved by 3 other sessions')
   })
@@ -211,7 +217,7 @@ describe('a request for which a lease has too little', () => {
     })
     const ended = running.ended
     await until(() => lease.waiting.length === 1)
-    expect(rests.at(-1)).toBe(600_000)
+    expect(rests.at(-1)).toBe(60_000)
     lease.comesBack(9_000)
     expect((await ended).terminal.reason).toBe('completed')
     expect(rests.at(-1)).toBeUndefined()

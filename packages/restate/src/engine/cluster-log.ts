@@ -22,6 +22,12 @@ export interface RenewAfter {
   readonly bytes: number
 }
 
+interface Confirmation {
+  readonly afterBatch: number
+  readonly resolve: () => void
+  readonly reject: (error: HaltingError) => void
+}
+
 /** A record that was appended. */
 interface Waiting {
   /** In UTF-16 units of its JSON. */
@@ -80,6 +86,13 @@ export class ClusterLog implements StepStore {
     readonly resolve: () => void
     readonly reject: (error: HaltingError) => void
   }[] = []
+
+  /** Batches that were taken, and of them those that are on record. */
+  #batches = 0
+  #keptBatches = 0
+  /** How many have something to ask of others before the work may rest. */
+  #holds = 0
+  #confirmations: readonly Confirmation[] = []
 
   /** @param texts What the engine has of long texts: it is not given them again. `room`: what the invocation may still have; without it there is no end. */
   constructor(store?: PayloadStore, texts: SessionTexts = new SessionTexts(), room: RenewAfter = endless) {
@@ -150,6 +163,36 @@ export class ClusterLog implements StepStore {
     return new Promise((resolve, reject) => this.#flushes.push({ upTo, resolve, reject }))
   }
 
+  /** How many batches were taken. */
+  get batches(): number {
+    return this.#batches
+  }
+
+  /**
+   * Resolves when a batch is on record that was taken after so many: then the engine has taken this attempt for the one that works since. Where nothing else comes, that is an
+   * empty one.
+   */
+  confirmed(afterBatch: number): Promise<void> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    if (this.#keptBatches > afterBatch) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#confirmations = [...this.#confirmations, { afterBatch, resolve, reject }]
+      this.#wake?.()
+    })
+  }
+
+  /** The work does not rest until what this gives is called: at a rest the process may let go of it. */
+  hold(): () => void {
+    this.#holds++
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#holds--
+      this.#wake?.()
+    }
+  }
+
   rests(ms: number | null | undefined): void {
     this.#rest = ms === undefined ? undefined : { until: ms === null ? null : performance.now() + ms }
     this.stir()
@@ -193,7 +236,8 @@ export class ClusterLog implements StepStore {
   /** This process has no part in the session any more. */
   break(): void {
     const broken = (this.#broken ??= new HaltingError('driver', 'The engine goes on with this session elsewhere.'))
-    for (const { reject } of this.#flushes.splice(0)) reject(broken)
+    for (const { reject } of [...this.#flushes.splice(0), ...this.#confirmations]) reject(broken)
+    this.#confirmations = []
   }
 
   /** The next batch, as JSON, when there is one; an empty one where nothing happens for long. */
@@ -205,6 +249,7 @@ export class ClusterLog implements StepStore {
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
     if (this.#leaving === 'left' && this.#waiting.length === 0) throw new LeftError()
+    this.#batches++
     const waiting = this.#waiting.splice(0, this.#fitting)
     const notes = this.#waiting.length > 0 ? [] : this.#notes
     if (notes.length > 0) this.#notes = []
@@ -253,6 +298,10 @@ export class ClusterLog implements StepStore {
   /** The batch that was taken last is on record. */
   kept(): void {
     this.#isFirst = false
+    this.#keptBatches = this.#batches
+    const confirmed = this.#confirmations.filter(({ afterBatch }) => afterBatch < this.#batches)
+    this.#confirmations = this.#confirmations.filter(({ afterBatch }) => afterBatch >= this.#batches)
+    for (const { resolve } of confirmed) resolve()
     this.#onRecord = this.#taken
     for (let next = this.#flushes[0]; next !== undefined && next.upTo <= this.#onRecord; next = this.#flushes[0]) {
       this.#flushes.shift()
@@ -264,6 +313,7 @@ export class ClusterLog implements StepStore {
     return (
       this.#waiting.length > 0 ||
       this.#notes.length > 0 ||
+      this.#confirmations.length > 0 ||
       this.#done !== undefined ||
       this.#failed !== undefined ||
       this.#isOver
@@ -272,12 +322,16 @@ export class ClusterLog implements StepStore {
 
   get #mayRest(): boolean {
     return (
-      this.#rest !== undefined && this.#appended === this.#taken && performance.now() >= this.#stirredAt + restAfterMs
+      this.#rest !== undefined &&
+      this.#holds === 0 &&
+      this.#appended === this.#taken &&
+      performance.now() >= this.#stirredAt + restAfterMs
     )
   }
 
   async #somethingComes(atLatest: number): Promise<void> {
-    const until = this.#rest === undefined ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
+    const until =
+      this.#rest === undefined || this.#holds > 0 ? atLatest : Math.min(atLatest, this.#stirredAt + restAfterMs)
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
       this.#wake = resolve

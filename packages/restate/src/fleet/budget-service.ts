@@ -5,33 +5,15 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import type { JsonObject } from '@halting/core'
 import { guarded } from '../access/guard.ts'
-import {
-  closeLease,
-  isJsonObject,
-  leftOfBudget,
-  mostNanos,
-  newBudget,
-  noLease,
-  raiseLease,
-  releaseLease,
-  setBudgetLimit,
-  type Lease,
-  type Leased,
-  type SharedBudget,
-  type Spent,
-} from '@halting/core/adapters'
+import { isJsonObject, leftOfBudget, mostNanos, newBudget, noLease, type Spent } from '@halting/core/adapters'
 import { badInput } from '../service/checked.ts'
+import type { LeaseAnswer, LeaseAsk, LeasedSession, TenantBudget, TenantMoney } from './tenant-money.ts'
+import { changeMoney, leasedSessions, readBudget, readLease, readQueue } from './tenant-state.ts'
 
 /** The budget of a tenant, which is its key. */
 export const budgetObject = 'halting_budget'
-
-/** Which session: one of the same name that came before it was another one. */
-type LeasedSession = {
-  readonly session: string
-  /** Where it was given its tenant: no other of its name has that. */
-  readonly began: string
-}
 
 /** What a session wants to have in all. */
 export type LeaseRequest = LeasedSession & {
@@ -42,7 +24,7 @@ export type LeaseRequest = LeasedSession & {
 }
 
 /** What a session has spent in all. */
-type SpentRequest = LeaseRequest & { readonly unknownNanos: number }
+type SpentRequest = LeaseRequest & { readonly unknownNanos: number; readonly isOpened?: true }
 
 /** What stands with a tenant, for whoever runs the fleet. */
 export interface BudgetStatus {
@@ -60,6 +42,18 @@ export interface BudgetStatus {
   readonly leftUsd: number | null
   /** Sessions at work that hold a part. */
   readonly holders: number
+  /** Sessions that wait for what others have reserved. */
+  readonly waiting: number
+}
+
+/** A session that waits for money of its tenant. */
+export interface LeaseWaiter {
+  /** Id of the session. */
+  readonly session: string
+  /** How much more it asks for than it has, in US dollars. */
+  readonly wantedUsd: number
+  /** How much more it needs at least. */
+  readonly leastUsd: number
 }
 
 /** A session at work, and its part. */
@@ -72,10 +66,6 @@ export interface LeaseHolder {
   readonly settledUsd: number
 }
 
-const budgetKey = 'budget'
-const leaseKey = ({ session, began }: LeasedSession): string => `lease/${began}/${session}`
-const holderPrefix = 'holder/'
-const holderKey = ({ session, began }: LeasedSession): string => `${holderPrefix}${began}/${session}`
 /** One answer has so many. */
 const mostHolders = 1_000
 /** One call of `raiseAll` has so many. */
@@ -90,6 +80,12 @@ export type BudgetHandlers = {
   readonly raiseTo: (context: ObjectContext, request: LeaseRequest) => Promise<number>
   /** The same for several, in their order. */
   readonly raiseAll: (context: ObjectContext, requests: readonly LeaseRequest[]) => Promise<readonly number[]>
+  /** What processes that work at sessions ask for, in their order. */
+  readonly ask: (context: ObjectContext, asks: readonly LeaseAsk[]) => Promise<readonly LeaseAnswer[]>
+  /** A session is there that spends from the budget. */
+  readonly open: (context: ObjectContext, whose: LeasedSession) => Promise<void>
+  /** Nothing more is asked of a session. */
+  readonly drop: (context: ObjectContext, whose: LeasedSession) => Promise<void>
   /** The turn of work is over. */
   readonly release: (context: ObjectContext, request: SpentRequest) => Promise<number>
   /** The session is gone; with what it has spent where it was at work. */
@@ -99,6 +95,8 @@ export type BudgetHandlers = {
   readonly status: (context: ObjectSharedContext) => Promise<BudgetStatus>
   /** Those that hold a part, the first thousand by their names. */
   readonly holders: (context: ObjectSharedContext) => Promise<readonly LeaseHolder[]>
+  /** Those that wait, in their order, the first thousand. */
+  readonly waiters: (context: ObjectSharedContext) => Promise<readonly LeaseWaiter[]>
 }
 
 export function budgetDefinition(
@@ -110,13 +108,13 @@ export function budgetDefinition(
       enableLazyState: true,
       // A call comes again while its answer is waited for, no later.
       idempotencyRetention: { minutes: 10 },
-      ...guarded(tokens, ['release', 'close', 'isHeld']),
+      ...guarded(tokens, ['open', 'drop', 'release', 'close', 'isHeld']),
     },
     handlers: {
       setLimit: async (context: ObjectContext, usd: number | null): Promise<void> => {
         if (usd !== null && !(typeof usd === 'number' && usd >= 0 && usd <= mostUsd))
           throw badInput(`A limit is a number of US dollars from 0 to ${mostUsd}, or null.`)
-        context.set(budgetKey, setBudgetLimit(await readBudget(context), usd === null ? null : Math.floor(usd * 1e9)))
+        await changed(context, [], (money) => money.setLimit(usd === null ? null : Math.floor(usd * 1e9)))
       },
       raiseTo: async (context: ObjectContext, given: LeaseRequest): Promise<number> => {
         const [nanos = 0] = await raiseAll(context, [checkedRequest(given)])
@@ -127,12 +125,28 @@ export function budgetDefinition(
           throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
         return raiseAll(context, given.map(checkedRequest))
       },
+      ask: async (context: ObjectContext, given: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> => {
+        if (!Array.isArray(given) || given.length > mostLeasesAtOnce)
+          throw badInput(`Leases are asked for in a list of at most ${mostLeasesAtOnce}.`)
+        return askAll(context, given.map(checkedAsk))
+      },
+      open: handlers.object.exclusive(
+        { ingressPrivate: true },
+        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
+          changed(context, [whose], (money) => money.open(whose)),
+      ),
+      drop: handlers.object.exclusive(
+        { ingressPrivate: true },
+        (context: ObjectContext, whose: LeasedSession): Promise<void> =>
+          changed(context, [whose], (money) => money.drop(whose)),
+      ),
       release: handlers.object.exclusive(
         { ingressPrivate: true },
         async (context: ObjectContext, given: SpentRequest): Promise<number> => {
           const { turn, nanos, ...whose } = checkedRequest(given)
-          const { unknownNanos } = given
-          return change(context, whose, (leased) => releaseLease(leased, turn, { nanos, unknownNanos }))
+          const { unknownNanos, isOpened } = given
+          const opened = { ...whose, ...(isOpened === true && { isOpened }) }
+          return changed(context, [whose], (money) => money.release(opened, turn, { nanos, unknownNanos }))
         },
       ),
       close: handlers.object.exclusive(
@@ -140,99 +154,113 @@ export function budgetDefinition(
         async (
           context: ObjectContext,
           { spent, ...whose }: LeasedSession & { readonly spent: Spent | null },
-        ): Promise<number> => change(context, whose, (leased) => closeLease(leased, spent)),
+        ): Promise<number> => changed(context, [whose], (money) => money.close(whose, spent)),
       ),
       isHeld: handlers.object.shared(
         { ingressPrivate: true },
         async (context: ObjectSharedContext, whose: LeasedSession): Promise<boolean> =>
-          (await context.get<Lease>(leaseKey(whose)))?.isHeld === true,
+          (await readLease(context, whose))?.isHeld === true,
       ),
-      status: handlers.object.shared(async (context: ObjectSharedContext): Promise<BudgetStatus> => {
-        const budget = await readBudget(context)
-        const { limitNanos, leasedNanos, spentNanos, unknownNanos, holders } = budget
-        const isLimited = limitNanos !== null
-        return {
-          limitUsd: isLimited ? limitNanos / 1e9 : null,
-          settledUsd: spentNanos / 1e9,
-          unknownUsd: unknownNanos / 1e9,
-          reservedUsd: (leasedNanos - spentNanos) / 1e9,
-          leasedUsd: leasedNanos / 1e9,
-          leftUsd: isLimited ? leftOfBudget(budget) / 1e9 : null,
-          holders,
-        }
-      }),
-      holders: handlers.object.shared(async (context: ObjectSharedContext): Promise<readonly LeaseHolder[]> => {
-        const keys = (await context.stateKeys()).filter((key) => key.startsWith(holderPrefix))
-        const found = keys.map((key) => sessionOf(key)).toSorted((a, b) => (a.session < b.session ? -1 : 1))
-        const holders: LeaseHolder[] = []
-        // The engine's promises are awaited one at a time.
-        for (const whose of found.slice(0, mostHolders)) {
-          const { nanos, spentNanos } = (await context.get<Lease>(leaseKey(whose))) ?? noLease
-          holders.push({ session: whose.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
-        }
-        return holders
-      }),
+      status: handlers.object.shared(statusOf),
+      holders: handlers.object.shared(holdersOf),
+      waiters: handlers.object.shared(waitersOf),
     },
   })
 }
 
-async function readBudget(context: ObjectContext | ObjectSharedContext): Promise<SharedBudget> {
-  return (await context.get<SharedBudget>(budgetKey)) ?? newBudget
+async function statusOf(context: ObjectSharedContext): Promise<BudgetStatus> {
+  const budget = (await readBudget(context)) ?? newBudget
+  const { limitNanos, leasedNanos, spentNanos, unknownNanos, holders, waiting = 0 }: TenantBudget = budget
+  const isLimited = limitNanos !== null
+  return {
+    limitUsd: isLimited ? limitNanos / 1e9 : null,
+    settledUsd: spentNanos / 1e9,
+    unknownUsd: unknownNanos / 1e9,
+    reservedUsd: (leasedNanos - spentNanos) / 1e9,
+    leasedUsd: leasedNanos / 1e9,
+    leftUsd: isLimited ? leftOfBudget(budget) / 1e9 : null,
+    holders,
+    waiting,
+  }
+}
+
+async function holdersOf(context: ObjectSharedContext): Promise<readonly LeaseHolder[]> {
+  const found = await leasedSessions(context)
+  const holders: LeaseHolder[] = []
+  // The engine's promises are awaited one at a time.
+  for (const whose of found.slice(0, mostHolders)) {
+    const { nanos, spentNanos } = (await readLease(context, whose)) ?? noLease
+    holders.push({ session: whose.session, leasedUsd: nanos / 1e9, settledUsd: spentNanos / 1e9 })
+  }
+  return holders
+}
+
+async function waitersOf(context: ObjectSharedContext): Promise<readonly LeaseWaiter[]> {
+  const waiters: LeaseWaiter[] = []
+  for (const { session, began, nanos, leastNanos } of (await readQueue(context)).slice(0, mostHolders)) {
+    const has = (await readLease(context, { session, began }))?.nanos ?? 0
+    const more = (wanted: number): number => Math.max(0, wanted - has) / 1e9
+    waiters.push({ session, wantedUsd: more(nanos), leastUsd: more(leastNanos) })
+  }
+  return waiters
+}
+
+async function changed<Answer>(
+  context: ObjectContext,
+  sessions: readonly LeasedSession[],
+  change: (money: TenantMoney) => Answer,
+): Promise<Answer> {
+  return (await changeMoney(context, sessions, change, checkTotal)).answer
+}
+
+function checkTotal({ leasedNanos }: TenantBudget): void {
+  if (!Number.isSafeInteger(leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
+}
+
+async function askAll(context: ObjectContext, asks: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
+  const all = (money: TenantMoney): readonly LeaseAnswer[] => asks.map((each) => money.ask(each))
+  const { answer, money } = await changeMoney(context, asks, all, checkTotal)
+  return answer.map((each) => ({ ...each, waiting: money.queue.length }))
 }
 
 function raiseAll(context: ObjectContext, requests: readonly LeaseRequest[]): Promise<readonly number[]> {
-  const changes = requests.map(({ turn, nanos, ...whose }) => ({
-    whose,
-    how: (leased: Leased) => raiseLease(leased, turn, nanos),
-  }))
-  return changeAll(context, changes)
+  return changed(context, requests, (money) =>
+    requests.map(({ turn, nanos, ...whose }) => money.raise(whose, turn, nanos)),
+  )
 }
 
-/** What becomes of the lease of one session. */
-interface Change {
-  readonly whose: LeasedSession
-  readonly how: (leased: Leased) => Leased
+/** What comes over the ingress may be anything. @throws TerminalError 400 */
+function checkedAsk(given: unknown): LeaseAsk {
+  const { kind, process, sequence, isOpened } = isJsonObject(given) ? given : {}
+  const isPlain = kind === 'open' || kind === 'leave'
+  const { nanos, ...whose } = checkedRequest(isPlain && isJsonObject(given) ? { ...given, nanos: 0 } : given)
+  if (typeof process !== 'string' || process === '' || !isAmount(sequence))
+    throw badInput('A process asks for leases by { process, sequence }.')
+  const asking = { ...whose, process, sequence, ...(isOpened === true && { isOpened }) }
+  if (isPlain) return { ...asking, kind }
+  return { ...asking, ...checkedKind(given, nanos) }
 }
 
-async function change(context: ObjectContext, whose: LeasedSession, how: Change['how']): Promise<number> {
-  const [nanos = 0] = await changeAll(context, [{ whose, how }])
-  return nanos
+type AskOfKind<Kind extends LeaseAsk['kind']> = Omit<
+  Extract<LeaseAsk, { readonly kind: Kind }>,
+  keyof LeasedSession | 'turn' | 'process' | 'sequence' | 'isOpened'
+>
+
+/** @throws TerminalError 400 */
+function checkedKind(given: unknown, nanos: number): AskOfKind<'raise'> | AskOfKind<'join'> | AskOfKind<'report'> {
+  const { kind, leastNanos, chunkNanos, isOver, invocation, spent } = isJsonObject(given) ? given : {}
+  const chunk = isAmount(chunkNanos) && { chunkNanos }
+  const isOfLeast = isAmount(leastNanos) && leastNanos <= nanos
+  if (kind === 'raise' && (leastNanos === undefined || isOfLeast))
+    return { kind, nanos, ...chunk, ...(isOfLeast && { leastNanos }), ...(isOver === true && { isOver }) }
+  if (kind === 'join' && isOfLeast && typeof invocation === 'string' && invocation !== '')
+    return { kind, nanos, leastNanos, invocation }
+  if (kind === 'report' && isSpent(spent)) return { kind, nanos, spent, ...chunk }
+  throw badInput('A lease is asked for by { kind, nanos }, with what belongs to its kind.')
 }
 
-/** Gives what each has then, in their order. */
-async function changeAll(context: ObjectContext, changes: readonly Change[]): Promise<readonly number[]> {
-  const sessions = new Map(changes.map(({ whose }) => [leaseKey(whose), whose]))
-  // All are asked for before one is awaited: the engine answers them together, and each wait is for a durable write.
-  const budgetToCome = context.get<SharedBudget>(budgetKey)
-  const leasesToCome = [...sessions.keys()].map((key) => [key, context.get<Lease>(key)] as const)
-  const before = (await budgetToCome) ?? newBudget
-  const held = new Map<string, Lease>()
-  for (const [key, lease] of leasesToCome) held.set(key, (await lease) ?? noLease)
-  const leases = new Map(held)
-  let budget = before
-  const given = changes.map(({ whose, how }) => {
-    const key = leaseKey(whose)
-    const leased = how({ budget, lease: leases.get(key) ?? noLease })
-    budget = leased.budget
-    leases.set(key, leased.lease)
-    return leased.lease.nanos
-  })
-  if (!Number.isSafeInteger(budget.leasedNanos)) throw badInput(`A tenant has at most ${mostUsd} US dollars in all.`)
-  context.set(budgetKey, budget)
-  for (const [key, whose] of sessions) {
-    const [was, is] = [held.get(key) ?? noLease, leases.get(key) ?? noLease]
-    context.set(key, is)
-    if (is.isHeld && !was.isHeld) context.set(holderKey(whose), true)
-    if (!is.isHeld && was.isHeld) context.clear(holderKey(whose))
-  }
-  return given
-}
-
-/** Where a session began holds no slash. */
-function sessionOf(key: string): LeasedSession {
-  const rest = key.slice(holderPrefix.length)
-  const slash = rest.indexOf('/')
-  return { began: rest.slice(0, slash), session: rest.slice(slash + 1) }
+function isSpent(value: unknown): value is Spent & JsonObject {
+  return isJsonObject(value) && isAmount(value['nanos']) && isAmount(value['unknownNanos'])
 }
 
 /** What comes over the ingress may be anything. @throws TerminalError 400 */

@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { budgetObject, mostLeasesAtOnce, type LeaseRequest } from './budget-service.ts'
+import type { Json } from '@halting/core'
+import { budgetObject, mostLeasesAtOnce } from './budget-service.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'
+import type { LeaseAnswer, LeaseAsk } from './tenant-money.ts'
 
 interface Asker {
-  readonly request: LeaseRequest
-  readonly resolve: (nanos: number) => void
+  readonly request: LeaseAsk
+  readonly resolve: (answer: LeaseAnswer) => void
   readonly reject: (error: unknown) => void
+}
+
+/** From a connection that says nothing for so long nothing is expected any more: the same call is made by another one. All sessions of the tenant wait for it. */
+const silentMs = 15_000
+
+/** Who has money of the tenant in this process. */
+interface Holder {
+  /** Others wait for money. */
+  hearWaiting(): void
 }
 
 /**
@@ -15,19 +26,34 @@ interface Asker {
 export class LeaseDesk {
   readonly tenant: string
   readonly #ingress: IngressOptions
+  readonly #holders = new Set<Holder>()
   #askers: readonly Asker[] = []
   #isAsking = false
   /** Who waits for the call that is under way. */
   #heard = new Set<Asker>()
   #call = new AbortController()
+  #waiting = 0
 
   constructor(ingress: IngressOptions, tenant: string) {
     this.#ingress = ingress
     this.tenant = tenant
   }
 
-  /** Gives what the session may have spent in all, in nano-dollars. Rejects when it is aborted. @throws HaltingError `driver` for what the engine refuses. */
-  raise(request: LeaseRequest, signal: AbortSignal): Promise<number> {
+  /** How many sessions of the tenant waited for money when the budget was asked last. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  add(holder: Holder): void {
+    this.#holders.add(holder)
+  }
+
+  remove(holder: Holder): void {
+    this.#holders.delete(holder)
+  }
+
+  /** Gives the answer of the budget, in the order in which it was asked. Rejects when it is aborted. @throws HaltingError `driver` for what the engine refuses. */
+  ask(request: LeaseAsk, signal: AbortSignal): Promise<LeaseAnswer> {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#askers = this.#askers.filter((each) => each !== asker)
@@ -37,9 +63,9 @@ export class LeaseDesk {
       }
       const asker: Asker = {
         request,
-        resolve(nanos) {
+        resolve(answer) {
           signal.removeEventListener('abort', leave)
-          resolve(nanos)
+          resolve(answer)
         },
         reject(error) {
           signal.removeEventListener('abort', leave)
@@ -49,7 +75,7 @@ export class LeaseDesk {
       if (signal.aborted) return leave()
       signal.addEventListener('abort', leave, { once: true })
       this.#askers = [...this.#askers, asker]
-      void this.#ask()
+      void this.#askAll()
     })
   }
 
@@ -57,7 +83,7 @@ export class LeaseDesk {
     if (this.#heard.delete(asker) && this.#heard.size === 0) this.#call.abort()
   }
 
-  async #ask(): Promise<void> {
+  async #askAll(): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
     while (this.#askers.length > 0) {
@@ -66,8 +92,13 @@ export class LeaseDesk {
       this.#heard = new Set(asked)
       this.#call = new AbortController()
       try {
-        const given = await this.#raiseAll(asked.map(({ request }) => request))
-        for (const [index, { resolve }] of asked.entries()) resolve(given[index] ?? 0)
+        const answers = await this.#askOnce(asked.map(({ request }) => request))
+        for (const [index, { resolve, reject }] of asked.entries()) {
+          const answer = answers[index]
+          if (answer === undefined) reject(new Error('The budget has answered too little.'))
+          else resolve(answer)
+        }
+        this.#hear(answers)
       } catch (error) {
         for (const { reject } of asked) reject(error)
       }
@@ -75,14 +106,28 @@ export class LeaseDesk {
     this.#isAsking = false
   }
 
-  async #raiseAll(requests: readonly LeaseRequest[]): Promise<readonly number[]> {
-    const path = `${budgetObject}/${encodeURIComponent(this.tenant)}/raiseAll`
-    // The handler gives a number for each.
-    return (await callHandler(this.#ingress, path, [...requests], {
-      signal: this.#call.signal,
-      // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
-      idempotencyKey: randomUUID(),
-    })) as readonly number[]
+  #hear(answers: readonly LeaseAnswer[]): void {
+    const last = answers.at(-1)
+    if (last === undefined) return
+    this.#waiting = last.waiting
+    if (last.waiting > 0) for (const holder of this.#holders) holder.hearWaiting()
+  }
+
+  async #askOnce(requests: readonly LeaseAsk[]): Promise<readonly LeaseAnswer[]> {
+    const path = `${budgetObject}/${encodeURIComponent(this.tenant)}/ask`
+    const { signal } = this.#call
+    // A call whose answer is lost or late is not made anew: each would wait its turn at the tenant, and the turn of all gets later.
+    const idempotencyKey = randomUUID()
+    for (;;) {
+      const silent = AbortSignal.timeout(silentMs)
+      const how = { signal: AbortSignal.any([signal, silent]), idempotencyKey }
+      try {
+        // The handler gives an answer for each. What was asked is JSON.
+        return (await callHandler(this.#ingress, path, [...requests] as Json, how)) as unknown as readonly LeaseAnswer[]
+      } catch (error) {
+        if (signal.aborted || !silent.aborted) throw error
+      }
+    }
   }
 }
 

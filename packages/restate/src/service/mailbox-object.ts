@@ -6,6 +6,7 @@ import {
   type ObjectSharedContext,
   type VirtualObjectDefinition,
 } from '@restatedev/restate-sdk'
+import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'
 import { engineTime } from '../http/engine-clock.ts'
 import { mailSignal, watchSignal } from '../engine/attempt.ts'
 import { mailboxVersion, type MailboxState } from './full-status.ts'
@@ -105,6 +106,7 @@ export function mailboxDefinition({
         const before = await readMailbox(context)
         const mailbox = wakeAll(context, settle(before, upTo))
         writeSettled(context, before, mailbox)
+        await dropLeaseIfClosed(context, mailbox)
         return mailbox.worker === undefined ? { requests: [], hasMore: false } : waitingAfter(context, mailbox, 0)
       },
 
@@ -149,6 +151,15 @@ export function mailboxDefinition({
   })
 }
 
+/** Nothing more is asked of a session that is closed: its tenant's budget forgets it, and keeps what it has spent. */
+async function dropLeaseIfClosed(context: ObjectContext, { worker, isClosed }: Mailbox): Promise<void> {
+  if (isClosed !== true || worker !== undefined) return
+  const tenancy = await readTenancy(context)
+  if (tenancy?.isOpened !== true) return
+  const { tenant, began } = tenancy
+  context.objectSendClient<BudgetHandlers>({ name: budgetObject }, tenant).drop({ session: context.key, began })
+}
+
 export function stateOf({ worker, isClosed, waiting, next }: Mailbox): MailboxState {
   return { isWorking: worker !== undefined, isClosed: isClosed === true, waiting: waiting.length, asked: next }
 }
@@ -161,7 +172,10 @@ async function pushTo(context: ObjectContext, { opening, ...named }: PushRequest
   if (pushed.came === 'again') return false
   const mailbox = wakeWatching(context, pushed.mailbox)
   await writePushed(context, named.id, { ...pushed, mailbox })
-  if (pushed.came === 'moot') return false
+  if (pushed.came === 'moot') {
+    await dropLeaseIfClosed(context, mailbox)
+    return false
+  }
   const { request, call } = pushed
   const { worker } = mailbox
   if (call) context.objectSendClient<SessionObject>({ name: sessionObject }, context.key).work()
@@ -192,7 +206,12 @@ async function beginWork(
   const page = await waitingAfter(context, mailbox, 0)
   // Of what is gone nothing is kept.
   if (page.requests.length === 0) return { ...page, opening }
-  const tenancy = await keepTenancy(context, invocation, () => tenantOf(opening))
+  const { isNew, ...tenancy } = await keepTenancy(context, invocation, () => tenantOf(opening))
   // The last that is asked of the engine: an attempt of a version that did not ask for it can be gone on with.
-  return { ...page, opening, ...tenancy, sinceMs: await engineTime(context) }
+  const sinceMs = await engineTime(context)
+  if (isNew === true && tenancy.tenancy !== undefined) {
+    const { tenant, began } = tenancy.tenancy
+    await context.objectClient<BudgetHandlers>({ name: budgetObject }, tenant).open({ session: context.key, began })
+  }
+  return { ...page, opening, ...tenancy, sinceMs }
 }

@@ -141,3 +141,6 @@ export function whenIdle({ type }: Pick<SessionRequest, 'type'>): 'begins' | 'wa
 export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
   return type === 'interrupt' || type === 'stop' || type === 'close'
 }
+
+/** What the budget of a tenant tells the work at a session that waits for money: to ask again. Requests have numbers from 1, so earlier versions take it for one that they have heard. */
+export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })

@@ -214,7 +214,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     { opening, tenancy, refusal, sinceMs }: Omit<Begun, keyof WaitingPage>,
     requests: readonly NumberedRequest[],
   ): Promise<WorkEnd | 'goes on elsewhere'> {
-    const { key: sessionId } = context
+    const [{ key: sessionId }, { id: invocation }] = [context, context.request()]
     const [{ number: turn } = { number: 0 }] = requests
     const store = storeOf(context)
     const inherited = tenancy === undefined ? nothingSpent : await inheritedBy(context)
@@ -226,7 +226,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     const status = withTenant(await readStatus(context), tenancy)
     const record = new WorkRecord(context, status, { listener: options.listener, carried, run })
     const whose = { sessionId, tenant: tenancy?.tenant }
-    const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record }
+    const work = { sessionId, opening, tenancy, inherited, refusal, turn, carried, record, invocation }
     const end = await attemptAt({ ...whose, turn }, (onOpen) => ({
       engine: restateEngine(context),
       store,
@@ -256,10 +256,10 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
     // What is open goes on in the next turn, which takes its lease over.
     if (tenancy !== undefined && committedNanos !== null) {
       const spent = spentBeyond({ nanos: committedNanos, unknownNanos: unknownNanos ?? 0 }, inherited)
-      const { tenant, began } = tenancy
+      const { tenant, began, isOpened } = tenancy
       await context
         .objectClient<BudgetHandlers>({ name: budgetObject }, tenant)
-        .release({ session: sessionId, began, turn, ...spent })
+        .release({ session: sessionId, began, turn, ...spent, ...(isOpened && { isOpened }) })
     }
     return done
   }

@@ -1,7 +1,8 @@
+import { foldSession, runsOf } from '@halting/core/steps'
 import { ConfigurationError } from '@halting/core'
 import type { Found, Work } from '../engine/attempt.ts'
 import { LeaseDesks } from '../fleet/lease-desk.ts'
-import { TenantLease, type TenantLeaseOptions } from '../fleet/tenant-lease.ts'
+import { TenantLease } from '../fleet/tenant-lease.ts'
 import type { Spent } from '@halting/core/adapters'
 import type { Carried, CarriedRun } from './carried-run.ts'
 import { engineClock } from '../http/engine-clock.ts'
@@ -12,6 +13,7 @@ import { HeldSessions, type Holding } from './held-sessions.ts'
 import { SessionTurn } from './session-turn.ts'
 import type { Opening } from './messages.ts'
 import { sessionObject } from './names.ts'
+import { spentIn } from './spent.ts'
 import type { Tenancy } from './tenancy.ts'
 import { writtenNote } from './notes.ts'
 import { Presence } from './presence.ts'
@@ -37,6 +39,8 @@ export interface WorkToBegin {
   readonly carried?: Carried | undefined
   readonly record: WorkRecord
   readonly found: Found
+  /** The work as the engine names it: who has money for the session tells it. */
+  readonly invocation?: string
   /** The session is open in this process until `closed` settles. */
   readonly onOpen?: (closed: Promise<void>) => void
 }
@@ -104,20 +108,19 @@ export class SessionsOfProcess {
     }
   }
 
-  async #open(
-    { sessionId, opening, tenancy, inherited, refusal, turn, before, carried, record, found, onOpen }: WorkToBegin,
-    { leaveBy, release }: Holding,
-  ): Promise<Work> {
+  async #open(work: WorkToBegin, { leaveBy, release }: Holding): Promise<Work> {
     const { open, listener, departure, payloads, onEvent: report } = this.#options
+    const { sessionId, opening, tenancy, refusal, before, carried, record, found, onOpen } = work
     const { log, gone, isResting } = found
     const records = [...before.open, ...found.records]
+    const lease = await this.#leaseOf(work)
     const tenant = tenancy?.tenant
     const journal = new ClusterSession({
       sessionId,
       path: `restate:${sessionObject}/${sessionId}`,
       records: [...before.ended, ...records],
       log,
-      lease: await this.#leaseOf(tenancy, { session: sessionId, turn, inheritedNanos: inherited.nanos }, gone),
+      lease,
     })
     if (refusal !== undefined && journal.open === undefined) {
       release()
@@ -169,22 +172,35 @@ export class SessionsOfProcess {
         if (!log.isBroken) listener?.onEvent(sessionId, event)
       },
       spent: () => journal.spent,
+      onMoney: () => lease?.awake(),
       ...(payloads === undefined && { size: requestWithoutStore }),
     })
   }
 
-  async #leaseOf(
-    tenancy: Tenancy | undefined,
-    whose: Pick<TenantLeaseOptions, 'session' | 'turn' | 'inheritedNanos'>,
-    gone: AbortSignal,
-  ): Promise<TenantLease | undefined> {
+  async #leaseOf(work: WorkToBegin): Promise<TenantLease | undefined> {
+    const { sessionId: session, tenancy, inherited, turn, before, found, invocation } = work
     if (tenancy === undefined) return undefined
     const { ingress, chunkUsd } = this.#options
     if (ingress === undefined)
       throw new ConfigurationError(
         `The session is of the tenant ${tenancy.tenant}, and this worker has no \`ingress\` to ask for money.`,
       )
-    const { tenant, began } = tenancy
-    return TenantLease.open({ ...whose, began, desk: this.#desks.of(ingress, tenant), chunkUsd }, gone)
+    const { tenant, began, isOpened } = tenancy
+    const { records, log, gone } = found
+    const committed = spentIn(foldSession(runsOf([...before.ended, ...before.open, ...records])))
+    const desk = this.#desks.of(ingress, tenant)
+    return TenantLease.open({
+      desk,
+      session,
+      began,
+      turn,
+      isOpened,
+      invocation,
+      inherited,
+      committed,
+      chunkUsd,
+      log,
+      gone,
+    })
   }
 }

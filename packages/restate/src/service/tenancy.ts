@@ -6,6 +6,8 @@ export type Tenancy = {
   readonly tenant: string
   /** The invocation that it was chosen for: no other session has that, also of the same name. */
   readonly began: string
+  /** Its lease is made when it is chosen: what is asked for in its name without one comes late. Absent for sessions of earlier versions. */
+  readonly isOpened?: true
 }
 
 const tenancyKey = 'tenancy'
@@ -19,7 +21,7 @@ export async function keepTenancy(
   state: State,
   began: string,
   tenantOf: () => string | undefined,
-): Promise<{ readonly tenancy?: Tenancy; readonly refusal?: string }> {
+): Promise<{ readonly tenancy?: Tenancy; readonly isNew?: true; readonly refusal?: string }> {
   const kept = await readTenancy(state)
   if (kept !== undefined) return { tenancy: kept }
   let tenant
@@ -29,7 +31,7 @@ export async function keepTenancy(
     return { refusal: messageOf(error) }
   }
   if (tenant === undefined) return {}
-  const tenancy: Tenancy = { tenant, began }
+  const tenancy: Tenancy = { tenant, began, isOpened: true }
   state.set(tenancyKey, tenancy)
-  return { tenancy }
+  return { tenancy, isNew: true }
 }

@@ -6,7 +6,7 @@ import type { Work } from '../engine/attempt.ts'
 import type { Spent } from '@halting/core/adapters'
 import { checkGoals } from '../goals-of-worker.ts'
 import { problemOfMessages, type RequestSize } from './check-request.ts'
-import { whenIdle, type NumberedRequest } from './messages.ts'
+import { moneyMail, whenIdle, type NumberedRequest } from './messages.ts'
 import { writtenNote, type WorkNote } from './notes.ts'
 import { RequestsInOrder } from './requests-in-order.ts'
 import type { PreparedPrompt, WorkerSession } from './session-options.ts'
@@ -48,6 +48,8 @@ export interface SessionWorkOptions {
   readonly untold: readonly { readonly runId: string; readonly result: SdkResult }[]
   readonly onEvent: (event: SessionEvent) => void
   readonly spent: () => Spent | null
+  /** The budget of its tenant may have enough now. */
+  readonly onMoney?: () => void
   /** Messages that wait go into one record. So large it may be: what would not fit beside the others is refused. */
   readonly size?: RequestSize
 }
@@ -160,6 +162,7 @@ export class SessionWork implements Work {
   deliver(text: string): void {
     // Only the mailbox sends them.
     const request = JSON.parse(text) as NumberedRequest
+    if (text === moneyMail) return this.#options.onMoney?.()
     if (this.#isEnding || request.number <= this.#heardUpTo) return
     this.#heardUpTo = request.number
     if (this.#options.settled.has(request.number)) return

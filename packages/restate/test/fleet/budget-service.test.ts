@@ -79,6 +79,7 @@ test('names that mean something to JavaScript are names', async () => {
     leasedUsd: 0.2,
     leftUsd: 0.8,
     holders: 0,
+    waiting: 0,
   })
 })
 

@@ -18,7 +18,7 @@ function fleetOf(losesAnswer: () => boolean) {
   const { object } = budgetDefinition() as unknown as { readonly object: Readonly<Record<string, Handler>> }
   const call = async (name: keyof BudgetHandlers, given?: unknown): Promise<unknown> => object[name]?.(context, given)
   const fake: typeof fetch = async (input, init) => {
-    const answer = await call((input as URL).pathname.split('/').at(-1) as 'raiseAll', JSON.parse(init?.body as string))
+    const answer = await call((input as URL).pathname.split('/').at(-1) as 'ask', JSON.parse(init?.body as string))
     if (losesAnswer()) throw new TypeError('fetch failed')
     return Response.json(answer)
   }
@@ -26,6 +26,7 @@ function fleetOf(losesAnswer: () => boolean) {
 }
 
 const never = new AbortController().signal
+const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resolve(), hold: () => () => {} }
 const chunkNanos = 3
 const step = fc.record({
   session: fc.nat({ max: 3 }),
@@ -66,11 +67,18 @@ test('nothing is billed above the limit, nothing that was billed is lost, and no
           lease: undefined,
           spent: { nanos: 0, unknownNanos: 0 },
         }))
+        const ended: AbortController[] = []
+        const open = (at: At): Promise<TenantLease> => {
+          const gone = new AbortController()
+          ended.push(gone)
+          const how = { log, gone: gone.signal, committed: at.spent, chunkUsd: chunkNanos / 1e9 }
+          return TenantLease.open({ desk, ...whose(at), turn: at.turn, ...how })
+        }
         const whose = (at: At) => ({ session: at.name, began: `inv${at.began}` })
         const status = async (): Promise<BudgetStatus> => (await call('status')) as BudgetStatus
         for (const { session, worst, share, ending } of steps) {
           const at = sessions[session]!
-          at.lease ??= await TenantLease.open({ desk, ...whose(at), turn: at.turn, chunkUsd: chunkNanos / 1e9 }, never)
+          at.lease ??= await open(at)
           const wanted = at.spent.nanos + worst
           if (Math.round(at.lease.usd * 1e9) < wanted) await at.lease.growTo(wanted / 1e9, { signal: never })
           const mayAsk = Math.round(at.lease.usd * 1e9) >= wanted
@@ -108,6 +116,7 @@ test('nothing is billed above the limit, nothing that was billed is lost, and no
           expect(Math.round(leasedUsd * 1e9)).toBeGreaterThanOrEqual(billed)
           expect(Math.round((settledUsd + reservedUsd) * 1e9)).toBe(Math.round(leasedUsd * 1e9))
         }
+        for (const gone of ended) gone.abort()
         for (const at of sessions) await call('release', { ...whose(at), turn: at.turn, ...at.spent })
         const end = await status()
         expect({ reserved: end.reservedUsd, holders: end.holders }).toEqual({ reserved: 0, holders: 0 })

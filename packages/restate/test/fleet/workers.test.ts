@@ -1,12 +1,12 @@
-// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-6: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
+// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-6, R-FUND-5: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
 import type { Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
-import { newBudget, noLease, raiseLease, setBudgetLimit, type Leased } from '@halting/core/adapters'
 import { ProviderGate, gatedModel } from '../../src/fleet/gated-model.ts'
 import type { IngressOptions } from '../../src/fleet/ingress.ts'
 import { LeaseDesk } from '../../src/fleet/lease-desk.ts'
 import { TenantLease } from '../../src/fleet/tenant-lease.ts'
+import { TenantMoney, type LeaseAsk } from '../../src/fleet/tenant-money.ts'
 
 interface Asked {
   readonly path: string
@@ -33,55 +33,137 @@ function ingressOf(answer: (asked: Asked) => unknown) {
 }
 
 const live = new AbortController().signal
-const whose = { session: 's', began: 'inv', turn: 7, chunkUsd: 0.5 }
+const log = { flush: () => undefined, batches: 0, confirmed: () => Promise.resolve(), hold: () => () => {} }
+const nothing = { nanos: 0, unknownNanos: 0 }
+const whose = {
+  session: 's',
+  began: 'inv',
+  turn: 7,
+  chunkUsd: 0.5,
+  log,
+  committed: nothing,
+  get gone() {
+    return new AbortController().signal
+  },
+}
 const deskOf = (ingress: IngressOptions): LeaseDesk => new LeaseDesk(ingress, 'acme & co')
+const signal = live
 
 function tenant(limitUsd: number) {
-  let leased: Leased = { budget: setBudgetLimit(newBudget, limitUsd * 1e9), lease: noLease }
+  const money = new TenantMoney(null, null)
+  money.setLimit(limitUsd * 1e9)
   return ingressOf(({ body }) => {
-    return (body as { turn: number; nanos: number }[]).map(({ turn, nanos }) => {
-      leased = raiseLease(leased, turn, nanos)
-      return leased.lease.nanos
-    })
+    const answers = (body as LeaseAsk[]).map((ask) => money.ask(ask))
+    for (let missing = money.serve(); missing !== undefined; missing = money.serve()) money.load(missing, null)
+    return answers.map((answer) => ({ ...answer, waiting: money.queue.length }))
   })
 }
 
 test('a lease begins with what the session has, and asks for some more than it needs', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
   expect([lease.usd, lease.name]).toEqual([0, 'the budget of acme & co'])
-  await lease.growTo(1, { signal: live })
+  expect(await lease.growTo(1, { signal, leastUsd: 0.5 })).toBeUndefined()
   expect(lease.usd).toBe(1.5)
-  await lease.growTo(3, { signal: live })
+  expect(await lease.growTo(3, { signal, leastUsd: 2.5 })).toEqual({ mayComeBack: false, reservedUsd: 0, holders: 0 })
+  expect(lease.usd).toBe(1.5)
+  await lease.growTo(3, { signal })
   expect(lease.usd).toBe(2)
-  const request = { session: 's', began: 'inv', turn: 7 }
-  const path = '/halting_budget/acme%20%26%20co/raiseAll'
+  const path = '/halting_budget/acme%20%26%20co/ask'
+  const [opening] = asked.flatMap(({ body }) => body as LeaseAsk[])
+  const process = opening?.process
+  const of = { session: 's', began: 'inv', turn: 7, process }
+  const chunkNanos = 5e8
   expect(asked.map(({ key: _key, ...one }) => one)).toEqual([
-    { path, body: [{ ...request, nanos: 0 }] },
-    { path, body: [{ ...request, nanos: 1.5e9 }] },
-    { path, body: [{ ...request, nanos: 3.5e9 }] },
+    { path, body: [{ ...of, sequence: 1, kind: 'open' }] },
+    { path, body: [{ ...of, sequence: 2, kind: 'raise', nanos: 1e9, leastNanos: 5e8, chunkNanos }] },
+    { path, body: [{ ...of, sequence: 3, kind: 'raise', nanos: 3e9, leastNanos: 2.5e9, chunkNanos }] },
+    { path, body: [{ ...of, sequence: 4, kind: 'raise', nanos: 3e9, chunkNanos }] },
   ])
-  expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(3)
+  expect(new Set(asked.map(({ key }) => key)).size, 'each is a call of its own').toBe(4)
 })
 
 test('what another session paid counts in the session, and not for its tenant', async () => {
   const { ingress, asked } = tenant(2)
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inheritedNanos: 3e9 }, live)
+  const inherited = { nanos: 3e9, unknownNanos: 0 }
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), inherited, committed: inherited })
   expect(lease.usd).toBe(3)
-  await lease.growTo(4, { signal: live })
-  expect(lease.usd).toBe(4.5)
-  expect(asked.at(-1)?.body).toMatchObject([{ nanos: 1.5e9 }])
-  await lease.growTo(1e300, { signal: live })
+  await lease.growTo(4, { signal })
+  expect(lease.usd).toBe(4)
+  expect(asked.at(-1)?.body).toMatchObject([{ nanos: 1e9 }])
+  await lease.growTo(1e300, { signal })
   expect(lease.usd).toBe(5)
+})
+
+/** Lets timers of real time pass. */
+const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('what a session uses no more is given back, once that is on record', async () => {
+  const { ingress, asked } = tenant(2)
+  let isOnRecord = (): void => {}
+  const waits = new Promise<void>((resolve) => (isOnRecord = resolve))
+  const slow = { ...log, flush: () => waits }
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), log: slow })
+  await lease.growTo(1, { signal, leastUsd: 1 })
+  lease.uses({ usd: 0.25, settledUsd: 0.25, unknownUsd: 0.125 })
+  await pass(200)
+  // Here it may spend no more; the budget hears of it later.
+  expect([asked.length, lease.usd]).toEqual([2, 0.25])
+  isOnRecord()
+  while (asked.length < 3) await pass(5)
+  await pass(5)
+  expect(asked[2]?.body).toMatchObject([
+    { kind: 'report', nanos: 2.5e8, spent: { nanos: 2.5e8, unknownNanos: 1.25e8 }, chunkNanos: 0 },
+  ])
+  expect(lease.usd).toBe(0.25)
+})
+
+test('what a process that was lost had beyond its records is given back by the next one', async () => {
+  const { ingress, asked } = tenant(2)
+  const lost = await TenantLease.open({ ...whose, desk: deskOf(ingress) })
+  await lost.growTo(1, { signal, leastUsd: 1 })
+  const next = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 5e8, unknownNanos: 1e8 } })
+  expect(next.usd).toBe(0.5)
+  while (asked.length < 4) await pass(5)
+  expect(asked[3]?.body).toMatchObject([{ kind: 'report', nanos: 5e8 }])
+  // The lost one is not heard any more.
+  expect(await lost.growTo(1.9, { signal, leastUsd: 1.9 })).toBeUndefined()
+})
+
+test('a session waits in the queue of the budget, is woken by what the budget tells, and leaves it', async () => {
+  const { ingress, asked } = tenant(2)
+  const desk = deskOf(ingress)
+  const other = await TenantLease.open({ ...whose, session: 'other', desk })
+  await other.growTo(1.8, { signal, leastUsd: 1.8 })
+  const lease = await TenantLease.open({ ...whose, desk, invocation: 'work' })
+  expect(await lease.growTo(1, { signal, leastUsd: 0.9 })).toEqual({ mayComeBack: true, reservedUsd: 2, holders: 1 })
+  let woken = 0
+  const leave = lease.wait?.({ usd: 1, leastUsd: 0.9 }, () => woken++)
+  while (desk.waiting === 0) await pass(1)
+  const joined = asked.flatMap(({ body }) => body as LeaseAsk[]).filter(({ kind }) => kind === 'join')
+  expect(joined).toMatchObject([{ nanos: 1e9, leastNanos: 9e8, invocation: 'work' }])
+  // Where others wait, money comes back at once.
+  other.uses({ usd: 0.1, settledUsd: 0.1, unknownUsd: 0 })
+  while (desk.waiting > 0) await pass(1)
+  expect(woken).toBe(0)
+  lease.awake()
+  lease.awake()
+  expect(woken).toBe(1)
+  expect([await lease.growTo(1, { signal, leastUsd: 0.9 }), lease.usd]).toEqual([undefined, 1.5])
+  lease.uses({ usd: 0, settledUsd: 0, unknownUsd: 0 })
+  leave?.()
+  const ofLease = () => asked.flatMap(({ body }) => body as LeaseAsk[]).filter(({ session }) => session === 's')
+  while (ofLease().at(-1)?.kind !== 'report') await pass(1)
+  expect([lease.usd, ...ofLease().slice(-2)]).toMatchObject([0, { kind: 'leave' }, { kind: 'report', nanos: 0 }])
 })
 
 test('an engine that cannot be reached is asked again, until the wait is aborted', async () => {
   let isUp = true
   const { ingress, asked } = ingressOf(() => {
-    if (isUp) return [1e9]
+    if (isUp) return [{ kind: 'has', nanos: 1e9, reservedNanos: 0, holders: 0, waiting: 0 }]
     return asked.length % 2 === 0 ? undefined : new Response('busy', { status: 503 })
   })
-  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)
+  const lease = await TenantLease.open({ ...whose, desk: deskOf(ingress), committed: { nanos: 1e9, unknownNanos: 0 } })
   isUp = false
   const abort = new AbortController()
   const grown = lease.growTo(5, { signal: abort.signal })
@@ -96,7 +178,7 @@ test('an engine that cannot be reached is asked again, until the wait is aborted
 
 test('what the engine refuses is an error, and not asked again', async () => {
   const { ingress, asked } = ingressOf(() => new Response('no', { status: 400 }))
-  await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) }, live)).rejects.toThrow(/HTTP 400.*no/)
+  await expect(TenantLease.open({ ...whose, desk: deskOf(ingress) })).rejects.toThrow(/HTTP 400.*no/)
   expect(asked).toHaveLength(1)
 })
 
@@ -104,12 +186,13 @@ test('what sessions ask for while a call is under way goes with the next one, an
   const answers: (() => void)[] = []
   const { ingress, asked } = ingressOf(async ({ body }) => {
     await new Promise<void>((resolve) => answers.push(resolve))
-    return (body as { nanos: number }[]).map(({ nanos }) => nanos)
+    return (body as { nanos: number }[]).map(({ nanos }) => ({ nanos, waiting: 0 }))
   })
   const desk = deskOf(ingress)
   const leaving = new AbortController()
-  const raise = (session: string, nanos: number, signal = live): Promise<number> =>
-    desk.raise({ session, began: 'inv', turn: 1, nanos }, signal)
+  const of = { began: 'inv', turn: 1, process: 'p', sequence: 1, kind: 'raise' } as const
+  const raise = async (session: string, nanos: number, ends = live): Promise<number> =>
+    (await desk.ask({ session, nanos, ...of }, ends)).nanos
   const first = raise('a', 1)
   const [second, third, gone] = [raise('b', 2), raise('c', 3), raise('d', 4, leaving.signal)]
   leaving.abort(new Error('left'))

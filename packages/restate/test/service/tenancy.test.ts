@@ -10,8 +10,8 @@ import { MemoryState } from '../support/memory-state.ts'
 test('a session keeps the tenant that it began with, whatever other workers say', async () => {
   const state = new MemoryState()
   expect(await keepTenancy(state, 'inv1', () => undefined)).toEqual({})
-  const acme = { tenancy: { tenant: 'acme', began: 'inv2' } }
-  expect(await keepTenancy(state, 'inv2', () => 'acme')).toEqual(acme)
+  const acme = { tenancy: { tenant: 'acme', began: 'inv2', isOpened: true } }
+  expect(await keepTenancy(state, 'inv2', () => 'acme')).toEqual({ ...acme, isNew: true })
   expect(await keepTenancy(state, 'inv3', () => 'other')).toEqual(acme)
   expect(
     await keepTenancy(state, 'inv4', () => {

@@ -63,7 +63,13 @@ interface Waits {
   readonly admits: number
   readonly funds: number
   /** What it waits for at the lease, and since when it does in milliseconds. */
-  readonly ofLease?: { readonly wanted: LeaseWaited; readonly waitedMs: number; readonly isOver: boolean }
+  readonly ofLease?: {
+    readonly wanted: LeaseWaited
+    readonly waitedMs: number
+    /** Since it was asked last whether anything came back. */
+    readonly quietMs: number
+    readonly isOver: boolean
+  }
 }
 
 const firstWaits: Waits = { admits: 1, funds: 1 }
@@ -151,9 +157,12 @@ function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventuall
         )
   return after(waiting, ({ outcome, waitedMs }) => {
     const inAllMs = (ofLease?.waitedMs ?? 0) + waitedMs
-    const isOver = outcome === 'over' && inAllMs >= leaseWaitMs
-    if (outcome !== 'aborted')
-      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: { wanted, waitedMs: inAllMs, isOver } })
+    const sinceOverMs = (ofLease?.quietMs ?? 0) + waitedMs
+    const isOver = outcome === 'over' && sinceOverMs >= leaseWaitMs
+    if (outcome !== 'aborted') {
+      const soFar = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
+      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: soFar })
+    }
     tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
     const { ofLease: _, ...further } = waits
     return makeFunded(made, {}, further)

@@ -8,6 +8,8 @@ import { tellFigures } from './tell-figures.ts'
 // Spec R-FUND-3.
 /** So long a request waits for money of a lease while nothing comes back to the budget: 10 minutes. */
 export const leaseWaitMs = 600_000
+/** It asks again after so long, whatever it hears: a word that is lost makes no session wait for ever. */
+const askAgainMs = 60_000
 
 /** A wait for the budget of a lease, as recorded: what is waited for, and how much others have of it. */
 export type LeaseWaited = FundsWanted & {
@@ -63,14 +65,14 @@ interface LeaseWaitEnd {
 }
 
 // Spec R-FUND-1, R-FUND-4.
-/** Waits until the lease may have enough, or nothing came back for too long. It is a rest: where nothing else goes on, the process may let go of the session. */
+/** Waits until the lease may have enough, or until it is time to ask again. It is a rest: where nothing else goes on, the process may let go of the session. */
 export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
   const { steps, abort, deadline } = run.ports
   const leftMs = Math.max(1, deadline.limitMs - deadline.usedMs)
   let hasBegun = false
   const waited = await steps.wait<never>(key, {
     signal: abort.signal,
-    longestMs: Math.min(leaseWaitMs, leftMs),
+    longestMs: Math.min(askAgainMs, leftMs),
     onBegin() {
       hasBegun = true
       report(run, wanted, true)
@@ -112,7 +114,7 @@ export function waitInProcess(
     report(run, wanted, true)
     abort.listen(listener)
     cutOff.addEventListener('abort', onCut, { once: true })
-    cancel = timers.after(leaseWaitMs, () => end('over'))
+    cancel = timers.after(askAgainMs, () => end('over'))
     join(run, wanted, place, () => end('woken'))
     if (abort.causeNow() !== undefined) end('aborted')
     else if (cutOff.aborted) onCut()

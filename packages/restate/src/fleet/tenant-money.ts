@@ -1,0 +1,391 @@
+import {
+  leftOfBudget,
+  mostNanos,
+  newBudget,
+  noLease,
+  type Lease,
+  type SharedBudget,
+  type Spent,
+} from '@halting/core/adapters'
+
+// The money of one tenant: its budget, the leases of its sessions, and the sessions that wait for money. No engine, no clock. Amounts are whole nano-dollars.
+
+/** Which session: one of the same name that came before it was another one. */
+export type LeasedSession = {
+  readonly session: string
+  /** Where it was given its tenant: no other of its name has that. */
+  readonly began: string
+}
+
+export const leaseId = ({ session, began }: LeasedSession): string => `${began}/${session}`
+
+/** A budget, as it is stored. */
+export interface TenantBudget extends SharedBudget {
+  /** Sessions that have more than they have spent. Absent in what earlier versions stored: then it is `holders`. */
+  readonly reserving?: number
+  /** How often money came back, or the limit was raised. */
+  readonly returns?: number
+  /** Sessions that wait. Absent for none. */
+  readonly waiting?: number
+}
+
+/** A lease, as it is stored. */
+export interface TenantLease extends Lease {
+  /** The object of its session made it: without one, calls in its name come late. Absent for sessions of earlier versions. */
+  readonly isOpened?: true
+  /** The process that works at the session, and those that did before. */
+  readonly process?: string
+  readonly past?: readonly string[]
+  /** The number of the last call of that process. */
+  readonly sequence?: number
+  /** What it was given while it waited, and has not asked for since. */
+  readonly grantedNanos?: number
+}
+
+/** A session that waits for money, in the order of arrival. */
+export type Waiter = LeasedSession & {
+  /** The work that is told when there is enough. */
+  readonly invocation: string
+  /** What it would have in all, and the least of use. */
+  readonly nanos: number
+  readonly leastNanos: number
+  /** `returns` of the budget when it was last looked at whether something came back. */
+  readonly returns: number
+}
+
+/** What a process asks for one session. */
+export type LeaseAsk = LeasedSession & {
+  /** The turn of work at the session: the number of its first request. */
+  readonly turn: number
+  readonly process: string
+  /** Goes up with each call of the process for the session. */
+  readonly sequence: number
+  /** Whether the object of the session has made the lease. */
+  readonly isOpened?: true
+} & (
+    | { readonly kind: 'open' }
+    /** It waits no more. */
+    | { readonly kind: 'leave' }
+    | {
+        readonly kind: 'raise'
+        readonly nanos: number
+        /** The least of use. Absent: whatever there is. */
+        readonly leastNanos?: number
+        /** So much more where nobody waits for it. */
+        readonly chunkNanos?: number
+        /** The session has waited for as long as it may. */
+        readonly isOver?: true
+      }
+    | { readonly kind: 'join'; readonly nanos: number; readonly leastNanos: number; readonly invocation: string }
+    | {
+        readonly kind: 'report'
+        /** What it has spent, and what requests under way may cost. */
+        readonly nanos: number
+        readonly spent: Spent
+        readonly chunkNanos?: number
+      }
+  )
+
+/** What the budget answers. */
+export interface LeaseAnswer {
+  /**
+   * `has`: `nanos` is what was asked for, or all that can come of it. `short`: what others have reserved may come back. `refused`: it would be too little.
+   * `superseded`: another process works at the session. `late`: a later call was heard. `gone`: the session is not there any more.
+   */
+  readonly kind: 'has' | 'short' | 'refused' | 'superseded' | 'late' | 'gone'
+  /** What the session may have spent in all. */
+  readonly nanos: number
+  /** What others have reserved and not spent, and how many sessions they are. */
+  readonly reservedNanos: number
+  readonly holders: number
+  /** Sessions that wait, this one included. */
+  readonly waiting: number
+}
+
+/** So many processes that worked at a session are remembered, the last ones. */
+const mostPast = 8
+/** No turn of work comes after it. */
+const lastTurn = Number.MAX_SAFE_INTEGER
+
+/**
+ * M1: the sum of all leases passes no limit, unless that was lowered or a service billed more than it may. M2: a call that comes again, or after a later one of its
+ * session, changes nothing, and one of a process that works at it no more gives up nothing. M3: who waits is served in the order of arrival, and nobody is given what an
+ * earlier one waits for. M4: the first one waits only while others have more than they have spent. M5: what was granted to a session that waited stays its own until it
+ * has asked again, or leaves: what it reports of its use changes neither that nor its place.
+ */
+export class TenantMoney {
+  #budget: TenantBudget
+  #queue: readonly Waiter[]
+  /** Leases by their ids; null for none. */
+  readonly #leases = new Map<string, TenantLease | null>()
+  readonly #served: Waiter[] = []
+
+  constructor(budget: TenantBudget | null, queue: readonly Waiter[] | null) {
+    this.#budget = budget ?? newBudget
+    this.#queue = queue ?? []
+  }
+
+  get budget(): TenantBudget {
+    return this.#budget
+  }
+
+  get queue(): readonly Waiter[] {
+    return this.#queue
+  }
+
+  /** Those whose wait is over: they are told to ask again. */
+  get served(): readonly Waiter[] {
+    return this.#served
+  }
+
+  /** A lease that is about to be changed. */
+  load(id: string, lease: TenantLease | null): void {
+    this.#leases.set(id, lease)
+  }
+
+  lease(whose: LeasedSession): TenantLease | null {
+    return this.leaseOf(leaseId(whose))
+  }
+
+  leaseOf(id: string): TenantLease | null {
+    return this.#leases.get(id) ?? null
+  }
+
+  setLimit(limitNanos: number | null): void {
+    const isRaised = (limitNanos ?? mostNanos) > (this.#budget.limitNanos ?? mostNanos)
+    this.#budget = { ...this.#budget, limitNanos, ...(isRaised && this.#oneMoreReturn) }
+  }
+
+  /** The session of this name is there: its lease begins. */
+  open(whose: LeasedSession): void {
+    if (this.lease(whose) === null) this.#leases.set(leaseId(whose), { ...noLease, isOpened: true })
+  }
+
+  ask(ask: LeaseAsk): LeaseAnswer {
+    const found = this.lease(ask)
+    if (found === null && ask.isOpened === true) return this.#answer(ask, 'gone')
+    const lease: TenantLease = found ?? noLease
+    if (isLate(lease, ask.turn)) return this.#answer(ask, 'gone')
+    const { process, sequence } = ask
+    if (ask.kind === 'open') return this.#answer(ask, this.#begin(ask, lease))
+    if (lease.process !== process) return this.#answer(ask, 'superseded')
+    if (sequence <= (lease.sequence ?? 0)) return this.#answer(ask, 'late')
+    const current = { ...lease, sequence }
+    if (ask.kind === 'raise') return this.#answer(ask, this.#raise(ask, current))
+    if (ask.kind === 'join') return this.#answer(ask, this.#join(ask, current))
+    if (ask.kind === 'leave') return this.#answer(ask, this.#withdraw(ask, current))
+    this.#report(ask, current)
+    return this.#answer(ask, 'has')
+  }
+
+  #begin(ask: LeaseAsk, lease: TenantLease): LeaseAnswer['kind'] {
+    const { process, sequence, turn } = ask
+    if (lease.past?.includes(process) === true) return 'superseded'
+    // It comes again.
+    if (lease.process === process && lease.turn === turn) return 'late'
+    const past = lease.process === undefined ? [] : [...(lease.past ?? []), lease.process].slice(-mostPast)
+    this.#write(ask, { ...lease, turn, isHeld: true, process, sequence, ...(past.length > 0 && { past }) })
+    return 'has'
+  }
+
+  #raise(
+    ask: Extract<LeaseAsk, { readonly kind: 'raise' }>,
+    { grantedNanos: _claimed, ...lease }: TenantLease,
+  ): LeaseAnswer['kind'] {
+    const { nanos, leastNanos, chunkNanos = 0, isOver } = ask
+    const left = this.#isBehind(ask) ? 0 : leftOfBudget(this.#budget)
+    const grow = (wanted: number): void => this.#write(ask, { ...lease, nanos: Math.max(lease.nanos, wanted) })
+    if (leastNanos === undefined) {
+      grow(Math.min(nanos, lease.nanos + left))
+      return 'has'
+    }
+    const wanted = Math.min(nanos, this.#mostOf(lease))
+    const isEnough = wanted >= leastNanos && wanted <= lease.nanos + left
+    if (isEnough) {
+      // What more there is nobody waits for.
+      const more = wanted < nanos || this.#queue.length > 0 ? 0 : chunkNanos
+      grow(Math.min(wanted + more, lease.nanos + left))
+      return 'has'
+    }
+    grow(0)
+    const own = this.#placeOf(ask)
+    if (wanted < leastNanos) return 'refused'
+    if (isOver !== true || own === undefined) return 'short'
+    const returns = this.#budget.returns ?? 0
+    if (own.returns === returns) this.#leave(ask)
+    else this.#place({ ...own, returns })
+    return own.returns === returns ? 'refused' : 'short'
+  }
+
+  /** It has its place, and is told when its turn has come: also where that is at once. */
+  #join(
+    { session, began, nanos, leastNanos, invocation }: Extract<LeaseAsk, { readonly kind: 'join' }>,
+    { grantedNanos: _claimed, ...lease }: TenantLease,
+  ): LeaseAnswer['kind'] {
+    const whose = { session, began }
+    const returns = this.#placeOf(whose)?.returns ?? this.#budget.returns ?? 0
+    const waiter = { ...whose, invocation, nanos, leastNanos, returns }
+    const wanted = Math.min(nanos, this.#mostOf(lease))
+    // It was served, and a process that goes on with it has not heard so; or nothing will ever be enough.
+    if (wanted <= lease.nanos || wanted < leastNanos) {
+      this.#leave(whose)
+      this.#write(whose, wanted >= leastNanos ? { ...lease, grantedNanos: wanted } : lease)
+      this.#served.push(waiter)
+      return 'short'
+    }
+    this.#write(whose, lease)
+    this.#place(waiter)
+    return 'short'
+  }
+
+  #withdraw(whose: LeasedSession, { grantedNanos: _claimed, ...lease }: TenantLease): LeaseAnswer['kind'] {
+    this.#leave(whose)
+    this.#write(whose, lease)
+    return 'has'
+  }
+
+  #report(ask: Extract<LeaseAsk, { readonly kind: 'report' }>, lease: TenantLease): void {
+    const { nanos, spent, chunkNanos = 0 } = ask
+    const least = Math.max(nanos, spent.nanos, lease.grantedNanos ?? 0)
+    const kept = this.#queue.some((each) => leaseId(each) !== leaseId(ask)) ? 0 : chunkNanos
+    this.#write(ask, {
+      ...lease,
+      // A run that reads its record counts requests of that once more: they are in what it has.
+      nanos: Math.max(spent.nanos, Math.min(lease.nanos, least + kept)),
+      spentNanos: spent.nanos,
+      unknownNanos: spent.unknownNanos,
+    })
+  }
+
+  /** As workers of earlier versions ask: whatever there is that nobody waits for. Gives what the session has. */
+  raise(whose: LeasedSession, turn: number, nanos: number): number {
+    const lease = this.lease(whose) ?? noLease
+    if (isLate(lease, turn)) return lease.nanos
+    const left = this.#isBehind(whose) ? 0 : leftOfBudget(this.#budget)
+    const raised = lease.nanos + Math.max(0, Math.min(nanos - lease.nanos, left))
+    this.#write(whose, { ...lease, nanos: raised, turn, isHeld: true })
+    return raised
+  }
+
+  /** A turn of work is over, and the session has spent so much in all. Gives what it has. */
+  release(whose: LeasedSession & { readonly isOpened?: true }, turn: number, { nanos, unknownNanos }: Spent): number {
+    const found = this.lease(whose)
+    if (found === null && whose.isOpened === true) return 0
+    const lease: TenantLease = found ?? noLease
+    if (isLate(lease, turn)) return lease.nanos
+    this.#leave(whose)
+    const { isOpened } = lease
+    const released = { nanos, spentNanos: nanos, unknownNanos, turn, isHeld: false }
+    this.#write(whose, { ...released, ...(isOpened && { isOpened }) })
+    return nanos
+  }
+
+  /** The session is gone. `spent` where it held a part; else it reported that before. Gives what it has spent. */
+  close(whose: LeasedSession, spent: Spent | null): number {
+    const lease = this.lease(whose)
+    if (lease === null) return 0
+    const { spentNanos: nanos, unknownNanos, isHeld, isOpened } = lease
+    const given = this.release(whose, lastTurn, isHeld && spent !== null ? spent : { nanos, unknownNanos })
+    // What it has spent is part of the budget. Nothing but its object can make the lease again.
+    if (isOpened === true) this.#leases.set(leaseId(whose), null)
+    return given
+  }
+
+  /** Nothing more is asked of the session: what it has spent is part of the budget. */
+  drop(whose: LeasedSession): void {
+    const lease = this.lease(whose)
+    if (lease?.isOpened === true && !lease.isHeld) this.#leases.set(leaseId(whose), null)
+  }
+
+  /** Serves those who wait, as far as the money goes. Gives the id of a lease that has to be loaded first. */
+  serve(): string | undefined {
+    for (;;) {
+      const [first] = this.#queue
+      if (first === undefined) return undefined
+      const id = leaseId(first)
+      if (!this.#leases.has(id)) return id
+      const lease = this.lease(first)
+      if (lease?.isHeld === true) {
+        const wanted = Math.min(first.nanos, this.#mostOf(lease))
+        const isOfUse = wanted >= first.leastNanos
+        if (isOfUse && wanted > lease.nanos + leftOfBudget(this.#budget)) return undefined
+        if (isOfUse) this.#write(first, { ...lease, nanos: Math.max(lease.nanos, wanted), grantedNanos: wanted })
+        this.#served.push(first)
+      }
+      this.#leave(first)
+    }
+  }
+
+  /** What the session would have in all if the others gave back all that they have not spent. */
+  #mostOf({ spentNanos }: TenantLease): number {
+    const limit = Math.min(this.#budget.limitNanos ?? mostNanos, mostNanos)
+    return Math.max(0, limit - (this.#budget.spentNanos - spentNanos))
+  }
+
+  /** Whether somebody else came before it. */
+  #isBehind(whose: LeasedSession): boolean {
+    const [first] = this.#queue
+    return first !== undefined && leaseId(first) !== leaseId(whose)
+  }
+
+  #placeOf(whose: LeasedSession): Waiter | undefined {
+    return this.#queue.find((each) => leaseId(each) === leaseId(whose))
+  }
+
+  /** Takes its place at the end, or keeps the one that it has. */
+  #place(waiter: Waiter): void {
+    const isThere = this.#placeOf(waiter) !== undefined
+    this.#setQueue(
+      isThere
+        ? this.#queue.map((each) => (leaseId(each) === leaseId(waiter) ? waiter : each))
+        : [...this.#queue, waiter],
+    )
+  }
+
+  #leave(whose: LeasedSession): void {
+    if (this.#placeOf(whose) !== undefined)
+      this.#setQueue(this.#queue.filter((each) => leaseId(each) !== leaseId(whose)))
+  }
+
+  #setQueue(queue: readonly Waiter[]): void {
+    this.#queue = queue
+    const { waiting: _, ...budget } = this.#budget
+    this.#budget = { ...budget, ...(queue.length > 0 && { waiting: queue.length }) }
+  }
+
+  get #oneMoreReturn(): Pick<TenantBudget, 'returns'> {
+    return { returns: (this.#budget.returns ?? 0) + 1 }
+  }
+
+  #write(whose: LeasedSession, lease: TenantLease): void {
+    const before = this.lease(whose) ?? noLease
+    this.#leases.set(leaseId(whose), lease)
+    const { leasedNanos, spentNanos, unknownNanos, holders, reserving = holders } = this.#budget
+    const isReserving = Number(lease.nanos > lease.spentNanos) - Number(before.nanos > before.spentNanos)
+    this.#budget = {
+      ...this.#budget,
+      leasedNanos: leasedNanos + lease.nanos - before.nanos,
+      spentNanos: spentNanos + lease.spentNanos - before.spentNanos,
+      unknownNanos: unknownNanos + lease.unknownNanos - before.unknownNanos,
+      holders: holders + Number(lease.isHeld) - Number(before.isHeld),
+      reserving: Math.max(0, reserving + isReserving),
+      ...(lease.nanos < before.nanos && this.#oneMoreReturn),
+    }
+  }
+
+  #answer(whose: LeasedSession, kind: LeaseAnswer['kind']): LeaseAnswer {
+    const { nanos, spentNanos } = this.lease(whose) ?? noLease
+    const { leasedNanos, spentNanos: spentOfAll, holders, reserving = holders } = this.#budget
+    return {
+      kind,
+      nanos: kind === 'gone' || kind === 'superseded' ? 0 : nanos,
+      reservedNanos: Math.max(0, leasedNanos - spentOfAll - (nanos - spentNanos)),
+      holders: Math.max(0, reserving - Number(nanos > spentNanos)),
+      waiting: this.#queue.length,
+    }
+  }
+}
+
+function isLate(lease: Lease, turn: number): boolean {
+  return turn < lease.turn || (turn === lease.turn && !lease.isHeld)
+}

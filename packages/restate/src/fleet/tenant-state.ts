@@ -1,0 +1,94 @@
+import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
+import { mailSignal } from '../engine/attempt.ts'
+import { moneyMail } from '../service/messages.ts'
+import {
+  leaseId,
+  TenantMoney,
+  type LeasedSession,
+  type TenantBudget,
+  type TenantLease,
+  type Waiter,
+} from './tenant-money.ts'
+
+// How the money of a tenant is stored in its object: the budget, the queue where somebody waits, and a key for each lease.
+
+const budgetKey = 'budget'
+const queueKey = 'queue'
+const leasePrefix = 'lease/'
+const holderPrefix = 'holder/'
+
+export async function readBudget(context: ObjectContext | ObjectSharedContext): Promise<TenantBudget | null> {
+  return context.get<TenantBudget>(budgetKey)
+}
+
+export async function readLease(
+  context: ObjectContext | ObjectSharedContext,
+  whose: LeasedSession,
+): Promise<TenantLease | null> {
+  return context.get<TenantLease>(`${leasePrefix}${leaseId(whose)}`)
+}
+
+export async function readQueue(context: ObjectContext | ObjectSharedContext): Promise<readonly Waiter[]> {
+  return (await context.get<readonly Waiter[]>(queueKey)) ?? []
+}
+
+/** Sessions at work that have a lease, by their names. */
+export async function leasedSessions(context: ObjectSharedContext): Promise<readonly LeasedSession[]> {
+  const keys = (await context.stateKeys()).filter((key) => key.startsWith(holderPrefix))
+  return keys.map(sessionOf).toSorted((a, b) => (a.session < b.session ? -1 : 1))
+}
+
+/** Where a session began holds no slash. */
+function sessionOf(key: string): LeasedSession {
+  const rest = key.slice(holderPrefix.length)
+  const slash = rest.indexOf('/')
+  return { began: rest.slice(0, slash), session: rest.slice(slash + 1) }
+}
+
+/**
+ * Changes the money of the tenant, with the leases of these sessions. Then those who wait are served, as far as the money goes, and the work at their sessions is told.
+ * @throws what `check` throws: then nothing is changed.
+ */
+export async function changeMoney<Answer>(
+  context: ObjectContext,
+  sessions: readonly LeasedSession[],
+  change: (money: TenantMoney) => Answer,
+  check: (budget: TenantBudget) => void,
+): Promise<{ readonly answer: Answer; readonly money: TenantMoney }> {
+  const ids = [...new Set(sessions.map(leaseId))]
+  // All are asked for before one is awaited: the engine answers them together, and each wait is for a durable write.
+  const budgetToCome = readBudget(context)
+  const leasesToCome = ids.map((id) => [id, context.get<TenantLease>(`${leasePrefix}${id}`)] as const)
+  const budget = await budgetToCome
+  const queue = budget?.waiting === undefined ? null : await readQueue(context)
+  const money = new TenantMoney(budget, queue)
+  const before = new Map<string, TenantLease | null>()
+  const load = (id: string, lease: TenantLease | null): void => {
+    before.set(id, lease)
+    money.load(id, lease)
+  }
+  for (const [id, lease] of leasesToCome) load(id, await lease)
+  const answer = change(money)
+  for (let missing = money.serve(); missing !== undefined; missing = money.serve())
+    load(missing, await context.get<TenantLease>(`${leasePrefix}${missing}`))
+  check(money.budget)
+  context.set(budgetKey, money.budget)
+  if (money.queue.length > 0) context.set(queueKey, money.queue)
+  else if (queue !== null) context.clear(queueKey)
+  for (const [id, lease] of before) writeLease(context, id, lease, money.leaseOf(id))
+  for (const { invocation } of money.served)
+    context
+      .invocation(invocation as Parameters<typeof context.invocation>[0])
+      .signal(mailSignal)
+      .resolve(moneyMail)
+  return { answer, money }
+}
+
+function writeLease(context: ObjectContext, id: string, before: TenantLease | null, after: TenantLease | null): void {
+  if (after === before) return
+  if (after === null) context.clear(`${leasePrefix}${id}`)
+  else context.set(`${leasePrefix}${id}`, after)
+  const [wasHeld, isHeld] = [before?.isHeld === true, after?.isHeld === true]
+  if (isHeld && !wasHeld) context.set(`${holderPrefix}${id}`, true)
+  if (!isHeld && wasHeld) context.clear(`${holderPrefix}${id}`)
+}

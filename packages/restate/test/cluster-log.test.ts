@@ -1,0 +1,49 @@
+// Holds rules of docs/spec.md: R-FUND-6, R-FUND-6b: when the records of a session let it rest, and what shows that this process works at it.
+import { expect, test } from 'vitest'
+import { ClusterLog } from '../src/engine/cluster-log.ts'
+
+interface Batch {
+  readonly records: readonly unknown[]
+  readonly restMs?: number | null
+}
+
+const taken = async (log: ClusterLog): Promise<Batch> => JSON.parse(await log.take()) as Batch
+
+async function begun(): Promise<ClusterLog> {
+  const log = new ClusterLog()
+  await taken(log)
+  log.kept()
+  return log
+}
+
+test('a session rests only when nobody has to ask for it any more', async () => {
+  const log = await begun()
+  const [first, second] = [log.hold(), log.hold()]
+  log.rests(null)
+  let batch: Batch | undefined
+  const came = taken(log).then((given) => (batch = given))
+  const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+  await pass(260)
+  first()
+  first()
+  await pass(20)
+  expect(batch).toBeUndefined()
+  second()
+  expect(await came).toMatchObject({ records: [], restMs: null })
+})
+
+test('it is confirmed by a batch that was taken later, and asks for one where nothing else comes', async () => {
+  const log = await begun()
+  const openedAt = log.batches
+  let isConfirmed = false
+  const confirmed = log.confirmed(openedAt).then(() => (isConfirmed = true))
+  expect((await taken(log)).records).toEqual([])
+  await Promise.resolve()
+  expect(isConfirmed, 'it is not on record yet').toBe(false)
+  log.kept()
+  await confirmed
+  await log.confirmed(openedAt)
+  const never = log.confirmed(log.batches)
+  log.break()
+  await expect(never).rejects.toMatchObject({ code: 'driver' })
+})
