@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { JsonObject, LimitAnswer, LimitRequest } from '@halting/core'
 import { checkedLimitAnswer } from '@halting/core/adapters'
 import type { SessionEvent } from '@halting/core/session'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { answerLimitsByHost } from '../../src/host/limit-questions.ts'
 import { endHosts, host, isResult, user } from '../support/host.ts'
 import { call, installProgram, run } from '../support/program.ts'
@@ -80,8 +80,7 @@ test.each<[what: string, reply: (request: JsonObject) => JsonObject]>([
   const other = hostOf(reply)
   answerLimitsByHost(session, other.control)
   tell({ type: 'limit_question', request })
-  await settled()
-  expect(answers).toEqual([{ end: true }])
+  await vi.waitFor(() => expect(answers).toEqual([{ end: true }]))
   expect(other.asked().map(({ problem }) => typeof problem)).toEqual(['undefined', 'string', 'string'])
 })
 

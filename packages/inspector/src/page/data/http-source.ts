@@ -15,11 +15,9 @@ export async function httpSource(): Promise<PageSource> {
       // The lines are those that this server writes: a row each, and how many there are beyond.
       for await (const lines of linesOf(await answerOf('api/sessions', signal)))
         onRows(
-          (lines as (SessionRow | { readonly remaining: number })[]).filter((line) => {
-            if (!('remaining' in line)) return true
-            beyond = line.remaining
-            return false
-          }) as SessionRow[],
+          (lines as (SessionRow & { readonly remaining?: number })[]).filter(
+            ({ remaining }) => remaining === undefined || ((beyond = remaining), false),
+          ),
         )
       return beyond
     },

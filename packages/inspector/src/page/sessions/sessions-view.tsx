@@ -91,21 +91,21 @@ export function SessionsView(): JSX.Element {
 /** Lists more of the sessions of a cluster. */
 function MoreSessions(): JSX.Element | null {
   const [problem, setProblem] = useState('')
-  const count = beyond.value
-  if (count === 0) return null
-  const more = (): void => {
-    listMore().then(
-      () => setProblem(''),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-    )
-  }
+  if (beyond.value === 0) return null
   return (
     <p class="note">
-      {counted(count)} more sessions are not listed.{' '}
-      <button type="button" onClick={more}>
-        List more
+      <button
+        type="button"
+        onClick={() =>
+          void listMore().then(
+            () => setProblem(''),
+            ({ message }: Error) => setProblem(message),
+          )
+        }
+      >
+        List more ({counted(beyond.value)})
       </button>
-      {problem === '' ? null : <ErrorNote>{problem}</ErrorNote>}
+      {problem && <ErrorNote>{problem}</ErrorNote>}
     </p>
   )
 }
