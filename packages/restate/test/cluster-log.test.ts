@@ -47,3 +47,13 @@ test('it is confirmed by a batch that was taken later, and asks for one where no
   log.break()
   await expect(never).rejects.toMatchObject({ code: 'driver' })
 })
+
+test('a process that was let go of does not end the work, whatever it closes', async () => {
+  const log = new ClusterLog()
+  log.break()
+  log.finish({ upTo: 1 })
+  expect(JSON.parse(await log.take())).not.toHaveProperty('done')
+  const another = new ClusterLog()
+  another.finish({ upTo: 1 })
+  expect(JSON.parse(await another.take())).toHaveProperty('done')
+})

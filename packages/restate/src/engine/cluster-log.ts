@@ -213,8 +213,8 @@ export class ClusterLog implements StepStore {
 
   /** The work is over: what the handler gives back. */
   finish(result: Json): void {
-    // It is over here, and not in the session.
-    if (this.#isOver) return
+    // It is over here, and not in the session: also where this process was let go of in the middle, and closes what it has.
+    if (this.#isOver || this.#broken !== undefined) return
     this.#done = result
     this.#wake?.()
   }
