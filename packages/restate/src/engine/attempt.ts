@@ -235,7 +235,11 @@ class Attempt<Turn extends AttemptTurn> {
     if (this.#options.departure?.soon.aborted === true) throw new LeftError()
     this.#isResting = true
     const awake = ms === null ? [] : [this.#engine.sleep(ms).map((): Came => ({ type: 'woke' }))]
-    this.#turn?.rests(() => this.#makeRoom())
+    const turn = this.#turn
+    // The session may give its place up for another reason, and work again with another turn before it is closed here.
+    turn?.rests(() => {
+      if (this.#turn === turn) this.#makeRoom()
+    })
     if (this.#makesWay || this.#options.leavesAtRest?.() === true) this.#makeRoom()
     let came: Came
     do {

@@ -1,0 +1,47 @@
+// Holds rules of docs/spec.md: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
+import { expect, test, vi } from 'vitest'
+import { attempt, mailSignal, type AttemptTurn, type Found } from '../src/engine/attempt.ts'
+import { FakeInvocation } from './support/fake-engine.ts'
+
+/** A turn that is granted at once. */
+class FakeTurn implements AttemptTurn {
+  giveUp: (() => void) | undefined
+  next = (): Promise<'granted'> => Promise.resolve('granted')
+  hear(): void {}
+  hurry(): void {}
+  rests(giveUp: () => void): void {
+    this.giveUp = giveUp
+  }
+  works(): void {}
+  leave(): void {}
+}
+
+test('a turn of a rest that is over lets go of nothing that works since', async () => {
+  const turns: FakeTurn[] = []
+  const found: Found[] = []
+  let makeWay = (): void => {}
+  const invocation = new FakeInvocation()
+  void attempt({
+    engine: invocation.attempt(),
+    onMakeWay: (given) => (makeWay = given),
+    turn: () => {
+      const turn = new FakeTurn()
+      turns.push(turn)
+      return turn
+    },
+    begin: (given) => {
+      found.push(given)
+      // The first one rests at once, and the second works.
+      if (found.length === 1) given.log.rests(null)
+      return { deliver: () => {}, cancel: () => {}, run: () => new Promise(() => {}) }
+    },
+  })
+  await vi.waitFor(() => expect(turns[0]?.giveUp).toBeTypeOf('function'))
+  // It gives its place up for another reason, and its session is not closed yet when it works again.
+  makeWay()
+  expect(found[0]?.gone.aborted).toBe(true)
+  invocation.signal(mailSignal, '{}')
+  await vi.waitFor(() => expect(found).toHaveLength(2))
+  turns[0]?.giveUp?.()
+  expect([found[1]?.gone.aborted, found[1]?.log.isBroken]).toEqual([false, false])
+})
