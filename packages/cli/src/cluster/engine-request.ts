@@ -47,9 +47,7 @@ export async function askEngine({
     })
     text = await boundedText(response, mostBytes)
   } catch (error) {
-    // `fetch` hides the reason behind its error.
-    const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
-    throw new UsageError(`The cluster at ${url.origin} does not answer: ${oneLine(why, 300)}.`)
+    throw new UsageError(`The cluster at ${url.origin} does not answer: ${whyNoAnswer(error)}.`)
   }
   if (response.ok) return text === '' ? undefined : valueOf(text, url)
   const { status } = response
@@ -69,6 +67,11 @@ function sentenceOf(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** `fetch` hides the reason behind its error. */
+export function whyNoAnswer(error: unknown): string {
+  return oneLine(messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error), 300)
 }
 
 /** More than an engine has to tell. */

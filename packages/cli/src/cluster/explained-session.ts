@@ -1,8 +1,8 @@
 import type { AnySession } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
-import { oneLine, told } from '../io/figures.ts'
+import { told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { clientOf, sessionOfCluster } from './of-cluster.ts'
+import { sessionOfCluster, whyStalled } from './of-cluster.ts'
 import { notSilently } from './silence.ts'
 
 /** A session of a cluster, for `halting why`: where its work does not go on, or nobody answers, a note says why. @throws UsageError for one that the cluster does not have. */
@@ -17,9 +17,7 @@ export async function explainedSession(
     sessionId: sessionId ?? '',
     note,
   })
-  const status = await clientOf(flags, program)
-    .status(session.sessionId)
-    .catch(() => undefined)
-  if (status?.stalled !== undefined) note(`this session does not go on. ${oneLine(status.stalled.message, 1_000)}`)
+  const stalled = await whyStalled(flags, session.sessionId, program).catch(() => undefined)
+  if (stalled !== undefined) note(`this session does not go on. ${stalled}`)
   return session
 }

@@ -1,7 +1,6 @@
-import { messageOf } from '@halting/core/adapters'
 import { oneLine } from '../io/figures.ts'
 import { UsageError } from '../usage-error.ts'
-import { boundedText } from './engine-request.ts'
+import { boundedText, whyNoAnswer } from './engine-request.ts'
 
 /** More than what is looked at has to tell. */
 const mostBytes = 16 * 1_024 * 1_024
@@ -24,8 +23,6 @@ async function answerOf(url: URL, patienceMs: number): Promise<{ readonly status
     const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patienceMs) })
     return { status: response.status, text: await boundedText(response, mostBytes) }
   } catch (error) {
-    // `fetch` hides the reason behind its error.
-    const why = messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
-    throw new UsageError(`${url.origin} does not answer: ${oneLine(why, 300)}.`)
+    throw new UsageError(`${url.origin} does not answer: ${whyNoAnswer(error)}.`)
   }
 }

@@ -78,10 +78,7 @@ export async function sessionOfRecords(
       `The cluster at ${new URL(flags.cluster ?? '').origin} has an invalid record of session ${oneLine(sessionId, 100)}: ${oneLine(misfit, 300)}.`,
     )
   const runs = runsOf(records)
-  if (runs.length === 0)
-    throw new UsageError(
-      `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`,
-    )
+  if (runs.length === 0) throw unknownSession(flags, sessionId)
   const unpriced = await unpricedIn(runs, pricesFor(flags, program))
   return { sessionId, cwd: '', runs, began: runs.map(() => null), unpriced }
 }
@@ -90,4 +87,11 @@ export async function sessionOfRecords(
 export async function whyStalled(flags: Named, sessionId: string, program: Program): Promise<string | undefined> {
   const { stalled } = await asked(flags, clientOf(flags, program).status(sessionId))
   return stalled === undefined ? undefined : oneLine(stalled.message, 1_000)
+}
+
+/** A cluster has no session of this name. */
+export function unknownSession({ cluster }: Pick<Flags, 'cluster'>, sessionId: string): UsageError {
+  return new UsageError(
+    `No conversation found with session ID: ${oneLine(sessionId, 100)}. halting sessions --cluster ${cluster} lists those of the cluster.`,
+  )
 }

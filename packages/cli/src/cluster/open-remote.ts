@@ -6,7 +6,7 @@ import type { FlagName, Flags } from '../flags/flags.ts'
 import type { Program } from '../program.ts'
 import { limitsIn } from '../flags/limit-flags.ts'
 import { UsageError } from '../usage-error.ts'
-import { asked, clientOf } from './of-cluster.ts'
+import { asked, clientOf, unknownSession } from './of-cluster.ts'
 import { openingOf } from './opening.ts'
 import { notSilently } from './silence.ts'
 import { refuseFlagsOfWorker } from './worker-flags.ts'
@@ -65,10 +65,7 @@ export async function openRemote(flags: Flags, program: Program, options: Remote
   const sessionId = resume ?? flags.sessionId ?? randomUUID()
   const status = await asked(flags, notSilently(client.status(sessionId), { flags, sessionId, note }))
   const isNew = status.records === 0 && !status.isWorking && status.waiting === 0
-  if (resume !== undefined && isNew)
-    throw new UsageError(
-      `No conversation found with session ID: ${sessionId}. halting sessions --cluster ${cluster} lists those of the cluster.`,
-    )
+  if (resume !== undefined && isNew) throw unknownSession(flags, sessionId)
   if (resume === undefined && !isNew)
     throw new UsageError(`The session ID ${sessionId} is already in use. Continue it with --resume ${sessionId}`)
   if (!isNew && flags.tenant !== undefined)

@@ -9,7 +9,7 @@ import { adminOf } from './admin-address.ts'
 import { clusterTokens } from './cluster-token.ts'
 import { literal, rowsOf } from './engine-query.ts'
 import { askEngine } from './engine-request.ts'
-import { asked, clientOf } from './of-cluster.ts'
+import { asked, clientOf, unknownSession } from './of-cluster.ts'
 
 const setAside = `select service_key, value_utf8 from state where service_name = 'halting_attempts' and key = 'set_aside'`
 
@@ -55,11 +55,10 @@ export async function releaseOnCluster(
   const isReleased = await askEngine({ base: flags.cluster ?? '', path, headers: proofHeaders(token, path) })
   // It may have been released before, and its work not been resumed.
   if (isReleased !== true && stalled?.kind !== 'set_aside') {
+    if (records === 0 && !isWorking) throw unknownSession(flags, sessionId)
     const name = oneLine(sessionId, 100)
     throw new UsageError(
-      records === 0 && !isWorking
-        ? `No conversation found with session ID: ${name}. halting sessions --cluster ${flags.cluster} lists those of the cluster.`
-        : `The session ${name} is not set aside. ${stalled === undefined ? `halting why ${name} --cluster ${flags.cluster} shows its state.` : oneLine(stalled.message, 500)}`,
+      `The session ${name} is not set aside. ${stalled === undefined ? `halting why ${name} --cluster ${flags.cluster} shows its state.` : oneLine(stalled.message, 500)}`,
     )
   }
   for (const invocation of await workThatRests(flags, sessionId))

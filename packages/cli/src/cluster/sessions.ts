@@ -6,7 +6,7 @@ import { oneLine } from '../io/figures.ts'
 import type { Program } from '../program.ts'
 import { UsageError } from '../usage-error.ts'
 import { listOfCluster } from './list.ts'
-import { asked, clientOf } from './of-cluster.ts'
+import { asked, clientOf, unknownSession } from './of-cluster.ts'
 
 const doings = ['list', 'delete', 'export', 'release'] as const
 
@@ -65,14 +65,11 @@ const betweenLooksMs = 200
 
 /** Deletes a session that nobody works at; with `--force` its work is ended first. */
 async function deleteOnCluster(flags: Flags, id: string, program: Program): Promise<number> {
-  const { yes, force, cluster = '' } = flags
+  const { yes, force } = flags
   const client = clientOf(flags, program)
   const status = await asked(flags, client.status(id))
   const name = oneLine(id, 100)
-  if (isNone(status))
-    throw new UsageError(
-      `No conversation found with session ID: ${name}. halting sessions --cluster ${cluster} lists those of the cluster.`,
-    )
+  if (isNone(status)) throw unknownSession(flags, id)
   if (yes !== true)
     throw new UsageError(
       `This deletes the session ${name} permanently: its records, what is stored of them elsewhere, and its folder on the worker. Add --yes to confirm.`,

@@ -95,8 +95,8 @@ export function attemptsDefinition({
         onEvent?.({ type: 'session_released', session: context.key })
         return true
       },
-      setAside: handlers.object.shared((context: ObjectSharedContext): Promise<readonly Death[] | null> =>
-        context.get<readonly Death[]>(setAsideKey),
+      setAside: handlers.object.shared((context: ObjectSharedContext): Promise<SetAside | null> =>
+        context.get<SetAside>(setAsideKey),
       ),
       forget: handlers.object.exclusive({ ingressPrivate: true }, (context: ObjectContext): Promise<void> => {
         context.clearAll()

@@ -1,7 +1,8 @@
-import { isJsonObject, messageOf } from '@halting/core/adapters'
+import { isJsonObject } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { proofHeaders } from '../access/proof.ts'
 import { below } from './below.ts'
+import { fetchFailure } from './fetch-failure.ts'
 
 /** Where the engine takes requests, and how it is asked. */
 export interface CallOptions {
@@ -46,11 +47,7 @@ async function callOnce(
     })
     text = await response.text()
   } catch (error) {
-    // `fetch` hides the reason behind its error.
-    return {
-      type: 'nobody',
-      because: messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim(),
-    }
+    return { type: 'nobody', because: fetchFailure(error) }
   }
   const { ok, status } = response
   // What a handler gives is JSON.

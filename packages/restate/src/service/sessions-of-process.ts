@@ -72,7 +72,7 @@ export class SessionsOfProcess {
 
   constructor(options: SessionServiceOptions) {
     this.#options = options
-    this.#places = options.places ?? new Places(Infinity)
+    this.#places = options.places ?? new Places()
   }
 
   /** The session has its place in the order from here on. An attempt of it that was here before leaves. */

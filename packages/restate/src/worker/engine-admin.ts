@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { messageOf } from '@halting/core/adapters'
 import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
+import { withoutSlash } from '../http/below.ts'
+import { fetchFailure } from '../http/fetch-failure.ts'
 import { sessionObject } from '../service/names.ts'
 
 const betweenTriesMs = 500
@@ -94,7 +96,7 @@ export class EngineAdmin {
   #failures: ReadonlyMap<string, PausedFailure> = new Map()
 
   constructor(url: string) {
-    this.#base = url.replace(/\/+$/, '')
+    this.#base = withoutSlash(url)
   }
 
   /**
@@ -110,7 +112,7 @@ export class EngineAdmin {
         return
       } catch (error) {
         signal?.throwIfAborted()
-        const because = `${this.#base} did not take ${worker}: ${reasonOf(error)}`
+        const because = `${this.#base} did not take ${worker}: ${fetchFailure(error)}`
         if (performance.now() > until) throw new Error(because, { cause: error })
         if (because !== told) onWait(because)
         told = because
@@ -130,7 +132,7 @@ export class EngineAdmin {
       const isKnown = (await this.deployments()).some(({ uri }) => sameAddress(uri, worker))
       return isKnown ? undefined : `the engine at ${this.#base} does not know ${worker}`
     } catch (error) {
-      return `the engine at ${this.#base} does not answer: ${reasonOf(error)}`
+      return `the engine at ${this.#base} does not answer: ${fetchFailure(error)}`
     }
   }
 
@@ -323,11 +325,6 @@ function registration(worker: string): AdminRequest {
   return { path: '/deployments', method: 'POST', body: { uri: worker, force: true }, answerMs: patienceMs }
 }
 
-/** `fetch` hides the reason behind its error. */
-function reasonOf(error: unknown): string {
-  return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error).trim()
-}
-
 export function sameAddress(a: string, b: string): boolean {
-  return a.replace(/\/+$/, '') === b.replace(/\/+$/, '')
+  return withoutSlash(a) === withoutSlash(b)
 }

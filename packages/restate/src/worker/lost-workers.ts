@@ -1,5 +1,5 @@
 import { engineClock } from '../http/engine-clock.ts'
-import { below } from '../http/below.ts'
+import { below, withoutSlash } from '../http/below.ts'
 import { lostWorkerStall, type Stalled } from '../service/stalled.ts'
 import type { Departure } from './departure.ts'
 import type { BoundInvocation } from './engine-admin.ts'
@@ -82,8 +82,8 @@ export class LostWorkers {
     await this.#comeBack(seen)
     const others = new Map<string, string[]>()
     for (const { id, uri } of seen.deployments) {
-      const address = written(uri)
-      if (address !== written(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
+      const address = withoutSlash(uri)
+      if (address !== withoutSlash(seen.url)) others.set(address, [...(others.get(address) ?? []), id])
     }
     for (const address of this.#silent.keys()) if (!others.has(address)) this.#silent.delete(address)
     await Promise.all([...others].map(([address, names]) => this.#look(address, names, seen)))
@@ -135,8 +135,8 @@ export class LostWorkers {
 
   /** Where this worker is among those that may live. */
   #turn({ deployments, url }: Seen): number {
-    const living = [...new Set(deployments.map(({ uri }) => written(uri)))].filter((at) => !this.#silent.has(at))
-    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(written(url))))
+    const living = [...new Set(deployments.map(({ uri }) => withoutSlash(uri)))].filter((at) => !this.#silent.has(at))
+    return Math.min(latestTurn, Math.max(0, living.toSorted().indexOf(withoutSlash(url))))
   }
 
   async #settle(
@@ -163,11 +163,6 @@ export class LostWorkers {
     // What is not bound is tried where new calls go.
     if (mayTake || !isLatest) await this.#work.retry(bound.filter(({ isFree }) => isFree))
   }
-}
-
-/** The engine ends an address with a slash, and people do not. */
-function written(address: string): string {
-  return address.replace(/\/+$/, '')
 }
 
 function newlySilent(since: number): Silent {

@@ -78,7 +78,8 @@ class Claim implements Ticket, QueuedPlace {
  * their places to those that wait, the one that rests longest first, and no more of them than wait. P4: there is one timer, however many wait.
  */
 export class Places {
-  readonly #most: number
+  /** Maximum number of sessions that work at the same time; Infinity for no limit. */
+  readonly most: number
   readonly #queue = new PlaceQueue<Claim>()
   #taken = 0
   readonly #resting = new Set<Claim>()
@@ -86,14 +87,13 @@ export class Places {
   readonly #leaving = new Set<Claim>()
   #beats: NodeJS.Timeout | undefined
 
-  /** @param most Maximum number of sessions that work at the same time; Infinity for no limit. */
-  constructor(most: number) {
-    this.#most = most
+  constructor(most: number = Infinity) {
+    this.most = most
   }
 
   /** Places that nobody has. */
   get free(): number {
-    return Math.max(0, this.#most - this.#taken)
+    return Math.max(0, this.most - this.#taken)
   }
 
   /** Sessions at work, including those that rest here. */
@@ -165,7 +165,7 @@ export class Places {
   }
 
   #fill(): void {
-    while (this.#taken < this.#most) {
+    while (this.#taken < this.most) {
       const claim = this.#queue.next()
       if (claim === undefined) break
       this.#grant(claim)

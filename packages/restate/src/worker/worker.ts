@@ -94,8 +94,8 @@ const closingMs = 10_000
 
 /** Begins to serve. Rejects when the port cannot be had. */
 export async function startWorker(options: WorkerOptions): Promise<Worker> {
-  const { host, port, advertise, identityKeys = [], concurrency = Infinity, metrics } = options
-  const parts = partsOf(options)
+  const { host, port, advertise, identityKeys = [], metrics, ...inside } = options
+  const parts = partsOf(inside)
   const { service, report, departure, places, engine, handOver, stalls, lost, sdkLog, retention } = parts
   // The first session finds the engine's time, where the engine is there.
   await engine.readClock()
@@ -138,7 +138,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
   const figures = (isReady: boolean): WorkerFigures => ({
     isReady,
     engineLookFailures: watch.failures,
-    ...figuresOf(places, concurrency),
+    ...figuresOf(places),
   })
   return {
     port: listener.port,
@@ -174,8 +174,8 @@ function retentionOf(
   return new Retention({ ports: retentionPorts(engine, ingress), retainMs, report })
 }
 
-function figuresOf(places: Places, most: number): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
-  return { places: Number.isFinite(most) ? most : null, atWork: places.taken, waiting: places.waiting }
+function figuresOf({ most, taken, waiting }: Places): Pick<WorkerFigures, 'places' | 'atWork' | 'waiting'> {
+  return { places: Number.isFinite(most) ? most : null, atWork: taken, waiting }
 }
 
 function urlAt(host: string, port: number): string {
@@ -184,17 +184,12 @@ function urlAt(host: string, port: number): string {
 
 /** What a worker is made of beside its port. */
 function partsOf({
-  host: _,
-  port: __,
   admin,
-  advertise: ___,
-  identityKeys: ____,
   concurrency,
-  metrics: _____,
   retainMs,
   canOpen,
   ...service
-}: WorkerOptions) {
+}: Omit<WorkerOptions, 'host' | 'port' | 'advertise' | 'identityKeys' | 'metrics'>) {
   const report = (event: WorkerEvent): void => service.onEvent?.(event)
   const departure = new Departure()
   const engine = new EngineAdmin(admin)
@@ -203,7 +198,7 @@ function partsOf({
     report,
     departure,
     engine,
-    places: new Places(concurrency ?? Infinity),
+    places: new Places(concurrency),
     handOver: new HandOver(engine, departure, report),
     stalls: new Stalls(engine),
     retention: retentionOf({ retainMs, ingress: service.ingress }, engine, report),
