@@ -41,7 +41,7 @@ const kilobytes = {
   policy: [330, 1_160],
   agent: [510, 1_720],
   analysis: [185, 650],
-  restate: [135, 480],
+  restate: [145, 525],
   inspector: [130, 345],
 }
 
