@@ -140,7 +140,7 @@ async function appended(place, size, sync) {
 
 /** As pi's coding agent writes: each message once it is complete, with `appendFileSync`, never synced. */
 async function piSession(place, size) {
-  const { SessionManager } = await import('@mariozechner/pi-coding-agent')
+  const { SessionManager } = await import('@earendil-works/pi-coding-agent')
   const manager = SessionManager.create(whose.cwd, place)
   const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }
   const watch = stopwatch(size)
