@@ -125,8 +125,8 @@ async function leftOver(): Promise<readonly string[]> {
   }
 }
 
-/** Who ends workers at random ends some three times at one session, and the third time while it was alone. More would be a fault. */
-const mostSetAside = Math.max(2, played.length / 20)
+/** Who ends workers at random ends some three times at one session: 5 in 376, 4 in 114 on a machine that was busy. More would be a fault. */
+const mostSetAside = Math.max(6, played.length / 20)
 const setAside = played.filter(({ wasSetAside }) => wasSetAside).map(({ id }) => id)
 const left = [...(await leftOver()), ...(await tenants.problemsAtEnd())]
 if (setAside.length > mostSetAside) left.push(`So many were set aside: ${setAside.join(', ')}`)
