@@ -3,7 +3,8 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export { endsOfKept, headOfKept, type KeptEnds } from './session-ends.ts'
+export { endsOfKept, headOfKept, type KeptEnds, outlineOf } from './session-ends.ts'
+export type { RunOutline, SessionOutline } from './session-outline.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
