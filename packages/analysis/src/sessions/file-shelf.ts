@@ -1,5 +1,7 @@
-import { stat } from 'node:fs/promises'
+import { statSync, type Stats } from 'node:fs'
+import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
+import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
@@ -9,6 +11,7 @@ import type { Entry, Shelf } from '../view/shelf.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
+import { readRowFacts, rowOfFacts } from './row-facts.ts'
 import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
 import { writerOf } from './writer-of.ts'
 
@@ -45,6 +48,7 @@ export class FileShelf implements Shelf<FileEntry> {
   readonly #options: FileShelfOptions
   readonly #together = new ReadTogether()
   readonly #keys = new Keys()
+  #redact: ((text: string) => string) | undefined
 
   constructor(options: FileShelfOptions) {
     this.title = options.title
@@ -57,9 +61,12 @@ export class FileShelf implements Shelf<FileEntry> {
     const paths = await withoutSubagents(await this.#options.find(), this.#together)
     this.#keys.keep(paths)
     const found: FileEntry[] = []
-    for (let at = 0; at < paths.length; at += atOnce)
-      for (const entry of await Promise.all(paths.slice(at, at + atOnce).map((path) => this.#entryOf(path))))
-        if (entry !== undefined) found.push(entry)
+    for (const [index, path] of paths.entries()) {
+      const entry = await this.#entryOf(path)
+      if (entry !== undefined) found.push(entry)
+      // Who asks for something else is answered in between.
+      if (index % atOnce === atOnce - 1) await pause()
+    }
     return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
   }
 
@@ -70,6 +77,8 @@ export class FileShelf implements Shelf<FileEntry> {
   async rowOf(found: FileEntry): Promise<SessionRow> {
     const { path } = found
     const { prices, shellArguments, whyText } = this.#options
+    const facts = await readRowFacts(path, (this.#redact ??= createKeyRedactor(process.env)))
+    if (facts !== undefined) return rowOfFacts(facts, { found, together: this.#together, prices })
     const session = await readAnySession(path, prices, this.#together)
     return rowOf(inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText }))
   }
@@ -88,9 +97,10 @@ export class FileShelf implements Shelf<FileEntry> {
 
   /** Undefined for one that is gone. */
   async #entryOf(path: string): Promise<FileEntry | undefined> {
-    const [stats, heldBy] = await Promise.all([stat(path).catch(() => undefined), writerOf(path)])
+    const stats = statsOf(path)
     // Whoever opens a pipe waits for who writes it.
     if (stats?.isFile() !== true) return undefined
+    const heldBy = await writerOf(path)
     const { size, mtimeMs, ctimeMs, ino } = stats
     return {
       key: this.#keys.of(path),
@@ -138,8 +148,17 @@ class Keys {
   }
 }
 
-/** So many files are looked at at once: there may be more than a process may have open. */
-const atOnce = 64
+/** So many files are looked at without a pause. */
+const atOnce = 256
+
+/** Undefined for what is gone, or cannot be reached. Of some thousand files the promises take longer than the system. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
 
 function nameOf(path: string): string {
   return basename(path, '.jsonl')
