@@ -17,7 +17,7 @@ vi.mock('node:fs', async (original) => {
   const noted =
     <Rest extends unknown[], Result>(call: (path: string, ...rest: Rest) => Result) =>
     (path: string, ...rest: Rest): Result => {
-      if (String(path).startsWith(network.folder)) network.atOnce.push(path)
+      if (path.startsWith(network.folder)) network.atOnce.push(path)
       return call(path, ...rest)
     }
   return {
@@ -49,7 +49,7 @@ vi.mock('node:fs/promises', async (original) => {
 
 const note = '[Changed on disk since you saw it'
 
-function seeing(files: number): { readonly harness: Harness; read(name: string): Promise<string> } {
+function seeing(files: number): { readonly harness: Harness; readonly read: (name: string) => Promise<string> } {
   const harness = codingTools()
   network.folder = join(harness.cwd, 'net')
   mkdirSync(network.folder)

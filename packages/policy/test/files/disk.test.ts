@@ -2,7 +2,7 @@
 import { constants, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Disk, localDisk, type OpenFile, waitingDisk } from '../../src/files/disk.ts'
 

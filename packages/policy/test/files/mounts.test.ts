@@ -1,5 +1,5 @@
 // Holds R-PLACE-7 of docs/spec.md: what may wait is known by what is mounted.
-import fc from 'fast-check'
+import { array, assert, constantFrom, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { LocalMounts } from '../../src/files/mounts.ts'
 
@@ -76,10 +76,10 @@ test('a mount that comes or goes counts within a second, and the table is not re
 })
 
 test('what is known of a path is what the table says of it', () => {
-  const path = fc.array(fc.constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => `/${names.join('/')}`)
-  const mount = fc.record({ point: path, type: fc.constantFrom('ext4', 'tmpfs', 'nfs') })
-  fc.assert(
-    fc.property(fc.array(mount, { maxLength: 6 }), fc.array(path, { minLength: 1, maxLength: 30 }), (list, paths) => {
+  const path = array(constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => `/${names.join('/')}`)
+  const mount = record({ point: path, type: constantFrom('ext4', 'tmpfs', 'nfs') })
+  assert(
+    property(array(mount, { maxLength: 6 }), array(path, { minLength: 1, maxLength: 30 }), (list, paths) => {
       const isLocal = localIn(root + list.map(({ point, type }) => line(point, type)).join(''))
       for (const each of [...paths, ...paths]) {
         const parents = each.split('/').map((_, at, names) => names.slice(0, at + 1).join('/') || '/')
