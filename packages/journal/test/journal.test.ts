@@ -234,7 +234,8 @@ describe('the journal of a session', () => {
 
   test('a file that cannot be written ends the run with a name', async () => {
     const path = '/dev/full'
-    const { JournalFile, appendingTo } = await import('../src/journal-file.ts')
+    const { JournalFile } = await import('../src/journal-file.ts')
+    const { appendingTo } = await import('../src/journal-handle.ts')
     const { JournalEncoder } = await import('../src/format/encoder.ts')
     const { DurableStepEngine } = await import('@halting/core/steps')
     const file = new JournalFile(path, await appendingTo(path))

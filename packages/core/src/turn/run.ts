@@ -169,6 +169,11 @@ export class Run {
     return (this.#agentState ??= agentStateOf(this.state))
   }
 
+  /** A snapshot of the run, as hooks and tools see it. */
+  agentStateIn(snapshot: RunState): AgentState {
+    return snapshot === this.#snapshot ? this.agentState : agentStateOf(snapshot)
+  }
+
   /** The live figures. Read them at once: the next write changes them. */
   get spent(): RunProgress {
     return this.#progress
@@ -214,12 +219,17 @@ export class Run {
   }
 
   update(change: Partial<RunProgress>): void {
+    Object.assign(this.#own(), change)
+    this.#written()
+  }
+
+  /** The progress, which no snapshot and no record shares. */
+  #own(): Writable<RunProgress> {
     if (this.#isShared) {
       this.#progress = copyOfProgress(this.#progress)
       this.#isShared = false
     }
-    Object.assign(this.#progress, change)
-    this.#written()
+    return this.#progress
   }
 
   /** Raises a stop signal and emits its event. */
@@ -258,7 +268,13 @@ export class Run {
   /** Moves the run's clock to the end of a step; never back. */
   advanceClock({ at, durationMs }: Pick<StepResult<unknown>, 'at' | 'durationMs'>): void {
     const now = at + durationMs
-    if (now > this.#progress.now) this.update({ now })
+    if (now > this.#progress.now) this.#setNow(now)
+  }
+
+  /** Every step ends here: no object is made of the change. */
+  #setNow(now: number): void {
+    this.#own().now = now
+    this.#written()
   }
 
   #written(): void {

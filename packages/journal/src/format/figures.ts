@@ -7,12 +7,14 @@ export function changedSince(before: Figures, figures: Figures): Figures | undef
   return Object.fromEntries(changed)
 }
 
-/** In the same order: what is put together from both has the fields where they were. Undefined would be absent in a line. */
-function haveSameFields(a: Figures, b: Figures): boolean {
-  const [fields, others] = [Object.keys(a), Object.keys(b)]
-  return (
-    fields.length === others.length && others.every((field, index) => field === fields[index] && b[field] !== undefined)
-  )
+/** In the same order: what is put together from both has the fields where they were. A field that is undefined is absent in a line. */
+function haveSameFields(before: Figures, figures: Figures): boolean {
+  const [fields, others] = [fieldsOf(before), fieldsOf(figures)]
+  return fields.length === others.length && others.every((field, index) => field === fields[index])
+}
+
+function fieldsOf(figures: Figures): readonly string[] {
+  return Object.keys(figures).filter((field) => figures[field] !== undefined)
 }
 
 function isSameJson(a: unknown, b: unknown): boolean {
