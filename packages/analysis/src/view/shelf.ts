@@ -17,6 +17,8 @@ export interface Shelf<Found extends Entry = Entry> {
   lookAt(found: Found): Promise<Found | undefined>
   /** Its figures alone, for a list of many. @throws HaltingError for one that cannot be read. */
   rowOf(found: Found): Promise<SessionRow>
+  /** Called when rows were asked for, and no more are for now. */
+  rowsAreRead?(): void
   /** All of it. @throws HaltingError for one that cannot be read. */
   read(found: Found): Promise<InspectedSession>
   /** How many sessions there are that a look does not have, because nobody has asked for them. None where it is absent. */
