@@ -86,9 +86,15 @@ function cpuSince(before) {
 async function withProcesses(count) {
   const lacking = count - countProcesses() - 2
   const started = Math.max(0, lacking)
-  const shell = spawn('bash', ['-c', `for ((at = 0; at < ${started}; at++)); do sleep 100000 & done; echo; exec sleep 100000`], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const shell = spawn('bash', ['-c', `for ((at = 0; at < ${started}; at++)); do sleep 3600 & done; echo; exec sleep 3600`], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const end = () => process.kill(-shell.pid, 'SIGKILL')
+  process.once('exit', end)
+  process.once('SIGTERM', () => process.exit(143))
   await once(shell.stdout, 'data')
-  return () => process.kill(-shell.pid, 'SIGKILL')
+  return () => {
+    process.off('exit', end)
+    end()
+  }
 }
 
 function countProcesses() {
@@ -112,10 +118,10 @@ async function compare() {
   const folders = [...(before === '' ? [] : [['before', resolve(before)]]), ['now', root]]
   const ways = [['bare spawn', 'bare', root], ...['tool', 'read'].flatMap((name) => folders.map(([when, from]) => [`${name === 'tool' ? 'Bash' : 'Bash, read by Landlock'}, ${when}`, name, from]))]
   heading(`Bash \`true\`: CPU of this process a call, and the longest block of its event loop, in milliseconds; ${repeats} fresh processes of ${calls} calls by turns`)
-  const rows = []
   for (const count of counts) {
     const end = await withProcesses(count)
     const there = countProcesses()
+    const rows = []
     try {
       const samples = new Map(ways.map(([title]) => [title, []]))
       for (let round = 0; round < repeats; round += 1)
@@ -123,11 +129,11 @@ async function compare() {
       const bare = medians(samples.get('bare spawn'))
       for (const [title, list] of samples) {
         const { cpuMs, blockMs, block90Ms } = medians(list)
-        rows.push([`${there} processes: ${title}`, ms(cpuMs), ms(cpuMs - bare.cpuMs), ms(blockMs), ms(block90Ms), loadavg()[0].toFixed(0)])
+        rows.push([`${title}`, ms(cpuMs), ms(cpuMs - bare.cpuMs), ms(blockMs), ms(block90Ms), loadavg()[0].toFixed(0)])
       }
     } finally {
       end()
     }
+    console.log(table([`${there} processes`, 'CPU', 'beyond the bare spawn', 'longest block, median call', 'of nine in ten', 'load'], rows), '\n')
   }
-  console.log(table(['', 'CPU', 'beyond the bare spawn', 'longest block, median call', 'of nine in ten', 'load'], rows))
 }
