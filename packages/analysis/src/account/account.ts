@@ -5,6 +5,7 @@ import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {
   isAtWorst,
   recordedSteps,
+  type RecordedSteps,
   type Phase,
   type RecordedRequest,
   type RecordedStep,
@@ -151,8 +152,12 @@ const longestList = 5
  * @throws ConfigurationError for what is no record of one run.
  */
 export function accountOf(records: readonly StepRecord[]): Account {
+  return accountWith(records, recordedSteps(records))
+}
+
+/** The same for whoever has its steps already. */
+export function accountWith(records: readonly StepRecord[], recorded: RecordedSteps): Account {
   const begin = beginningOf(records)
-  const recorded = recordedSteps(records)
   const { steps, requests, calls, budgetWaits } = recorded
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined

@@ -1,18 +1,19 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
-import { fileState, regularFileStats, type SessionIndex } from '@halting/journal'
+import { endings } from '@halting/core'
+import { endsOfKept, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
 import { rowOf } from '../view/row.ts'
-import type { Entry, Shelf } from '../view/shelf.ts'
+import type { Beginning, Entry, Shelf } from '../view/shelf.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
 import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowFacts } from './row-facts.ts'
-import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
+import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
 import { writerOf } from './writer-of.ts'
 
 /** Which files a shelf shows, and the words of the program for them. */
@@ -38,6 +39,8 @@ export interface FileShelfOptions {
 /** A session in a file. */
 interface FileEntry extends Entry {
   readonly path: string
+  /** In bytes. */
+  readonly size: number
   /** Another one when the file is another one, or was changed. */
   readonly state: string
   /** The process that writes it. */
@@ -104,14 +107,33 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   async read(found: FileEntry): Promise<InspectedSession> {
+    return this.#inspected(await readAnySession(found.path, this.#options.prices), found)
+  }
+
+  // Spec R-LIST-9a.
+  async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
+    if (found.size < longBytes) return undefined
+    // Without the sums it is not known which run is the newest.
+    const ends = endsOfKept(found.path)
+    if (ends === undefined) return undefined
+    const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
+    if (session === undefined || (session.runs[0]?.length ?? 0) === 0) return undefined
+    const { runs, turns, costUsd } = ends.sums
+    const ending = isEnding(ends.ended) ? ends.ended : null
+    return {
+      session: await this.#inspected(session, found),
+      sums: { runs, turns, costUsd, ending, exitCode: ending === null ? null : endings[ending].exitCode },
+    }
+  }
+
+  async #inspected(session: AnySession, found: FileEntry): Promise<InspectedSession> {
     const { path, heldBy } = found
-    const { prices, shellArguments, whyText } = this.#options
-    const session = await readAnySession(path, prices)
+    const { shellArguments, whyText } = this.#options
     const canContinue = heldBy === undefined && session.runs.length > 0
     const nextStep = canContinue ? await this.#options.nextStep(session, path) : { says: '' }
     const named = shellArguments(session, path)
     const grading = this.#options.grading?.()
-    const details = { found, nextStep, heldBy, shellArguments: named, whyText }
+    const details = { found, nextStep, heldBy, shellArguments: named, whyText, isRedacted: true }
     return inspectedSession(session, { ...details, ...(grading !== undefined && { grading }) })
   }
 
@@ -127,6 +149,7 @@ export class FileShelf implements Shelf<FileEntry> {
       path,
       changedAt: stats.mtimeMs,
       isLive: heldBy !== undefined,
+      size: stats.size,
       heldBy,
       state,
       signature: `${state} ${heldBy ?? ''}`,
@@ -169,6 +192,15 @@ class Keys {
 
 /** So many files are looked at without a pause. */
 const atOnce = 256
+
+/** Files that are shorter are read as a whole at once. */
+const longBytes = 4_000_000
+/** What the first screen shows, and more. */
+const beginningBytes = 400_000
+
+function isEnding(reason: string): reason is keyof typeof endings {
+  return Object.hasOwn(endings, reason)
+}
 
 function nameOf(path: string): string {
   return basename(path, '.jsonl')

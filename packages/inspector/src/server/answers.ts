@@ -1,8 +1,9 @@
 import { HaltingError } from '@halting/core'
 import { nothingHere } from './admission.ts'
 import type { Answer } from './answer.ts'
-import { BadQuestion, keyIn, pieceIn } from './asked.ts'
+import { BadQuestion, figuresIn, keyIn, pieceIn, sizeIn } from './asked.ts'
 import { tellChanges } from './changes.ts'
+import { figureLines, outlineOf } from './figures.ts'
 import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
@@ -66,9 +67,19 @@ async function answerOf(
       return answer.send('application/json', JSON.stringify({ remaining: source.remaining ?? 0 }))
     case 'api/session': {
       const key = keyIn(query)
-      const view = await source.session(key)
+      const view = await source.session(key, sizeIn(query))
       if (view === undefined) return answer.fail(404, noSession)
-      return answer.send('application/json', JSON.stringify(view))
+      return answer.send('application/json', JSON.stringify(outlineOf(view)))
+    }
+    case 'api/figures': {
+      const key = keyIn(query)
+      const { kind, run } = figuresIn(query)
+      const view = await source.session(key, sizeIn(query))
+      if (view === undefined) return answer.fail(404, noSession)
+      answer.begin(lines)
+      if (!answer.isHead)
+        for (const line of figureLines(view, kind, run)) await answer.write(`${JSON.stringify(line)}\n`)
+      return answer.end()
     }
     case 'api/records':
     case 'api/parts': {
