@@ -94,6 +94,10 @@ const toolUse = /\{"type":"tool_use","id":"([^"\\]*)"/g
 const plainResult =
   /^,"record":\{"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null),"value":\{"status":"([a-z_]+)","isError":(?:true|false)\},"at":[\d.]+,"durationMs":[\d.]+\},"sum":"[\da-f]{8}"\}$/
 
+/** The same of most requests: the key of the step, the model, and what it was charged. */
+const plainReply =
+  /^,"record":\{"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null),"value":\{"kind":"answered","streamError":null,"grant":\{(?:[^{}]|\{[^{}]*\})*\},"promptDigest":"[^"\\]*","charge":\{"model":"([^"\\{}]*)","nanos":(\d+),"tokens":(\d+),"known":(true|false),"usage":\{[^{}]*\}\}\},"at":[\d.]+,"durationMs":[\d.]+\},"sum":"[\da-f]{8}"\}$/
+
 /** Figures of a run that others are made of. */
 const figures = ['turns', 'totalTokens', 'nanos', 'unknownNanos', 'now', 'startedAt'] as const
 
@@ -207,10 +211,13 @@ class OutlineReader {
       if (this.#run === undefined) this.#said.push([start, end])
       return
     }
-    const plain = plainResult.exec(this.#textOf(start + at, end))
+    const behind = this.#textOf(start + at, end)
+    const plain = plainResult.exec(behind)
     if (plain !== null) return this.#toolResult(plain[1] ?? '', plain[2])
+    const reply = plainReply.exec(behind)
+    if (reply !== null) return this.#result(recordOfReply(reply), line.slice(0, at))
     // Were it inside of something else, this would be no JSON.
-    const { record, payloads } = valueOfWhole(`{${this.#textOf(start + at + 1, end)}`)
+    const { record, payloads } = valueOfWhole(`{${behind.slice(1)}`)
     if (payloads !== undefined) throw new NeedsAllError()
     this.#result(record as StepRecord, line.slice(0, at))
   }
@@ -255,6 +262,12 @@ class OutlineReader {
   #textOf(start: number, end: number): string {
     return this.#isAscii ? this.#text.slice(start, end) : this.#bytes.toString('utf8', start, end)
   }
+}
+
+/** What figures are made of. */
+function recordOfReply([, key = '', model, nanos, tokens, known]: RegExpExecArray): StepRecord {
+  const charge = { model: model ?? '', nanos: Number(nanos), tokens: Number(tokens), known: known === 'true' }
+  return { type: 'result', key, digest: null, value: { charge }, at: 0, durationMs: 0 }
 }
 
 /** The file may be from anybody, checksums and all. */
