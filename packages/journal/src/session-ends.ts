@@ -8,6 +8,7 @@ import { valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { checkHead, titleIn } from './read-journal.ts'
 import type { SessionSums } from './format/session-sums.ts'
+import type { SessionOutline } from './session-outline.ts'
 
 /** What the first lines of a session and the end of its last run tell. */
 export interface KeptEnds {
@@ -49,6 +50,15 @@ export function endsOfKept(path: string): KeptEnds | undefined {
     // Reading all of it says what is wrong, and where.
     return undefined
   }
+}
+
+/**
+ * Reads what a list shows of a session and its figures are made of, without parsing what was said. Undefined for one that must be read whole, such as one
+ * whose last run did not end.
+ */
+export async function outlineOf(path: string): Promise<SessionOutline | undefined> {
+  const { outlineIn } = await import('./session-outline.ts')
+  return outlineIn(path)
 }
 
 /** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */

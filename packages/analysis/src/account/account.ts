@@ -215,13 +215,14 @@ function waitFigures(waits: readonly RecordedWait[]): WaitFigures {
   }
 }
 
-function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
+/** What a run carried over from one before it. */
+export function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
   const { turns, nanos, totalTokens, now, startedAt } = spent
   return { turns, tokens: totalTokens, costUsd: usdOf(nanos), activeMs: now - startedAt }
 }
 
 /** What a run came to has what it carried over in it. A record that says otherwise takes nothing away from what others cost. */
-function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
+export function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
   return {
     turns: Math.min(turns, totals.turns),
     tokens: Math.min(tokens, totals.tokens),

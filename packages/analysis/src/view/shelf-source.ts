@@ -70,10 +70,14 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   async *list(signal: AbortSignal): AsyncGenerator<SessionRow> {
-    for (const found of await this.#asked(this.#look())) {
-      if (signal.aborted) return
-      const row = await this.#rowOf(found)
-      yield row
+    try {
+      for (const found of await this.#asked(this.#look())) {
+        if (signal.aborted) return
+        const row = await this.#rowOf(found)
+        yield row
+      }
+    } finally {
+      this.#shelf.rowsAreRead?.()
     }
   }
 
