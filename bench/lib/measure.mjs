@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const child = fileURLToPath(new URL('./child.mjs', import.meta.url))
 /** The Node.js of the measured processes, `--node=PATH`: pi needs 22.19 or newer. */
@@ -73,4 +74,18 @@ export function numberOf(name, otherwise) {
 export function textOf(name, otherwise) {
   const found = process.argv.find((argument) => argument.startsWith(`--${name}=`))
   return found === undefined ? otherwise : found.slice(name.length + 3)
+}
+
+/** The checkout whose packages are measured: this one, or that of `--build=FOLDER`. */
+export const checkout = resolve(textOf('build', fileURLToPath(new URL('../..', import.meta.url))))
+
+/** The entry of a package as that checkout built it. @param {string} name @param {string} [entry] */
+export function builtPackage(name, entry = 'index') {
+  return import(pathToFileURL(join(checkout, 'packages', name, 'dist', `${entry}.js`)).href)
+}
+
+/** The builds of a comparison: this one, and behind it that of `--before=FOLDER`, the root of another checkout that was built. */
+export function comparedBuilds() {
+  const before = textOf('before', '')
+  return before === '' ? [{ label: '', folder: checkout }] : [{ label: 'before: ', folder: resolve(before) }, { label: 'after: ', folder: checkout }]
 }
