@@ -166,6 +166,7 @@ const event = fc.oneof(
         'thread',
         'leave group',
         'clear mark',
+        'change user',
         'end',
         'zombie',
         'begin start',
@@ -216,9 +217,9 @@ class Story {
     const task = family[which % Math.max(1, family.length)]
     if (kind === 'finish start') return this.#finish()
     if (task === undefined) return undefined
-    const { group, isMarked } = task
-    if (kind === 'start') machine.start({ group, isMarked })
-    else if (kind === 'thread') machine.start({ group, isMarked, of: task.of })
+    const { group, isMarked, isOfOther } = task
+    if (kind === 'start') machine.start({ group, isMarked, isOfOther })
+    else if (kind === 'thread') machine.start({ group, isMarked, isOfOther, of: task.of })
     else if (kind === 'begin start') this.#begin(task)
     else if (kind === 'leave group') task.group = isMarked ? task.processId : task.group
     else if (kind === 'change user') task.isOfOther = true
@@ -240,7 +241,7 @@ class Story {
     const { parent, number } = this.#begun.shift() ?? {}
     if (parent === undefined || number === undefined) return
     parent.isStarting = false
-    this.#machine.add(number, { group: parent.group, isMarked: parent.isMarked })
+    this.#machine.add(number, { group: parent.group, isMarked: parent.isMarked, isOfOther: parent.isOfOther })
   }
 
   #end(task: Task, staysAsZombie: boolean): void {
