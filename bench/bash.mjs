@@ -19,7 +19,8 @@ await (way === '' ? compare() : measureCalls(way, textOf('from', root)))
 /** Runs the calls in this process, which is a fresh one, and prints its figures. @param {string} name @param {string} from */
 async function measureCalls(name, from) {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
-  const call = name === 'bare' ? () => bareCall(cwd) : await toolCall(name, cwd, from)
+  if (name === 'loaded') await toolCall(name, cwd, from)
+  const call = name === 'bare' || name === 'loaded' ? () => bareCall(cwd) : await toolCall(name, cwd, from)
   for (let at = 0; at < warmUps; at += 1) await call()
   const before = process.cpuUsage()
   for (let at = 0; at < calls; at += 1) await call()
@@ -86,9 +87,15 @@ function cpuSince(before) {
 async function withProcesses(count) {
   const lacking = count - countProcesses() - 2
   const started = Math.max(0, lacking)
-  const shell = spawn('bash', ['-c', `for ((at = 0; at < ${started}; at++)); do sleep 100000 & done; echo; exec sleep 100000`], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const shell = spawn('bash', ['-c', `for ((at = 0; at < ${started}; at++)); do sleep 3600 & done; echo; exec sleep 3600`], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const end = () => process.kill(-shell.pid, 'SIGKILL')
+  process.once('exit', end)
+  process.once('SIGTERM', () => process.exit(143))
   await once(shell.stdout, 'data')
-  return () => process.kill(-shell.pid, 'SIGKILL')
+  return () => {
+    process.off('exit', end)
+    end()
+  }
 }
 
 function countProcesses() {
@@ -110,12 +117,12 @@ async function compare() {
   const before = textOf('before', '')
   const counts = textOf('processes', '100,420,5000').split(',').map(Number)
   const folders = [...(before === '' ? [] : [['before', resolve(before)]]), ['now', root]]
-  const ways = [['bare spawn', 'bare', root], ...['tool', 'read'].flatMap((name) => folders.map(([when, from]) => [`${name === 'tool' ? 'Bash' : 'Bash, read by Landlock'}, ${when}`, name, from]))]
+  const ways = [['bare spawn', 'bare', root], ['bare spawn, tools loaded', 'loaded', root], ...['tool', 'read'].flatMap((name) => folders.map(([when, from]) => [`${name === 'tool' ? 'Bash' : 'Bash, read by Landlock'}, ${when}`, name, from]))]
   heading(`Bash \`true\`: CPU of this process a call, and the longest block of its event loop, in milliseconds; ${repeats} fresh processes of ${calls} calls by turns`)
-  const rows = []
   for (const count of counts) {
     const end = await withProcesses(count)
     const there = countProcesses()
+    const rows = []
     try {
       const samples = new Map(ways.map(([title]) => [title, []]))
       for (let round = 0; round < repeats; round += 1)
@@ -123,11 +130,11 @@ async function compare() {
       const bare = medians(samples.get('bare spawn'))
       for (const [title, list] of samples) {
         const { cpuMs, blockMs, block90Ms } = medians(list)
-        rows.push([`${there} processes: ${title}`, ms(cpuMs), ms(cpuMs - bare.cpuMs), ms(blockMs), ms(block90Ms), loadavg()[0].toFixed(0)])
+        rows.push([`${title}`, ms(cpuMs), ms(cpuMs - bare.cpuMs), ms(blockMs), ms(block90Ms), loadavg()[0].toFixed(0)])
       }
     } finally {
       end()
     }
+    console.log(table([`${there} processes`, 'CPU', 'beyond the bare spawn', 'longest block, median call', 'of nine in ten', 'load'], rows), '\n')
   }
-  console.log(table(['', 'CPU', 'beyond the bare spawn', 'longest block, median call', 'of nine in ten', 'load'], rows))
 }

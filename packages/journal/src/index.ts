@@ -21,6 +21,7 @@ export {
   sessionsOf,
   shortHash,
 } from './sessions/session-folder.ts'
+export { fileState, regularFileStats, SessionIndex } from './sessions/session-index.ts'
 export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './sessions/answers.ts'
 export {
   forgetGrades,

@@ -101,7 +101,7 @@ async function readKeeping(
   }
 }
 
-/** The id of the entry that stands in the line of this uuid; the uuid itself where none does. */
+/** The id of the entry that stands in the line of this uuid; the uuid itself where none does, as in files whose lines have none. */
 export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: string): string {
   return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
 }
@@ -175,7 +175,7 @@ function foldIn(bytes: Buffer, start: number, end: number): FoldLine {
 }
 
 /** Takes a journal in pieces. */
-class JournalReader {
+export class JournalReader {
   readonly #path: string
   readonly #payloads: string
   readonly #decoder: JournalDecoder
@@ -236,7 +236,7 @@ class JournalReader {
     if (end - start > longestLine) throw this.longLine()
     try {
       const text = checkedLine(bytes, start, end, ascii)
-      if (this.#head === undefined) checkHead((this.#head = valueOfWhole(text)), this.#path)
+      if (this.#head === undefined) this.#takeHead(valueOfWhole(text))
       else if (!this.#decoder.takesText(text))
         this.#decoder.add(withPayloads(valueOfWhole(text), this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
@@ -248,6 +248,13 @@ class JournalReader {
     }
     this.#lines++
     this.#wholeBytes += end + 1 - start
+  }
+
+  #takeHead(head: { readonly [field: string]: unknown }): void {
+    this.#head = head
+    checkHead(head, this.#path)
+    // It was looked at.
+    if (head['format'] === 1) this.#decoder.format = 1
   }
 
   /** Where the next fold stands of which all lines are in these bytes. */
@@ -278,7 +285,7 @@ class JournalReader {
       this.#decoder.fold(fold, folded, lineAt)
     } catch (error) {
       if (error instanceof HaltingError) throw error
-      throw new NotAsFoldedError()
+      throw new NotAsFoldedError(messageOf(error))
     }
     this.#wasFolded = true
     this.#lines = fold.lines

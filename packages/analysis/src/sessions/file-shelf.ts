@@ -1,8 +1,7 @@
-import { statSync, type Stats } from 'node:fs'
 import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
 import { endings } from '@halting/core'
-import { endsOfKept } from '@halting/journal'
+import { endsOfKept, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
@@ -13,7 +12,7 @@ import type { Beginning, Entry, Shelf } from '../view/shelf.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
-import { readRowFacts, rowOfFacts } from './row-facts.ts'
+import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowFacts } from './row-facts.ts'
 import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
 import { writerOf } from './writer-of.ts'
 
@@ -31,6 +30,8 @@ export interface FileShelfOptions {
   readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
   /** Grades of the person, and repositories of folders; asked each time that a session is read. */
   readonly grading?: () => GradingSources
+  /** What earlier lists made of these files. Default: all of them are read. */
+  readonly index?: SessionIndex
   /** The words for why a run ended. */
   readonly whyText: InspectedDetails['whyText']
 }
@@ -40,6 +41,8 @@ interface FileEntry extends Entry {
   readonly path: string
   /** In bytes. */
   readonly size: number
+  /** Another one when the file is another one, or was changed. */
+  readonly state: string
   /** The process that writes it. */
   readonly heldBy: number | undefined
 }
@@ -81,10 +84,26 @@ export class FileShelf implements Shelf<FileEntry> {
   async rowOf(found: FileEntry): Promise<SessionRow> {
     const { path } = found
     const { prices, shellArguments, whyText } = this.#options
-    const facts = await readRowFacts(path, (this.#redact ??= createKeyRedactor(process.env)))
+    const facts = await this.#factsOf(found)
     if (facts !== undefined) return rowOfFacts(facts, { found, together: this.#together, prices })
     const session = await readAnySession(path, prices, this.#together)
     return rowOf(inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText }))
+  }
+
+  /** Undefined for a session of another program: what counts in it depends on other files. */
+  async #factsOf({ path, state, heldBy }: FileEntry): Promise<RowFacts | undefined> {
+    const { index } = this.#options
+    const redact = (this.#redact ??= createKeyRedactor(process.env))
+    const known = index?.get(path, state, 'row')
+    // Other keys may be in use than when it was noted.
+    if (isRowFacts(known)) return redactedFacts(known, redact)
+    const facts = await readRowFacts(path, redact)
+    if (facts !== undefined && heldBy === undefined && isShort(facts)) index?.note(path, state, 'row', facts)
+    return facts
+  }
+
+  rowsAreRead(): void {
+    this.#options.index?.save()
   }
 
   async read(found: FileEntry): Promise<InspectedSession> {
@@ -120,21 +139,20 @@ export class FileShelf implements Shelf<FileEntry> {
 
   /** Undefined for one that is gone. */
   async #entryOf(path: string): Promise<FileEntry | undefined> {
-    const stats = statsOf(path)
-    // Whoever opens a pipe waits for who writes it.
-    if (stats?.isFile() !== true) return undefined
+    const stats = regularFileStats(path)
+    if (stats === undefined) return undefined
     const heldBy = await writerOf(path)
-    const { size, mtimeMs, ctimeMs, ino } = stats
+    const state = fileState(stats)
     return {
       key: this.#keys.of(path),
       sessionId: nameOf(path),
       path,
-      changedAt: mtimeMs,
+      changedAt: stats.mtimeMs,
       isLive: heldBy !== undefined,
-      size,
+      size: stats.size,
       heldBy,
-      // Anybody can set the time of a change; when its state changed, rights too, the system says.
-      signature: `${ino} ${size} ${mtimeMs} ${ctimeMs} ${heldBy ?? ''}`,
+      state,
+      signature: `${state} ${heldBy ?? ''}`,
     }
   }
 }
@@ -174,15 +192,6 @@ class Keys {
 
 /** So many files are looked at without a pause. */
 const atOnce = 256
-
-/** Undefined for what is gone, or cannot be reached. Of some thousand files the promises take longer than the system. */
-function statsOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
-  }
-}
 
 /** Files that are shorter are read as a whole at once. */
 const longBytes = 4_000_000

@@ -1,6 +1,6 @@
 import { readJournal, outlineOf, type RunOutline } from '@halting/journal'
 import { redactedValue } from '@halting/core/redact'
-import { noUsage } from '@halting/core/adapters'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { freeModels } from '../account/free-models.ts'
 import { kindOfSession } from '../foreign/read-foreign.ts'
@@ -23,7 +23,7 @@ export interface RowFacts extends Omit<RowParts, 'runs'> {
 }
 
 /** A run of it. */
-export interface RunFacts extends RunFigures {
+interface RunFacts extends RunFigures {
   /** What a copy of the run is known by. */
   readonly beginning: string
   /** Models that cost nothing: they have no price, or one of nothing. */
@@ -76,6 +76,24 @@ function factsOf(
     redact,
   )
   return { sessionId, cwd: redact(cwd), title: redact(title), ...texts, runs: redactedValue(facts, redact) }
+}
+
+/** Longer texts are not kept a second time. */
+const longestText = 2_000
+
+/** Whether it may be kept: of a text that is cut the part of a key could be left that is known by another program. */
+export function isShort({ title, prompt, cwd }: RowFacts): boolean {
+  return title.length + prompt.length + cwd.length <= longestText
+}
+
+/** Whether this is what an index has of a session. Its checksum says that this program, or another one of the same version, wrote it. */
+export function isRowFacts(value: unknown): value is RowFacts {
+  return isJsonObject(value) && typeof value['sessionId'] === 'string' && Array.isArray(value['runs'])
+}
+
+/** Facts that were redacted by a program that knew other keys. */
+export function redactedFacts({ cwd, title, prompt, models, ...facts }: RowFacts, redact: Redact): RowFacts {
+  return { ...facts, ...redactedValue({ cwd, title, prompt, models }, redact) }
 }
 
 /** What a row depends on beside the file. */

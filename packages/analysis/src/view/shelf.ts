@@ -25,6 +25,8 @@ export interface Shelf<Found extends Entry = Entry> {
   lookAt(found: Found): Promise<Found | undefined>
   /** Its figures alone, for a list of many. @throws HaltingError for one that cannot be read. */
   rowOf(found: Found): Promise<SessionRow>
+  /** Called when rows were asked for, and no more are for now. */
+  rowsAreRead?(): void
   /** All of it. @throws HaltingError for one that cannot be read. */
   read(found: Found): Promise<InspectedSession>
   /** What a long session begins with, where that takes much less than to read all of it; undefined where it does not, and for one that cannot be read. */

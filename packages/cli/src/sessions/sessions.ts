@@ -1,4 +1,11 @@
-import { deleteSession, type StoredSessionFile, storedSessions, headOfKept } from '@halting/journal'
+import {
+  deleteSession,
+  headOfKept,
+  SessionIndex,
+  sessionsOf,
+  type StoredSessionFile,
+  storedSessions,
+} from '@halting/journal'
 import { summariesOf, summaryOf, type SessionSummary } from '@halting/analysis/sessions'
 import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
 import { HaltingError, type Transcript } from '@halting/core'
@@ -104,7 +111,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files)
+  return summariesOf(files, new SessionIndex(sessionsOf(whose(program)).base))
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {

@@ -6,7 +6,7 @@ import { tellChanges } from './changes.ts'
 import { figureLines, outlineOf } from './figures.ts'
 import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
-import type { SessionSource } from '@halting/analysis/view'
+import type { SessionRow, SessionSource } from '@halting/analysis/view'
 
 /** What the answers are made from. */
 export interface Answered {
@@ -57,8 +57,7 @@ async function answerOf(
       return answer.send('application/json', JSON.stringify({ title: source.title }))
     case 'api/sessions': {
       answer.begin(lines)
-      if (!answer.isHead)
-        for await (const row of source.list(answer.gone)) await answer.write(`${JSON.stringify(row)}\n`)
+      if (!answer.isHead) await sendRows(answer, source.list(answer.gone))
       const { remaining = 0 } = source
       if (remaining > 0 && !answer.isHead) await answer.write(`${JSON.stringify({ remaining })}\n`)
       return answer.end()
@@ -108,6 +107,30 @@ async function answerOf(
 const lines = 'application/x-ndjson'
 
 const noSession = 'There is no session of this name here. It may have been deleted.'
+
+/** So many characters of rows are sent together, or what there is after so many milliseconds. */
+const rowsTogether = { characters: 16_384, ms: 50 }
+
+/** Rows as they are read. To send each by itself takes longer than to make it. */
+async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promise<void> {
+  let [text, sentAt] = ['', -Infinity]
+  const send = async (): Promise<void> => {
+    const sent = text
+    ;[text, sentAt] = ['', performance.now()]
+    if (sent !== '') await answer.write(sent)
+  }
+  // Of a row that takes long the others do not wait.
+  const timer = setInterval(() => void send().catch(() => undefined), rowsTogether.ms)
+  try {
+    for await (const row of rows) {
+      text += `${JSON.stringify(row)}\n`
+      if (text.length >= rowsTogether.characters || sentAt === -Infinity) await send()
+    }
+    await send()
+  } finally {
+    clearInterval(timer)
+  }
+}
 
 /** One after another: a thousand records may be more than a text can hold. */
 async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {

@@ -6,6 +6,7 @@ import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFileBeside } from './grades.ts'
+import { forgetIndexed } from './session-index.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
@@ -115,6 +116,7 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
   await rm(path)
   await rm(path.slice(0, -extension.length), { recursive: true, force: true })
   await rm(`${path}.lock`, { force: true })
+  forgetIndexed(dirname(path), (id) => id === sessionId)
   await removeGrades(path, sessionId)
 }
 
