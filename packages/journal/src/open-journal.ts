@@ -223,18 +223,18 @@ class OpenJournal implements SessionJournal {
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',
-      append: (record) => this.appendAt(record, new Date().toISOString()),
+      append: (record) => this.appendAt(record),
       flush: store === undefined ? () => file.flush() : () => flushBoth(store, file),
     }
     this.#opening = opening
     this.sessionId = sessionId
   }
 
-  appendAt(record: StepRecord, timestamp: string): void {
+  appendAt(record: StepRecord, timestamp?: string): void {
     const { file, store, encoder, written } = this.#opening
     this.#appended++
     const safe = written(record)
-    store?.append(safe, timestamp)
+    store?.append(safe, timestamp ?? new Date().toISOString())
     const { lines, payloads } = encoder.linesOf(safe, timestamp)
     file.append(lines, payloads)
   }
