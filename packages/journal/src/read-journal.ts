@@ -50,13 +50,16 @@ export async function readJournal(
   path: string,
   {
     intents = 'all',
+    mostBytes = Infinity,
   }: {
     /** `open` leaves out the intents of finished turns. Default: `all`. */
     readonly intents?: 'all' | 'open'
+    /** Reads about as many bytes of the beginning; what is behind them is told as a torn tail. Default: the whole file. */
+    readonly mostBytes?: number
   } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
+  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
   // Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all.
   const { misfitOfRuns } = await import('./format/validate-runs.ts')
   const misfit = misfitOfRuns(read.runs)
@@ -79,12 +82,17 @@ export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): 
   }
 }
 
-async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines'): Promise<ReadJournal> {
+async function readKeeping(
+  path: string,
+  keeps: KeptRecords,
+  by: ReadBy = 'lines',
+  mostBytes = Infinity,
+): Promise<ReadJournal> {
   const reader = new JournalReader(path, keeps, by)
   let file: FileHandle | undefined
   try {
     file = await openRegular(path)
-    return await readAll(file, reader)
+    return await readAll(file, reader, mostBytes)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
     throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
@@ -125,7 +133,7 @@ const roomBytes: number = 1 << 18
 /** Lines are cut out of texts of so many bytes: larger ones have the garbage collector run more often. */
 const textBytes: number = 1 << 16
 
-async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
+async function readAll(file: FileHandle, reader: JournalReader, mostBytes: number): Promise<ReadJournal> {
   const { size: leastBytes } = await file.stat()
   const pieces = new PiecesAhead(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
@@ -140,6 +148,7 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
       }
       total += bytes.length - left.length
       left = bytes.subarray(reader.take(bytes, 'more'))
+      if (total >= mostBytes) return reader.end(total)
     }
   } catch (error) {
     if (error instanceof LongLineError) throw reader.longLine()
