@@ -234,8 +234,10 @@ class OpenJournal implements SessionJournal {
     const { file, store, encoder, written } = this.#opening
     this.#appended++
     const safe = written(record)
-    store?.append(safe, timestamp ?? new Date().toISOString())
-    const { lines, payloads } = encoder.linesOf(safe, timestamp)
+    // The store and the file say the same moment.
+    const moment = timestamp ?? (store === undefined ? undefined : new Date().toISOString())
+    if (moment !== undefined) store?.append(safe, moment)
+    const { lines, payloads } = encoder.linesOf(safe, moment)
     file.append(lines, payloads)
   }
 

@@ -177,7 +177,8 @@ test('what the ends do not tell is read in all of it: no end, a torn line, a rew
   expect((await summaryOf(fileOf())).firstPrompt).toHaveLength(100_005)
 })
 
-const linesWithMessages = (path: string): number => readFileSync(path, 'utf8').split('"message":{').length - 1
+const linesWithMessages = (path: string): number =>
+  readFileSync(path, 'utf8').match(/^\{"type":"(?:user|assistant)",/gm)?.length ?? 0
 
 test('a session whose runs ended is opened as reading all of it tells, and goes on to the same lines', async () => {
   const { path } = placeOf()
