@@ -5,6 +5,7 @@ import { isBuiltin } from 'node:module'
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
+import { parseSync } from 'oxc-parser'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { lazyParser } from './lazy-parser.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
@@ -231,12 +232,20 @@ ${text.replaceAll(found, '=__lazy("$1")')}`
 }
 
 /**
- * A function of what bin/halting.js gives; import() of a chunk goes there, that of a package to Node. In short lines: Node prints the line of an error that
- * nobody caught.
+ * A function of what bin/halting.js gives. Each import() goes there: in a script of `vm` it would be experimental, and with code from a cache it fails. In short
+ * lines: Node prints the line of an error that nobody caught.
  */
 async function asScript(text) {
-  const body = text.replaceAll('import("halting:', '__load("halting:')
-  const { code } = await transform(`(function(exports,require,module,__load,__urlOf){'use strict';${body}\n})`, {
+  const { module, errors } = parseSync('script.js', text)
+  if (errors.length > 0) throw new Error(errors[0].message)
+  let body = ''
+  let at = 0
+  for (const { start } of module.dynamicImports) {
+    body += `${text.slice(at, start)}__import`
+    at = start + 'import'.length
+  }
+  body += text.slice(at)
+  const { code } = await transform(`(function(exports,require,module,__import,__urlOf){'use strict';${body}\n})`, {
     minifyWhitespace: true,
     lineLimit: 200,
   })

@@ -65,8 +65,7 @@ function openProgram() {
 function scriptLoader(dist) {
   const { join } = require('node:path')
   const { closeSync, fstatSync, openSync, readFileSync } = require('node:fs')
-  const { constants, Script } = require('node:vm')
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  const { Script } = require('node:vm')
   const files = new Map()
   const chunks = new Map()
   let code
@@ -81,7 +80,7 @@ function scriptLoader(dist) {
     // It begins with what names this build, see there.
     if (file === 'start.cjs') code = openCode(source.slice(2, 34))
     const cachedData = code?.of(file, size, mtimeMs)
-    const script = new Script(source, { filename, cachedData, importModuleDynamically })
+    const script = new Script(source, { filename, cachedData })
     code?.add({ file, size, mtimeMs, script })
     const module = { exports: {} }
     script.runInThisContext()(module.exports, requireFrom, module, importFrom, urlOf)
@@ -100,7 +99,7 @@ function scriptLoader(dist) {
     return loaded
   }
   const requireFrom = (name) => (name.startsWith('halting:') ? load(name.slice(8)) : require(name))
-  const importFrom = async (name) => requireFrom(name)
+  const importFrom = async (name) => (String(name).startsWith('halting:') ? requireFrom(name) : import(name))
   const urlOf = (name) => require('node:url').pathToFileURL(join(dist, name)).href
   return { load, code: () => code }
 }
