@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type OutputFile } from 'esbuild'
 import type { TestProject } from 'vitest/node'
@@ -7,8 +7,8 @@ import { entriesOf, packages } from './scripts/packages.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
 import { programBundle } from './scripts/program-bundle.mjs'
 
-// What the tests load as JavaScript that Node itself loads: core and the explorer, file by file, and the program, bundled. All are made from the sources of this moment.
-// Vitest gives each source file as a module of getters, in which the loop runs several times slower.
+// What the tests load as JavaScript that Node itself loads: the packages, file by file, and the program, bundled. All are made from the sources of this moment.
+// Vitest gives each source file as a module of getters, in which the loop runs several times slower, and asks its main thread for each in each worker.
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -23,11 +23,6 @@ const begin = 'under-test-'
 const folder = join(root, '.tmp', `${begin}${process.pid}`)
 const source = (path: string): string => join(root, 'packages', path)
 
-/** The sources of core, each file as `.js`. */
-export const core: string = join(folder, 'core')
-/** Those of the explorer, which import these. */
-export const explorer: string = join(folder, 'explorer')
-
 /** Where what a package is imported by lies in the sources. What is longer comes first: an alias of esbuild counts for what is below it, too. */
 export const sources: { readonly [name: string]: string } = Object.fromEntries(
   packages
@@ -37,28 +32,40 @@ export const sources: { readonly [name: string]: string } = Object.fromEntries(
     .toSorted(([one], [other]) => other.length - one.length),
 )
 
-async function buildCore(): Promise<void> {
-  for (const { path, text } of await compiled('core', core))
-    writeFile(path, text.replaceAll(/(from |import |import\()"(\.{1,2}\/[^"]+)\.ts"/g, '$1"$2.js"'))
+/** Each source file of each package as JavaScript, which Node loads by itself. */
+async function buildPackages(): Promise<void> {
+  await Promise.all(
+    packages.map(async (name) => {
+      const outdir = join(folder, name)
+      for (const { path, text } of await compiled(name, outdir)) writeFile(path, withBuiltImports(text, dirname(path)))
+      // Dependencies of this package alone.
+      if (existsSync(source(`${name}/node_modules`)))
+        symlinkSync(source(`${name}/node_modules`), join(outdir, 'node_modules'))
+    }),
+  )
 }
 
-/** The explorer, and what it finds in records. */
-async function buildExplorer(): Promise<void> {
-  const homes = { core, analysis: join(folder, 'analysis') }
-  const entries = new Map(
-    (['core', 'analysis'] as const).flatMap((name) =>
-      entriesOf(name).map(({ specifier, path }) => [specifier, join(homes[name], `${path}.js`)] as const),
-    ),
-  )
-  const files = [...(await compiled('analysis', homes.analysis)), ...(await compiled('explorer', explorer))]
-  for (const { path, text } of files)
-    writeFile(
-      path,
-      text.replaceAll(/(from |import )"([^"]+)"/g, (_all, before: string, name: string) => {
-        const target = entries.get(name) ?? name.replace(/^\.\.\/\.\.\/core\/src\//, '../core/').replace(/\.ts$/, '.js')
-        return `${before}"${target}"`
-      }),
-    )
+/** Where the built entry of a package lies, by what it is imported by. */
+const builtEntries = new Map(
+  packages.flatMap((name) =>
+    entriesOf(name).map(({ specifier, path }) => [specifier, join(folder, name, `${path}.js`)] as const),
+  ),
+)
+
+function withBuiltImports(text: string, home: string): string {
+  return text.replaceAll(/(from |import |import\()"([^"\n]+)"/g, (all, before: string, name: string) => {
+    const entry = builtEntries.get(name)
+    if (entry !== undefined) return `${before}"${relative(home, entry)}"`
+    return name.startsWith('.') ? `${before}"${name.replace(/\.ts$/, '.js')}"` : all
+  })
+}
+
+/** What was built of a source file or an entry that is imported; a file's own folder tells the package of `../src`. */
+export function builtFile(imported: string, importer: string | undefined): string | undefined {
+  const entry = builtEntries.get(imported)
+  if (entry !== undefined || !imported.startsWith('.') || importer === undefined) return entry
+  const [, name, path] = /^([^/]+)\/src\/(.*)\.ts$/.exec(relative(source(''), join(dirname(importer), imported))) ?? []
+  return name === undefined ? undefined : join(folder, name, `${path}.js`)
 }
 
 async function compiled(name: string, outdir: string): Promise<readonly OutputFile[]> {
@@ -94,14 +101,12 @@ async function bundleProgram(): Promise<string> {
 export async function setup(project: TestProject): Promise<() => void> {
   mkdirSync(folder, { recursive: true })
   removeLeftOvers()
-  await buildCore()
-  await buildExplorer()
+  await buildPackages()
   project.provide('program', await bundleProgram())
   project.onTestsRerun(async () => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
-    await buildCore()
-    await buildExplorer()
+    await buildPackages()
     await bundleProgram()
   })
   return () => rmSync(folder, { recursive: true, force: true })

@@ -1,21 +1,14 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
-import { entriesOf } from './scripts/packages.mjs'
-import { core, explorer, sources } from './vitest.build.ts'
+import { defineConfig, type Plugin, type TestProjectInlineConfiguration } from 'vitest/config'
+import { packages } from './scripts/packages.mjs'
+import { builtFile } from './vitest.build.ts'
 
-/** Tests run the sources, never a dist that may be older than they are. */
-const fromSources = Object.entries(sources).map(([name, replacement]) => exactly(name, replacement))
-
-/** Core and the explorer as JavaScript, made from the sources when the tests begin. */
-const withBuiltCore = [
-  exactly('@halting/explorer', `${explorer}/index.js`),
-  ...entriesOf('core').map(({ specifier, path }) => exactly(specifier, `${core}/${path}.js`)),
-  ...fromSources,
-]
-
-/** What a test of core looks into, too. */
-const ofCore = [built(core), ...withBuiltCore]
-const ofExplorer = [built(explorer), ...withBuiltCore]
+/** Tests run the sources, made to JavaScript when they begin, never a dist that may be older than they are. */
+const fromSources: Plugin = {
+  name: 'halting-sources',
+  enforce: 'pre',
+  resolveId: (imported, importer) => builtFile(imported, importer),
+}
 
 const isDeep = ['1', 'all'].includes(process.env['HALTING_DEEP'] ?? '')
 
@@ -195,6 +188,9 @@ const neverDeep = [
   ...(process.env['HALTING_DEEP'] === 'all' ? [] : ['packages/cli/test/stopping-bench.test.ts']),
 ]
 
+/** Their tests change what belongs to a whole process, such as its folder: threads may not. */
+const changesProcess = ['journal', 'policy', 'agent']
+
 export default defineConfig({
   test: {
     // More than cores, since many tests wait for a process. As a share Vitest takes no more than there are.
@@ -202,58 +198,26 @@ export default defineConfig({
     globalSetup: './vitest.build.ts',
     reporters: ['default', 'json'],
     outputFile: { json: '.tmp/vitest.json' },
-    projects: [
-      project('core', ['packages/core/test/**/*.test.ts'], { alias: ofCore }),
-      project('explorer', ['packages/explorer/test/**/*.test.ts'], { alias: ofExplorer }),
-      project('models', ['packages/models/test/**/*.test.ts'], { alias: withBuiltCore }),
-      project('journal', ['packages/journal/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
-      // They share a harness with the tests of core.
-      project('store-sqlite', ['packages/store-sqlite/test/**/*.test.ts'], { alias: fromSources }),
-      project('store-postgres', ['packages/store-postgres/test/**/*.test.ts'], { alias: fromSources }),
-      project('telemetry', ['packages/telemetry/test/**/*.test.ts'], { alias: withBuiltCore }),
-      project('policy', ['packages/policy/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
-      project('agent', ['packages/agent/test/**/*.test.ts'], { alias: withBuiltCore, changesProcess: true }),
-      // They share helpers with the tests of core, which import its sources: a core built from them would be another one.
-      project('analysis', ['packages/analysis/test/**/*.test.ts'], { alias: fromSources }),
-      project('cli', ['packages/cli/test/**/*.test.ts'], { alias: withBuiltCore }),
-      project('inspector', ['packages/inspector/test/**/*.test.ts'], { alias: withBuiltCore }),
-      project('restate', ['packages/restate/test/**/*.test.ts'], { alias: withBuiltCore }),
-    ],
+    projects: packages.map(project),
   },
 })
 
-interface ProjectOptions {
-  readonly alias: readonly { readonly find: RegExp; readonly replacement: string }[]
-  /** Its tests change what belongs to a whole process, such as its folder: threads may not. */
-  readonly changesProcess?: boolean
-}
-
-function project(name: string, include: string[], options: ProjectOptions): TestProjectInlineConfiguration {
-  const { alias, changesProcess = false } = options
+function project(name: string): TestProjectInlineConfiguration {
   // Long enough for a machine that is busy: it ends what would take for ever.
   const longest = isDeep ? 120_000 : 30_000
   return {
-    resolve: { alias: [...alias] },
+    plugins: [fromSources],
     test: {
       name,
-      include,
+      include: [`packages/${name}/test/**/*.test.ts`],
       exclude: isDeep ? [...neverDeep, ...ofOtherHalf] : onlyDeep,
       setupFiles: './vitest.setup.ts',
       testTimeout: longest,
       hookTimeout: longest,
-      pool: changesProcess ? 'forks' : 'threads',
+      pool: changesProcess.includes(name) ? 'forks' : 'threads',
       // To load the modules for each file anew takes as long as its tests.
       isolate: false,
       server: { deps: { external: [/\/under-test-\d+\//] } },
     },
   }
-}
-
-/** A package's own sources, where they were made to. */
-function built(folder: string): { readonly find: RegExp; readonly replacement: string } {
-  return { find: /^(?:\.\.\/)+src\/(.*)\.ts$/, replacement: `${folder}/$1.js` }
-}
-
-function exactly(name: string, replacement: string): { readonly find: RegExp; readonly replacement: string } {
-  return { find: new RegExp(`^${name}$`), replacement }
 }

@@ -1,5 +1,6 @@
 // How long it takes until a session goes on: from an open program to its next request. See README.md.
-// Run: node bench/resume.mjs [--repeats=9] [--turns=1000,10000] [--folder=/dev/shm]. Needs a build.
+// Run: node bench/resume.mjs [--repeats=9] [--turns=1000,10000] [--folder=/dev/shm] [--before=FOLDER]. Needs a build; --before names another checkout, built, that
+// is measured in turns with this one, each with sessions that it wrote.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +8,9 @@ import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { playOf, whose, writeSession } from './lib/sessions.mjs'
+
+const { openJournal } = await builtPackage('journal')
+const { resume, streamRun, startRun } = await builtPackage('core')
 
 const ways = {
   /** What every reader of such a file pays: its lines as JSON, and nothing made of them. */
@@ -24,10 +28,11 @@ const ways = {
 const messagesOf = (path) =>
   readFileSync(path, 'utf8')
     .split('\n')
-    .flatMap((line) => (line.startsWith('{"parentUuid"') ? [JSON.stringify(JSON.parse(line).message)] : []))
+    .flatMap((line) => (/^\{"(parentUuid|type":"(user|assistant)")/.test(line) ? [JSON.stringify(JSON.parse(line).message)] : []))
 
 const [kind, way, path, turns] = process.argv.slice(2)
-if (kind === 'child') process.stdout.write(JSON.stringify(await measure(way, path, Number(turns))))
+if (kind === 'write') await writeSession(way, { turns: Number(path), ends: turns === 'ends' })
+else if (kind === 'child') process.stdout.write(JSON.stringify(await measure(way, path, Number(turns))))
 else await report()
 process.exit(0)
 
@@ -37,44 +42,47 @@ async function report() {
   const folder = mkdtempSync(join(textOf('folder', tmpdir()), 'halting-resume-'))
   try {
     for (const size of textOf('turns', '1000,10000').split(',').map(Number)) {
-      const [ended, open] = [join(folder, `ended-${size}.jsonl`), join(folder, `open-${size}.jsonl`)]
-      await writeSession(ended, { turns: size })
-      await writeSession(open, { turns: size, ends: false })
-      const samples = Object.keys(ways).map(() => [])
+      const rows = comparedBuilds().flatMap((build, index) => {
+        const [ended, open] = ['ended', 'open'].map((name) => join(folder, `${name}-${size}-${index}.jsonl`))
+        inChild(build, 'write', ended, size, 'ends')
+        inChild(build, 'write', open, size, 'goes on')
+        return Object.keys(ways).map((name) => ({ name, build, from: name.startsWith('a new') ? ended : open, samples: [] }))
+      })
       for (let repeat = 0; repeat < repeats; repeat++) {
-        for (const [index, name] of Object.keys(ways).entries()) {
+        for (const { name, build, from, samples } of rows) {
           // Whoever goes on writes: the next sample is of the same file as this one.
           const own = join(folder, 'sample.jsonl')
-          copyFileSync(name.startsWith('a new') ? ended : open, own)
-          samples[index].push(inChild(name, own, size))
+          copyFileSync(from, own)
+          samples.push(JSON.parse(inChild(build, 'child', name, own, size)))
         }
       }
-      const least = (index, key) => Math.min(...samples[index].map((sample) => sample[key]))
-      const middle = (index, key) => median(samples[index].map((sample) => sample[key]))
-      const rows = Object.keys(ways).map((name, index) => [
-        name,
-        `${ms(least(index, 'wallMs'))} (${ms(middle(index, 'wallMs'))})`,
-        `${ms(least(index, 'cpuMs'))} (${ms(middle(index, 'cpuMs'))})`,
-        (least(index, 'cpuMs') / least(0, 'cpuMs')).toFixed(2),
-        `${mb(middle(index, 'heapBytes'))} MB`,
-        `${mb(middle(index, 'peakBytes'))} MB`,
+      const least = ({ samples }, key) => Math.min(...samples.map((sample) => sample[key]))
+      const middle = ({ samples }, key) => median(samples.map((sample) => sample[key]))
+      const first = ({ build }) => rows.find((row) => row.build === build)
+      const cells = rows.map((row) => [
+        `${row.build.label}${row.name}`,
+        `${ms(middle(row, 'wallMs'))} (${ms(least(row, 'wallMs'))})`,
+        `${ms(middle(row, 'cpuMs'))} (${ms(least(row, 'cpuMs'))})`,
+        (middle(row, 'cpuMs') / middle(first(row), 'cpuMs')).toFixed(2),
+        `${mb(middle(row, 'heapBytes'))} MB`,
+        `${mb(middle(row, 'peakBytes'))} MB`,
+        `${mb(statSync(row.from).size)} MB`,
       ])
-      const { transcriptBytes } = samples[3][0]
-      console.log(`### ${size.toLocaleString('en-US')} turns: a file of ${mb(statSync(open).size)} MB, its transcript ${mb(transcriptBytes)} MB as JSON\n`)
-      console.log(`${table(['least (median) of ' + repeats, 'wall, ms', 'CPU, ms', 'CPU to the first row', 'held', 'peak above the start'], rows)}\n`)
+      console.log(`### ${size.toLocaleString('en-US')} turns\n`)
+      console.log(`${table(['median (least) of ' + repeats, 'wall, ms', 'CPU, ms', 'CPU to the first row', 'held', 'peak above the start', 'file'], cells)}\n`)
     }
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-function inChild(...parameters) {
-  const { stdout, status } = spawnSync(process.execPath, ['--expose-gc', fileURLToPath(import.meta.url), 'child', ...parameters.map(String)], {
+function inChild(build, ...parameters) {
+  const { stdout, status } = spawnSync(process.execPath, ['--expose-gc', fileURLToPath(import.meta.url), ...parameters.map(String), `--build=${build.folder}`], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (status !== 0) throw new Error(`${parameters.join(' ')} failed`)
-  return JSON.parse(stdout)
+  return stdout
 }
 
 /** Everything is loaded, nothing has run yet: what comes on top of the start of the program. */

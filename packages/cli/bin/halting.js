@@ -65,8 +65,7 @@ function openProgram() {
 function scriptLoader(dist) {
   const { join } = require('node:path')
   const { closeSync, fstatSync, openSync, readFileSync } = require('node:fs')
-  const { constants, Script } = require('node:vm')
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  const { Script } = require('node:vm')
   const files = new Map()
   const chunks = new Map()
   let code
@@ -81,7 +80,7 @@ function scriptLoader(dist) {
     // It begins with what names this build, see there.
     if (file === 'start.cjs') code = openCode(source.slice(2, 34))
     const cachedData = code?.of(file, size, mtimeMs)
-    const script = new Script(source, { filename, cachedData, importModuleDynamically })
+    const script = new Script(source, { filename, cachedData })
     code?.add({ file, size, mtimeMs, script })
     const module = { exports: {} }
     script.runInThisContext()(module.exports, requireFrom, module, importFrom, urlOf)
@@ -100,7 +99,7 @@ function scriptLoader(dist) {
     return loaded
   }
   const requireFrom = (name) => (name.startsWith('halting:') ? load(name.slice(8)) : require(name))
-  const importFrom = async (name) => requireFrom(name)
+  const importFrom = async (name) => (String(name).startsWith('halting:') ? requireFrom(name) : import(name))
   const urlOf = (name) => require('node:url').pathToFileURL(join(dist, name)).href
   return { load, code: () => code }
 }
@@ -135,7 +134,10 @@ function openCode(build) {
 
   return {
     of: (file, size, mtimeMs) => stored?.dataOf(file, size, mtimeMs),
-    add: (entry) => void scripts.push(entry),
+    add: (entry) => {
+      scripts.push(entry)
+      stored?.release()
+    },
     storeAtEnd: (exitCode, isCommand) => {
       // So is it of one that failed.
       if (exitCode === 0 && process.uptime() < wholeSeconds && (isStart || isCommand(kind))) store('whole')
@@ -215,14 +217,15 @@ function readCode(folder, name, key) {
     let isOutdated = false
     const dataOf = (script, size, mtimeMs) => {
       const entry = found.get(script)
-      // Let go: what is read is several megabytes.
       found.delete(script)
       if (entry === undefined || (entry.size === size && entry.mtimeMs === mtimeMs)) return entry?.data
       // Changed by hand: V8 looks at its length alone.
       isOutdated = true
       return undefined
     }
-    return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf }
+    // V8 has copied it: several megabytes, which would stay until a collection of all garbage.
+    const release = () => void (found.size === 0 && file.buffer.transfer?.(0))
+    return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf, release }
   } finally {
     closeSync(descriptor)
   }

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { wholeLines } from '@halting/journal'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { call, here, installProgram, run, script, start, type Ended, projectName } from './support/program.ts'
 
@@ -272,11 +273,8 @@ describe('halting rewind', () => {
       readonly parentUuid?: string | null
       readonly message?: { readonly content: unknown }
     }
-    const lines = readFileSync(sessionPath(), 'utf8')
-      .trimEnd()
-      .split('\n')
-      // What the program writes; what is looked at is compared.
-      .map((line) => JSON.parse(line) as Message)
+    // As other readers get it. What the program writes; what is looked at is compared.
+    const lines = [...(await wholeLines(sessionPath()))].map((line) => JSON.parse(line) as Message)
     const byUuid = new Map(lines.map((line) => [line.uuid, line]))
     const texts: string[] = []
     for (let line = lines.findLast(({ uuid }) => uuid !== undefined); line !== undefined;)
@@ -312,17 +310,16 @@ describe('halting rewind', () => {
   })
 
   test('--resume-session-at goes back to after a message, in place or in a fork', async () => {
-    const lines = readFileSync(sessionPath(), 'utf8').trimEnd().split('\n')
-    const last = lines.findLast(
-      (line) =>
-        line.includes('"type":"assistant"') &&
-        lines.indexOf(line) < lines.findIndex((each) => each.includes('"second"')),
-    )
-    const uuid = /"uuid":"([^"]+)"/.exec(last ?? '')?.[1] ?? ''
-    const forked = ['--resume', id, '--fork-session', '--session-id', fork, '--resume-session-at', uuid]
+    const [before = ''] = readFileSync(sessionPath(), 'utf8').split('"second"')
+    // The last reply that a lap before it names.
+    const message =
+      [...before.matchAll(/\["a","([^"]+)",\d+\]/g), ...before.matchAll(/"kind":"assistant","id":"([^"]+)"/g)].at(
+        -1,
+      )?.[1] ?? ''
+    const forked = ['--resume', id, '--fork-session', '--session-id', fork, '--resume-session-at', message]
     expect((await ask('in the fork', [done], ...forked)).status).toBe(0)
     expect((await halting('rewind', fork)).stdout).toBe('   1  first\n   2  in the fork\n')
-    expect((await ask('here', [done], '--resume', id, '--resume-session-at', uuid)).status).toBe(0)
+    expect((await ask('here', [done], '--resume', id, '--resume-session-at', message)).status).toBe(0)
     expect((await halting('rewind', id)).stdout).toBe('   1  first\n   2  here\n')
     const unknown = await ask('x', [done], '--resume', id, '--resume-session-at', fork)
     expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining(`No message ${fork}`)])

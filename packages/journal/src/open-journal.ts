@@ -223,19 +223,21 @@ class OpenJournal implements SessionJournal {
     this.tornBytes = before?.tornBytes ?? 0
     this.log = {
       keeps: 'all',
-      append: (record) => this.appendAt(record, new Date().toISOString()),
+      append: (record) => this.appendAt(record),
       flush: store === undefined ? () => file.flush() : () => flushBoth(store, file),
     }
     this.#opening = opening
     this.sessionId = sessionId
   }
 
-  appendAt(record: StepRecord, timestamp: string): void {
+  appendAt(record: StepRecord, timestamp?: string): void {
     const { file, store, encoder, written } = this.#opening
     this.#appended++
     const safe = written(record)
-    store?.append(safe, timestamp)
-    const { lines, payloads } = encoder.linesOf(safe, timestamp)
+    // The store and the file say the same moment.
+    const moment = timestamp ?? (store === undefined ? undefined : new Date().toISOString())
+    if (moment !== undefined) store?.append(safe, moment)
+    const { lines, payloads } = encoder.linesOf(safe, moment)
     file.append(lines, payloads)
   }
 

@@ -319,7 +319,7 @@ export class JournalReader {
       cwd: String(head['cwd']),
       ...titleIn(head),
       runs: runsOf(this.#decoder.records),
-      began: this.#decoder.began.map(momentOf),
+      began: this.#decoder.began.map((moment) => (Number.isFinite(moment) ? moment : null)),
       clocks: this.#decoder.clocks,
       written: this.#decoder,
       wholeBytes: this.#wholeBytes,
@@ -330,11 +330,6 @@ export class JournalReader {
 
 /** What is wrong with a file that has fewer bytes than when it was opened. */
 export const wasCut = 'was cut while it was read. Read it again for what is left'
-
-function momentOf(timestamp: string): number | null {
-  const moment = Date.parse(timestamp)
-  return Number.isFinite(moment) ? moment : null
-}
 
 /** Of the first line. @throws HaltingError for one of no session of ours, or of a later format. */
 export function checkHead(head: { readonly [field: string]: unknown }, path: string): void {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-4, R-JOUR-6: a disk that loses what was not synced, and one that refuses.
+// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-3b, R-JOUR-4, R-JOUR-6: a disk that loses what was not synced, and one that refuses.
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,6 +38,7 @@ class Machine {
   synced: number
   moments = 0
   isDead = false
+  refused: 'write' | 'sync' | undefined
   died: () => void = () => {}
   readonly dead = new Promise<void>((resolve) => (this.died = resolve))
   readonly #diesAt: number
@@ -73,8 +74,9 @@ class Machine {
     if (this.isDead) await forever()
   }
 
-  #refuse(): void {
+  #refuse(what: 'write' | 'sync'): void {
     if (this.#operations++ !== this.#refusesAt?.operation) return
+    this.refused = what
     const { code } = this.#refusesAt
     throw Object.assign(new Error(`${code}: refused`), { code })
   }
@@ -86,7 +88,7 @@ class Machine {
     }
     if (this.isDead) return true
     try {
-      this.#refuse()
+      this.#refuse('write')
     } catch (error) {
       writeSync(file, text.slice(0, text.length / 2))
       throw error
@@ -105,7 +107,7 @@ class Machine {
         await this.moment()
         const bytes = Buffer.from(String(text))
         try {
-          this.#refuse()
+          this.#refuse('write')
         } catch (error) {
           // A full disk takes a part.
           writeSync(file, bytes.subarray(0, bytes.length / 2))
@@ -119,7 +121,7 @@ class Machine {
         // What came while it went on is no part of it.
         const { length } = readFileSync(this.path)
         await new Promise((resolve) => setImmediate(resolve))
-        this.#refuse()
+        this.#refuse('sync')
         this.synced = length
         await this.moment()
       },
@@ -305,7 +307,10 @@ describe('a disk that refuses', () => {
       for (let operation = 0; operation < whole.operations; operation++) {
         const outside: Outside = { effects: [], tooEarly: [], paidUsd: 0 }
         const path = nextPath()
-        const refused = await go(new Machine(path, outside, Infinity, { operation, code }, writes))
+        const machine = new Machine(path, outside, Infinity, { operation, code }, writes)
+        const refused = await go(machine)
+        // On a busy machine lines may share other writes than before, and there may be fewer.
+        if (machine.refused === undefined) continue
         expect([operation, refused?.terminal.reason, refused?.terminal.error?.code]).toEqual([
           operation,
           'error',
@@ -315,7 +320,7 @@ describe('a disk that refuses', () => {
         const { runs } = parseJournal(readFileSync(path), path)
         const hasEnded = runs[0]?.at(-1)?.type === 'end'
         // The end was written, and the last sync of all refused.
-        expect(hasEnded).toBe(operation === whole.operations - 1)
+        expect([operation, hasEnded && machine.refused === 'write']).toEqual([operation, false])
         if (hasEnded) continue
         checkCompleted(await go(new Machine(path, outside)), outside)
       }

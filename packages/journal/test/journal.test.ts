@@ -104,16 +104,16 @@ describe('the journal of a session', () => {
       ['assistant', ['text']],
     ])
     for (const { timestamp, uuid } of messages) {
-      expect(Number.isNaN(Date.parse(timestamp))).toBe(false)
+      expect(typeof timestamp).toBe('number')
       // It is the number of the line, and the rest is said once, in the first one.
       expect(uuid).toBeUndefined()
     }
     let parent: string | null = null
     const exported = [...(await wholeLines(place().path))].map((line) => JSON.parse(line) as Line)
     const shown = exported.filter(({ type }) => type === 'user' || type === 'assistant')
-    expect(shown.map(({ type, message }) => [type, message])).toEqual(
-      messages.map(({ type, message }) => [type, message]),
-    )
+    // Readers of such files know a reply by its type.
+    const asShown = ({ type, message }: Line) => [type, type === 'user' ? message : { type: 'message', ...message }]
+    expect(shown.map(({ type, message }) => [type, message])).toEqual(messages.map(asShown))
     for (const { uuid, parentUuid, sessionId: session, cwd, timestamp, isSidechain, message } of shown) {
       expect([parentUuid, session, cwd, isSidechain, typeof message]).toEqual([
         parent,

@@ -10,6 +10,14 @@ const chosenItem = (page: Page): Promise<string | null> =>
 const chosenPart = (page: Page): Promise<string | null> =>
   page.locator('.part[aria-current=true]').getAttribute('data-part')
 
+/** How many bars the timeline has drawn. */
+async function barsOn(page: Page): Promise<number> {
+  const canvas = page.getByRole('application', { name: 'Timeline of the run' })
+  const bars = async (): Promise<number> => Number(await canvas.getAttribute('data-bars'))
+  await expect.poll(bars).toBeGreaterThan(0)
+  return bars()
+}
+
 describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () => {
   const open = withBrowser()
 
@@ -128,12 +136,44 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     const source = madeSource(madeSession({ turns: 3 }))
     const { page } = await open(source, { fragment })
     await page.getByRole('feed').getByText('Answer 3').waitFor()
+    const before = await barsOn(page)
     await page.keyboard.press('j')
     await page.keyboard.press('j')
     source.change(madeSession({ turns: 6 }))
     await page.getByRole('feed').getByText('Answer 6').waitFor()
     await page.locator('#ending').getByText('Step limit reached: 6/6').waitFor()
     expect(await chosenItem(page)).toBe('model-1')
+    await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 1.5)
+  })
+
+  it('shows the beginning of a long session, says so, and all of it once it was read', async () => {
+    const [begun, whole] = [madeSession({ turns: 4 }), madeSession({ turns: 40 })]
+    let isRead = (): void => undefined
+    const reading = new Promise<void>((resolve) => (isRead = resolve))
+    const { page } = await open(
+      {
+        ...madeSource(whole),
+        async session(_key, asked) {
+          if (asked === 'beginning') return { ...begun.view, row: whole.view.row, isBeginning: true }
+          await reading
+          return whole.view
+        },
+      },
+      { fragment },
+    )
+    await page.getByText('Until all of it is read').waitFor()
+    await page.getByText('40 turns').waitFor()
+    const before = await barsOn(page)
+    // What only all of it could tell is not there.
+    expect(await page.locator('#ending').count()).toBe(0)
+    expect(await page.getByText('Step limit reached').count()).toBe(0)
+    await page.keyboard.press('p')
+    await page.getByText('Reading …', { exact: true }).waitFor()
+    await page.keyboard.press('t')
+    isRead()
+    await page.locator('#ending').getByText('Step limit reached: 40/40').waitFor()
+    await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 3)
+    expect(await page.getByText('Until all of it is read').count()).toBe(0)
   })
 
   it('says what to do where there is no such session', async () => {

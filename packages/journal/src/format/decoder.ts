@@ -7,7 +7,16 @@ import { withChanges, type FigureChanges } from './figures.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
 import { OpenSegment, ShortIds, foldMark, type FoldItem, type FoldLine } from './fold.ts'
 import { valueOfWhole } from './line.ts'
-import { callIdOf, journalVersion, type Fields, type JournalFormat, type StepIntent, type Unfolded } from './encoder.ts'
+import {
+  callIdOf,
+  journalVersion,
+  sameGrant,
+  sameUsage,
+  type Fields,
+  type JournalFormat,
+  type StepIntent,
+  type Unfolded,
+} from './encoder.ts'
 import type { WrittenLines, WrittenResult } from './encoder.ts'
 import { compactedIn } from './compaction-record.ts'
 import { RunSums } from './session-sums.ts'
@@ -80,14 +89,13 @@ export class JournalDecoder implements WrittenLines {
   /** Of the result at hand, where that names one. */
   #intent: StepIntent | undefined
   readonly records: StepRecord[] = []
-  /** When each run began, as lines of it say. */
-  readonly began: string[] = []
-  /** When each record was recorded, as far as lines say; only where all are kept. */
-  readonly times: string[] = []
+  /** When each run began, in milliseconds since 1970, as lines of it say. */
+  readonly began: number[] = []
+  readonly #times: (string | number)[] = []
   /** Where the clock of each run stood at which time of the day, wherever the two go apart. */
   readonly clocks: ClockPoint[][] = []
   /** What the last line says that tells a time. */
-  #timestamp = ''
+  #timestamp: string | number = ''
   /** The first line, which says what the file is, is one of them. */
   lines = 1
   readonly #keeps: KeptRecords
@@ -104,6 +112,11 @@ export class JournalDecoder implements WrittenLines {
     // Who reads all goes on with nothing.
     this.unfolded =
       keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
+  }
+
+  /** When each record was recorded, as far as lines say; only where all are kept. */
+  get times(): readonly string[] {
+    return this.#times.map((time) => (typeof time === 'number' ? new Date(time).toISOString() : time))
   }
 
   get intents(): ReadonlyMap<number, StepIntent> {
@@ -144,12 +157,13 @@ export class JournalDecoder implements WrittenLines {
   /** Nothing comes any more. */
   close(valueOfLine: (line: string) => Fields): void {
     // A line of this kind holds an intent.
-    this.#intents?.into(this.records, (line) => valueOfLine(line)['record'] as StepRecord)
+    this.#intents?.into(this.records, (line) => wholeIntent(valueOfLine(line)['record'] as IntentRecord))
   }
 
   #take(line: Fields, keeps: KeptRecords): void {
     const { message, agentId, timestamp } = line
-    if (typeof timestamp === 'string') this.#timestamp = timestamp
+    const isTimed = typeof timestamp === 'string' || typeof timestamp === 'number'
+    if (isTimed) this.#timestamp = timestamp
     const name = typeof message === 'object' && message !== null ? this.#nameOf(line) : undefined
     if (name !== undefined) {
       this.#contents.set(name, (message as Fields)['content'])
@@ -159,7 +173,7 @@ export class JournalDecoder implements WrittenLines {
     if (typeof record === 'object' && record !== null) {
       const decoded = this.#recordOf(this.#namedStep(record as NamedStep), line, name)
       this.#keep(decoded, keeps)
-      if (typeof timestamp === 'string' && decoded.type === 'result') this.#noteClock(decoded, timestamp)
+      if (isTimed && decoded.type === 'result') this.#noteClock(decoded, momentOf(timestamp))
       this.sums.note(decoded)
       this.#intents?.note(decoded)
       if (name !== undefined) this.#keepResult(decoded, name)
@@ -177,24 +191,27 @@ export class JournalDecoder implements WrittenLines {
   #namedStep(record: NamedStep): StepRecord {
     this.#intent = undefined
     if (record.of !== undefined) {
-      const { key, digest, at } = this.#intentAt(record.of)
+      const { key, digest, at } = this.#intentAt(this.lines - record.of)
       const { value, durationMs } = record
       return { type: 'result', key, digest, value, at: record.at ?? at, durationMs }
     }
-    if (record.type === 'intent' && this.format > 1) this.#openIntents.set(this.lines, record)
-    return record
+    if (record.type !== 'intent' || this.format === 1) return record
+    const intent = wholeIntent(record)
+    this.#openIntents.set(this.lines, intent)
+    return intent
   }
 
   /** The same with its key, which is all that is asked of it before it is taken. */
   #keyed(record: NamedStep): StepRecord {
     if (record.of === undefined) return record
-    const { key = '', digest = null, at = 0 } = this.#openIntents.get(record.of) ?? {}
+    const { key = '', digest = null, at = 0 } = this.#openIntents.get(this.lines - record.of) ?? {}
     return { type: 'result', key, digest, value: record.value, at: record.at ?? at, durationMs: record.durationMs }
   }
 
   #intentAt(line: number): StepIntent {
     const text = this.#intentLines.get(line)
-    const intent = text === undefined ? this.#openIntents.get(line) : (valueOfWhole(text)['record'] as StepIntent)
+    const intent =
+      text === undefined ? this.#openIntents.get(line) : wholeIntent(valueOfWhole(text)['record'] as IntentRecord)
     if (intent === undefined) throw new TypeError(`it is of a step in line ${line + 1}, which is none`)
     this.#intentLines.delete(line)
     this.#openIntents.delete(line)
@@ -208,20 +225,19 @@ export class JournalDecoder implements WrittenLines {
       this.#began = this.records.length
       this.#folded = undefined
       // The prompt stands before it.
-      this.began.push(this.#timestamp)
+      this.began.push(momentOf(this.#timestamp))
       this.clocks.push([])
     }
     // Most of the time that reading takes is that of holding what nobody reads.
     if (keeps !== 'conversation' || isOfConversation(record)) this.records.push(record)
-    if (keeps === 'all') this.times.push(this.#timestamp)
+    if (keeps === 'all') this.#times.push(this.#timestamp)
     if (!isOfMain || record.type !== 'end' || this.#keeps !== 'open') return
     for (const each of this.records.splice(this.#began)) if (isOfConversation(each)) this.records.push(each)
   }
 
   /** A process that was ended, or a machine that slept, stops the active clock and not the time of the day. */
-  #noteClock({ at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, timestamp: string): void {
+  #noteClock({ at, durationMs }: Extract<StepRecord, { readonly type: 'result' }>, moment: number): void {
     const clock = this.clocks.at(-1)
-    const moment = Date.parse(timestamp)
     if (clock === undefined || !Number.isFinite(moment)) return
     const now = at + durationMs
     const [lastAt, lastMoment] = clock.at(-1) ?? [now, -Infinity]
@@ -420,7 +436,7 @@ export class JournalDecoder implements WrittenLines {
       const { type: _type, ...more } = message as Fields
       const shown = typeof line['uuid'] === 'string' ? more : (message as Fields)
       this.#replies.set(name, shown)
-      if (Array.isArray(same)) this.#putSame(value, same, shown)
+      if (typeof same === 'number') this.#putSame(value, same, shown)
       value['message'] = shown
     } else if (type === 'user') {
       value['content'] = (message as { readonly content: readonly ToolResultBlock[] }).content[0]?.content
@@ -429,12 +445,12 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /** What is as the intent or the message says. */
-  #putSame(value: { [field: string]: unknown }, same: readonly unknown[], { usage }: Fields): void {
-    if (same.includes('grant')) {
+  #putSame(value: { [field: string]: unknown }, same: number, { usage }: Fields): void {
+    if ((same & sameGrant) !== 0) {
       if (this.#intent === undefined) throw new TypeError('it names what an intent says, and no intent')
       value['grant'] = this.#intent.intent
     }
-    if (same.includes('usage')) value['charge'] = { ...(value['charge'] as Fields), usage }
+    if ((same & sameUsage) !== 0) value['charge'] = { ...(value['charge'] as Fields), usage }
   }
 
   #putSpent(lap: { readonly scope: string; spent?: unknown }, { changed, delta, whole }: Fields): void {
@@ -507,6 +523,20 @@ export class JournalDecoder implements WrittenLines {
 }
 
 type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
+
+/** Milliseconds since 1970; NaN for a text that is no time. */
+function momentOf(timestamp: string | number): number {
+  return typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
+}
+
+type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
+
+/** An intent of null stands in no line of a later format. */
+function wholeIntent(record: IntentRecord): IntentRecord {
+  if (Object.hasOwn(record, 'intent')) return record
+  const { type, key, digest, at } = record
+  return { type, key, digest, intent: null, at }
+}
 
 /** A line of those that a fold is of: what intent a result names is in none that is read, and nobody asks for more than its message. */
 function withoutStep(line: Fields): Fields {

@@ -16,6 +16,10 @@ import { WrittenContents, type ReadContents, type Ref } from './shared-contents.
  */
 export const journalVersion = 2
 
+/** In `same` of a reply: it was granted what the intent of its step says, and charged for the usage that its message says. */
+export const sameGrant = 1
+export const sameUsage = 2
+
 /** A version that is written: a file goes on in the one that it began in. */
 export type JournalFormat = 1 | 2
 
@@ -90,7 +94,7 @@ export class JournalEncoder {
   readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
   readonly #format: JournalFormat
   /** Of steps since the last fold without a result, by their keys: the result names the line. */
-  readonly #intents: Map<string, StepIntent & { readonly line: number }> = new Map()
+  readonly #intents: Map<string, NamedIntent> = new Map()
   readonly #sums: RunSums
   readonly #segment: OpenSegment
   /** Of the run that goes on; unknown where the reader did not keep it: then no fold is made before the next run. */
@@ -114,7 +118,7 @@ export class JournalEncoder {
   ) {
     this.#place = place
     this.#format = format
-    for (const [line, intent] of file?.intents ?? []) this.#intents.set(intent.key, { ...intent, line })
+    for (const [line, intent] of file?.intents ?? []) this.#intents.set(intent.key, { record: intent, line })
     this.#foldedBytes = foldAfterBytes
     this.#segment = file?.unfolded?.segment ?? new OpenSegment()
     this.#past = file?.unfolded?.past
@@ -189,8 +193,9 @@ export class JournalEncoder {
         goBack(this.#newest, (id) => this.#entryLines.get(id) ?? this.#before?.entryLines.get(id), record.after)
         return this.#ownLine(this.#own({ record }), [])
       case 'intent':
-        if (this.#format > 1) this.#intents.set(record.key, { ...record, line: this.#count })
-        return this.#line(this.#own({ record }))
+        if (this.#format === 1) return this.#line(this.#own({ record }))
+        this.#intents.set(record.key, { record, line: this.#count })
+        return this.#line({ record: record.intent === null ? withoutIntent(record) : record })
       case 'control':
         return this.#line(this.#own({ record }))
     }
@@ -216,22 +221,23 @@ export class JournalEncoder {
   #result(record: ResultRecord): string {
     const value = record.value as Fields | null
     const intent = this.#intentOf(record)
-    if (typeof value !== 'object' || value === null) return this.#line(this.#own({ record: recordFor(record, intent) }))
+    if (typeof value !== 'object' || value === null)
+      return this.#line(this.#own({ record: this.#recordFor(record, intent) }))
     if (value['kind'] === 'answered' && isMessage(value['message'])) return this.#reply(record, value, intent)
     const compacted = compactedIn(record)
     if (compacted !== undefined) {
       const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
-      return this.#line(this.#own({ record: recordFor({ ...record, value: { ...value, result } }, intent) }))
+      return this.#line(this.#own({ record: this.#recordFor({ ...record, value: { ...value, result } }, intent) }))
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
-      return this.#line(this.#own({ record: recordFor(record, intent) }))
+      return this.#line(this.#own({ record: this.#recordFor(record, intent) }))
     const { content, details, ...rest } = value
     const isError = value['isError'] === true
     const uuid = this.#name(record.key)
     this.#results.set(callId, { uuid, content, isError })
     const block = { type: 'tool_result', tool_use_id: callId, content, ...(isError && { is_error: true }) }
-    const written = recordFor({ ...record, value: rest }, intent)
+    const written = this.#recordFor({ ...record, value: rest }, intent)
     const own = details === undefined ? { record: written } : { toolUseResult: details, record: written }
     return this.#message('user', uuid, scopeOf(record.key), JSON.stringify({ role: 'user', content: [block] }), own)
   }
@@ -239,7 +245,7 @@ export class JournalEncoder {
   /** The intent that a result names, which no other one will. */
   #intentOf({ key, digest }: ResultRecord): NamedIntent | undefined {
     const intent = this.#intents.get(key)
-    if (intent?.digest !== digest) return undefined
+    if (intent?.record.digest !== digest) return undefined
     this.#intents.delete(key)
     return intent
   }
@@ -253,20 +259,31 @@ export class JournalEncoder {
     this.#written.set(shown.content, { ref: uuid })
     this.#replies.set(shown, uuid)
     const own: { [field: string]: unknown } = {}
-    const same: string[] = []
-    if (intent !== undefined && isSameObject(rest['grant'], intent.intent)) {
+    let same = 0
+    if (intent !== undefined && isSameObject(rest['grant'], intent.record.intent)) {
       delete rest['grant']
-      same.push('grant')
+      same += sameGrant
     }
     const charge = rest['charge'] as Fields | null | undefined
     if (this.#format > 1 && typeof charge === 'object' && isSameObject(charge?.['usage'], shown.usage)) {
       const { usage: _usage, ...figures } = charge ?? {}
       rest['charge'] = figures
-      same.push('usage')
+      same += sameUsage
     }
-    own['record'] = recordFor({ ...record, value: rest }, intent)
-    if (same.length > 0) own['same'] = same
+    own['record'] = this.#recordFor({ ...record, value: rest }, intent)
+    if (same > 0) own['same'] = same
     return this.#message('assistant', uuid, scopeOf(record.key), this.#replyJson(shown), own)
+  }
+
+  /**
+   * A result as its line has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. It is so many lines
+   * before this one.
+   */
+  #recordFor(record: ResultRecord, intent: NamedIntent | undefined): Fields {
+    if (intent === undefined) return record
+    const { value, at, durationMs } = record
+    const of = this.#count - intent.line
+    return at === intent.record.at ? { of, value, durationMs } : { of, value, at, durationMs }
   }
 
   #replyJson(message: object): string {
@@ -415,18 +432,26 @@ export class JournalEncoder {
     const chain = isSidechain ? scope : ''
     const parentUuid = this.#newest.get(chain) ?? null
     this.#newest.set(chain, uuid)
-    const timestamp = this.#timestamp ?? new Date().toISOString()
     const agent = isSidechain ? { agentId: scope } : {}
     if (this.#format > 1) {
       const start = isSidechain ? JSON.stringify({ ...agent, type }) : `{"type":"${type}"}`
       const last = JSON.stringify(own)
-      const line = `${start.slice(0, -1)},"message":${json},"timestamp":"${timestamp}"${last === '{}' ? '}' : `,${last.slice(1)}`}`
+      const line = `${start.slice(0, -1)},"message":${json},"timestamp":${this.#moment()}${last === '{}' ? '}' : `,${last.slice(1)}`}`
       return this.#put(line, uuid, messagePlace(start, json, type))
     }
     const { cwd, sessionId, version } = this.#place
+    const timestamp = this.#timestamp ?? new Date().toISOString()
     const start = JSON.stringify({ parentUuid, isSidechain, ...agent, type })
     const last = JSON.stringify({ uuid, timestamp, userType: 'external', cwd, sessionId, version, ...own })
     return this.#put(`${start.slice(0, -1)},"message":${json},${last.slice(1)}`, uuid, messagePlace(start, json, type))
+  }
+
+  /** When the record at hand was recorded, as JSON: milliseconds since 1970, or a text that says more. */
+  #moment(): string {
+    if (this.#timestamp === undefined) return String(Date.now())
+    const moment = Date.parse(this.#timestamp)
+    const isAll = Number.isFinite(moment) && new Date(moment).toISOString() === this.#timestamp
+    return isAll ? String(moment) : JSON.stringify(this.#timestamp)
   }
 
   /** What the next line is known by. */
@@ -452,13 +477,15 @@ export class JournalEncoder {
 
 type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
 
-type NamedIntent = StepIntent & { readonly line: number }
+/** An intent, and the number of its line. */
+interface NamedIntent {
+  readonly record: StepIntent
+  readonly line: number
+}
 
-/** A result as its line has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. */
-function recordFor(record: ResultRecord, intent: NamedIntent | undefined): Fields {
-  if (intent === undefined) return record
-  const { value, at, durationMs } = record
-  return at === intent.at ? { of: intent.line, value, durationMs } : { of: intent.line, value, at, durationMs }
+/** An intent that says nothing but its name and its digest. */
+function withoutIntent({ type, key, digest, at }: Extract<StepRecord, { readonly type: 'intent' }>): Fields {
+  return { type, key, digest, at }
 }
 
 function isSameObject(value: unknown, other: unknown): boolean {

@@ -32,34 +32,41 @@ const other = Symbol('other')
 
 /** The changes of one object of figures. Undefined where the two have other fields. */
 export function changesSince(before: Figures, figures: Figures): FigureChanges | undefined {
-  if (!canMerge(before, figures)) return undefined
-  const delta: { [field: string]: unknown } = {}
   const whole: string[] = []
-  for (const field of fieldsOf(figures)) {
-    const difference = differenceOf(before[field], figures[field])
-    if (difference === same) continue
-    if (difference === other) whole.push(field)
-    delta[field] = difference === other ? figures[field] : difference
-  }
-  return whole.length === 0 ? { delta } : { delta, whole }
+  const delta = deltaOf(before, figures, whole)
+  if (delta === other) return undefined
+  const changed = delta === same ? {} : (delta as Figures)
+  return whole.length === 0 ? { delta: changed } : { delta: changed, whole }
 }
 
 function differenceOf(before: unknown, after: unknown): unknown {
   if (before === after) return same
   if (!isFigures(before) || !isFigures(after)) return isSameJson(before, after) ? same : after
-  if (!canMerge(before, after)) return other
-  let delta: { [field: string]: unknown } | undefined
-  for (const field of fieldsOf(after)) {
-    const difference = differenceOf(before[field], after[field])
-    if (difference === other) return other
-    if (difference !== same) (delta ??= {})[field] = difference
-  }
-  return delta ?? same
+  return deltaOf(before, after)
 }
 
-/** Who merges sets fields: one of this name would be no field. */
-function canMerge(before: Figures, after: Figures): boolean {
-  return haveSameFields(before, after) && !Object.hasOwn(after, '__proto__')
+/**
+ * What is other than before, of fields that are the same and in the same order; `other` where they are not. Fields that cannot be merged are replaced, and
+ * named in `whole`, if that is given. Every turn comes here: nothing is made of the fields that did not change.
+ */
+function deltaOf(before: Figures, after: Figures, whole?: string[]): unknown {
+  const [fields, others] = [Object.keys(after), Object.keys(before)]
+  let next = 0
+  let delta: { [field: string]: unknown } | undefined
+  for (const field of fields) {
+    const value = after[field]
+    if (value === undefined) continue
+    while (next < others.length && before[others[next] ?? ''] === undefined) next++
+    // Who merges sets fields: `__proto__` would be none.
+    if (others[next++] !== field || field === '__proto__') return other
+    const difference = differenceOf(before[field], value)
+    if (difference === same) continue
+    if (difference === other && whole === undefined) return other
+    if (difference === other) whole?.push(field)
+    ;(delta ??= {})[field] = difference === other ? value : difference
+  }
+  while (next < others.length && before[others[next] ?? ''] === undefined) next++
+  return next < others.length ? other : (delta ?? same)
 }
 
 /**

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2b, R-JOUR-13: files of both formats, and what an export makes of them.
+// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2b, R-JOUR-2c: files of both formats, and what an export makes of them.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -111,7 +111,7 @@ test('a result that names no intent, and a grant that none says, are damage', ()
   for (const line of [
     { record: { ...result, of: 1 } },
     { record: { ...result, of: 99 } },
-    { type: 'assistant', message, record: { ...result, key: 'k', digest: null, value: {} }, same: ['grant'] },
+    { type: 'assistant', message, record: { ...result, key: 'k', digest: null, value: {} }, same: 1 },
     { record: { type: 'lap', lap: { scope: '', transition: 'next_turn', added: [] } }, delta: { request: 2 } },
   ])
     expect(() => parseJournal(Buffer.from(head + lineOf(line) + last), 'x')).toThrow('is damaged in line 3')

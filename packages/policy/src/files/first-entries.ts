@@ -1,5 +1,6 @@
 import { type Dirent, opendirSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '@halting/core/adapters'
 import { isExactPath } from './paths.ts'
 
 /** The first entries of a folder, as the system gives them, and whether there are no others. */
@@ -10,8 +11,21 @@ export interface FirstEntries {
   readonly isAll: boolean
 }
 
-/** Looks at so many entries and at no more: a folder may have millions. Throws as `readdirSync` does. */
+/** A folder is listed again so often while its entries vanish. */
+const mostListings = 10
+
+/** Looks at so many entries and at no more: a folder may have millions. Throws as `readdirSync` does. Not all where entries vanish again and again. */
 export function firstEntries(folder: string, most: number): FirstEntries {
+  for (let listing = 0; listing < mostListings; listing += 1)
+    try {
+      return listedOnce(folder, most)
+    } catch (error) {
+      if (!hasVanished(error)) throw error
+    }
+  return { entries: [], isAll: false }
+}
+
+function listedOnce(folder: string, most: number): FirstEntries {
   const entries: Dirent[] = []
   const open = opendirSync(folder, { bufferSize: Math.max(1, Math.min(most, 1_000)) })
   try {
@@ -23,6 +37,14 @@ export function firstEntries(folder: string, most: number): FirstEntries {
     open.closeSync()
   }
   return { entries, isAll: true }
+}
+
+/**
+ * Whether one entry vanished while the folder was listed: Node looks at an entry of which the system does not tell the type, as of
+ * a process in `/proc` that ends, and loses all others where it is gone.
+ */
+function hasVanished(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'lstat'
 }
 
 /**
@@ -44,8 +66,18 @@ export interface EntryByBytes extends PathBytes {
   readonly entry: Dirent<Buffer>
 }
 
-/** The first entries of a folder, whatever their names are. Throws as `readdirSync` does. */
+/** The first entries of a folder, whatever their names are. Throws as `readdirSync` does, also where entries vanish again and again. */
 export function entriesByBytes(folder: PathBytes, most: number): readonly EntryByBytes[] {
+  for (let listing = 1; listing < mostListings; listing += 1)
+    try {
+      return bytesListedOnce(folder, most)
+    } catch (error) {
+      if (!hasVanished(error)) throw error
+    }
+  return bytesListedOnce(folder, most)
+}
+
+function bytesListedOnce(folder: PathBytes, most: number): readonly EntryByBytes[] {
   // True: Node gives names as buffers then, which its types know of `readdirSync` alone.
   const options = { encoding: 'buffer' as BufferEncoding, bufferSize: Math.max(1, Math.min(most, 1_000)) }
   const open = opendirSync(folder.bytes, options)

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { codeOf } from '@halting/core/adapters'
 import { fitsPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
 import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
@@ -85,8 +86,9 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
   // It climbs out of the folders that it finds.
   if (rest.includes('..')) return { paths: [], below, isUnknown: true }
   const found = below.map((from) => expanded(rest, from))
+  const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
   return {
-    paths: found.flatMap((names) => names ?? []),
+    paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
     below,
     ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
     isUnknown: isUnknown || found.includes(undefined),
@@ -148,11 +150,31 @@ function loosened(segment: string): string {
   )
 }
 
-/** Undefined for too many, and for names that are not text. */
+/** Of a folder that cannot be listed by anybody there are no names. */
+const withoutNames: ReadonlySet<string | undefined> = new Set(
+  'ENOENT ENOTDIR EACCES EPERM ELOOP ENAMETOOLONG ESRCH'.split(' '),
+)
+
+/** Undefined for too many, for names that are not text, and where this process cannot list what a command may, as without a free descriptor. */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
     return allEntries(folder, mostEntries)?.map(({ name }) => name)
-  } catch {
-    return []
+  } catch (error) {
+    return withoutNames.has(codeOf(error)) ? [] : undefined
   }
+}
+
+// Spec R-RULE-7d.
+/** A pattern in a folder as a path through any process that comes to be, where it may name one: what is there now does not tell. */
+function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
+  const [first = '', ...rest] = segments
+  if (from === '/' && rest.length > 0 && fits(first, 'proc')) return pathOfAnyProcess(rest, '/proc')
+  if (from !== '/proc') return []
+  const isNumber = /^(?:[\d?*]|\\\d)+$/.test(loosened(first))
+  const isProcess = isNumber || ['self', 'thread-self'].some((name) => fits(first, name))
+  return isProcess ? [join(from, '*', ...rest)] : []
+}
+
+function fits(segment: string, name: string): boolean {
+  return fitsPath(globPattern(loosened(segment)), [name])
 }

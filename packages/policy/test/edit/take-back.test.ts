@@ -1,7 +1,6 @@
 // Holds R-EWALL-5 of docs/spec.md: whatever a command does with names, what is obeyed later is what was there before, and nothing is lost.
 import { type Arbitrary, array, assert, constantFrom, oneof, property, record } from 'fast-check'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { baselineOf, takeBack } from '../../src/sandbox/edit-look.ts'
@@ -45,11 +44,16 @@ function play(project: string, step: Step, isShut: (path: string) => boolean): v
   }
 }
 
+/** Not by `recursive`, which follows links on some Nodes. */
 function textsBelow(...folders: readonly string[]): readonly string[] {
-  const found = execFileSync('find', [...folders, '-type', 'f'], { encoding: 'utf8' })
-    .split('\n')
-    .filter(Boolean)
-  return found.map((file) => readFileSync(file, 'utf8')).toSorted()
+  const found = folders.flatMap((folder) =>
+    readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) return textsBelow(path)
+      return entry.isFile() ? [readFileSync(path, 'utf8')] : []
+    }),
+  )
+  return found.toSorted()
 }
 
 test('what is obeyed later afterwards was obeyed before, and nothing is lost', () => {

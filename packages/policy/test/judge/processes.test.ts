@@ -1,8 +1,8 @@
 // What the kernel tells of processes is not read without a rule, wherever the agent works (spec R-RULE-7d), and what it tells of the machine is (R-RULE-10a).
 import { createPermissions } from '../../src/permissions/permissions.ts'
-import { symlinkSync } from 'node:fs'
+import { Dir, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { judged } from './support.ts'
 
@@ -28,9 +28,40 @@ test.each([
   expect(judged(command, { cwd: '/', mode: 'acceptEdits' })).toBe('ask')
 })
 
-test.each(['cat /proc/cpuinfo', 'cat /proc/meminfo'])('%s tells of the machine, and runs there', (command) => {
-  expect(judged(command, { cwd: '/' })).toBe('allow')
+test.each([
+  'cat /proc/*/no-such-file',
+  'cat /proc/[0-9]*/no-such-file',
+  'cat /proc/?????????/no-such-file',
+  'cat /proc/s*/no-such-file',
+  'cat /pro?/*/no-such-file',
+  'cat /*/*/no-such-file',
+  'cat proc/1*9/no-such-file',
+  'cd /proc && cat */no-such-file',
+])('%s asks: a process with that file may begin meanwhile', (command) => {
+  expect(judged(command, { cwd: '/' })).toBe('ask')
 })
+
+test('a rule lets a pattern through that may name processes', () => {
+  expect(judged('cat /proc/*/no-such-file', { cwd: '/', allow: ['Read(//proc/*/no-such-file)'] })).toBe('allow')
+})
+
+test('a pattern asks where its folder cannot be listed for a reason of this process', () => {
+  const cwd = temporaryFolder()
+  writeFileSync(join(cwd, 'a.txt'), '')
+  expect(judged('cat *.txt', { cwd })).toBe('allow')
+  const list = vi.spyOn(Dir.prototype, 'readSync').mockImplementation(() => {
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE', syscall: 'scandir' })
+  })
+  onTestFinished(() => list.mockRestore())
+  expect(judged('cat *.txt', { cwd })).toBe('ask')
+})
+
+test.each(['cat /proc/cpuinfo', 'cat /proc/meminfo', 'cat /proc/cpu*', 'cat /proc/meminf?'])(
+  '%s tells of the machine, and runs there',
+  (command) => {
+    expect(judged(command, { cwd: '/' })).toBe('allow')
+  },
+)
 
 test('so do the tools for files', () => {
   const permissions = createPermissions({ cwd: '/' })

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RunView, SessionView, TimelineItem, TurnPoint } from '@halting/analysis/view'
 import type { FigureKind, SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
@@ -43,27 +43,45 @@ function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly P
   }
 }
 
+/** Figures that were asked for, and what came of that. */
+interface Asked {
+  is: Loaded<SessionView>
+  readonly done: Promise<void>
+}
+
+/** What was read of a session, until it changes: then it has another outline. */
+const known = new WeakMap<SessionOutline, Map<string, Asked>>()
+
+function askedOf(view: SessionOutline, kinds: string, only: number | undefined): Asked {
+  const of = known.get(view) ?? new Map<string, Asked>()
+  known.set(view, of)
+  const name = `${kinds} ${only}`
+  const found = of.get(name)
+  if (found !== undefined) return found
+  const asked: Asked = {
+    is: { kind: 'loading' },
+    done: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
+      (value) => void (asked.is = { kind: 'loaded', value }),
+      (error: unknown) => void (asked.is = { kind: 'failed', message: messageOf(error) }),
+    ),
+  }
+  of.set(name, asked)
+  return asked
+}
+
 /** The same for a component that shows it. What it showed before stays until the new figures are there. */
-export function useFigures(
-  view: SessionOutline | undefined,
-  kinds: string,
-  only?: number,
-): Loaded<SessionView> {
-  const asked = `${kinds} ${only}`
-  const [state, setState] = useState<{ readonly asked: string; readonly is: Loaded<SessionView> }>()
+export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
+  const name = `${kinds} ${only}`
+  const asked = view === undefined ? undefined : askedOf(view, kinds, only)
+  const shown = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
+  const [, draw] = useState({})
   useEffect(() => {
-    let isWanted = view !== undefined
-    const tell = (is: Loaded<SessionView>): void => {
-      if (isWanted) setState({ asked, is })
-    }
-    if (view !== undefined)
-      withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
-        (value) => tell({ kind: 'loaded', value }),
-        (error: unknown) => tell({ kind: 'failed', message: messageOf(error) }),
-      )
+    let isWanted = true
+    void asked?.done.then(() => isWanted && draw({}))
     return () => {
       isWanted = false
     }
-  }, [view, asked])
-  return state?.asked === asked ? state.is : { kind: 'loading' }
+  }, [asked])
+  if (asked !== undefined && asked.is.kind !== 'loading') shown.current = { name, is: asked.is }
+  return shown.current?.name === name ? shown.current.is : { kind: 'loading' }
 }

@@ -44,10 +44,6 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
     if (wantsEnding.current) show({ tab: 'timeline' })
     else scrollToEnding()
   }
-  useEffect(() => {
-    if (tab === 'timeline' && wantsEnding.current) scrollToEnding()
-    wantsEnding.current = false
-  }, [tab])
   useKeys([
     { keys: ['e'], does: 'Go to the ending', run: toEnding },
     { keys: ['['], does: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
@@ -73,7 +69,7 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
       ) : (
         <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
           <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
-            <Pane key={chosen.runId} tab={tab} view={view} index={index} />
+            <Pane key={chosen.runId} tab={tab} view={view} index={index} wantsEnding={wantsEnding} />
           </Tabs>
         </PicturesOf.Provider>
       )}
@@ -98,6 +94,8 @@ interface PaneProps {
   readonly tab: SessionTab
   readonly view: SessionOutline
   readonly index: number
+  /** Whether the ending is to be scrolled to once it is there. */
+  readonly wantsEnding: { current: boolean }
 }
 
 /** Which figures of the run each tab shows. */
@@ -107,8 +105,13 @@ const figures: { readonly [tab in SessionTab]: string } = {
   'what-if': 'trajectory',
 }
 
-function Pane({ tab, view: outline, index }: PaneProps): JSX.Element {
+function Pane({ tab, view: outline, index, wantsEnding }: PaneProps): JSX.Element {
   const loaded = useFigures(outline, figures[tab], index)
+  useEffect(() => {
+    if (tab === 'timeline' && (loaded.kind === 'loading' || outline.isBeginning)) return
+    if (tab === 'timeline' && wantsEnding.current) scrollToEnding()
+    wantsEnding.current = false
+  }, [tab, loaded])
   if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
   const view = loaded.kind === 'loaded' ? loaded.value : undefined
   const run = view?.runs[index]

@@ -1,4 +1,3 @@
-import { useComputed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { counted, elapsed, visible } from '@halting/analysis/words'
@@ -30,11 +29,8 @@ interface TimelineProps {
 export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
   const { scale, range, unfolded, pointed, items } = model
   const help = useId()
-  const lanes = useComputed(() => {
-    void unfolded.value
-    void scale.value
-    return model.lanes()
-  }).value
+  // Not a computed value: that would stay when the run goes on, which makes another model of the same signals.
+  const lanes = model.lanes()
   const tells = pointed.value === null ? undefined : items[pointed.value]
   const hasAgents = items.some(({ kind }) => kind === 'agent')
   return (
