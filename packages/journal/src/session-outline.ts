@@ -136,6 +136,8 @@ class OutlineReader {
   #said: (readonly [number: number, start: number, end: number])[] = []
   /** Where the lines of intents without a result begin, by their numbers. */
   readonly #intents = new Map<number, number>()
+  /** Ids of models, as texts of their own. */
+  readonly #models = new Map<string, string>()
   /** The number of the line at hand; the first one is 0. */
   #number = 0
 
@@ -264,7 +266,9 @@ class OutlineReader {
     return key
   }
 
-  #reply([, of, named, model = '', nanos, tokens, known]: RegExpExecArray, message: string): void {
+  #reply([, of, named, name = '', nanos, tokens, known]: RegExpExecArray, message: string): void {
+    const model = this.#models.get(name) ?? copyOf(name)
+    this.#models.set(model, model)
     const charge = { model, nanos: Number(nanos), tokens: Number(tokens), known: known === 'true' }
     const key = named ?? this.#keyIn(Number(of))
     this.#step({ type: 'result', key, digest: null, value: { charge }, at: 0, durationMs: 0 }, message)
@@ -317,6 +321,11 @@ class OutlineReader {
   #textOf(start: number, end: number): string {
     return this.#isAscii ? this.#text.slice(start, end) : this.#bytes.toString('utf8', start, end)
   }
+}
+
+/** A part of a text that is cut out has all of that text stay in memory: a row would hold its file. */
+function copyOf(part: string): string {
+  return Buffer.from(part).toString()
 }
 
 /** The file may be from anybody, checksums and all. */
