@@ -1,14 +1,11 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type BuildOptions, type OutputFile } from 'esbuild'
+import { build, type OutputFile } from 'esbuild'
 import type { TestProject } from 'vitest/node'
-import { lazyParser } from './scripts/lazy-parser.mjs'
-import { lazyGraphemes } from './scripts/lazy-graphemes.mjs'
-import { openTelemetryModules } from './scripts/open-telemetry-modules.mjs'
 import { entriesOf, packages } from './scripts/packages.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
-import { withoutBareImports } from './scripts/without-bare-imports.mjs'
+import { programBundle } from './scripts/program-bundle.mjs'
 
 // What the tests load as JavaScript that Node itself loads: the packages, file by file, and the program, bundled. All are made from the sources of this moment.
 // Vitest gives each source file as a module of getters, in which the loop runs several times slower, and asks its main thread for each in each worker.
@@ -34,15 +31,6 @@ export const sources: { readonly [name: string]: string } = Object.fromEntries(
     )
     .toSorted(([one], [other]) => other.length - one.length),
 )
-
-const common = {
-  bundle: true,
-  splitting: true,
-  format: 'esm',
-  target: 'node20.19',
-  chunkNames: 'chunks/[name]-[hash]',
-  logLevel: 'warning',
-} satisfies BuildOptions
 
 /** Each source file of each package as JavaScript, which Node loads by itself. */
 async function buildPackages(): Promise<void> {
@@ -86,7 +74,7 @@ async function compiled(name: string, outdir: string): Promise<readonly OutputFi
     outbase: source(`${name}/src`),
     outdir,
     format: 'esm',
-    target: common.target,
+    target: 'node20.19',
     write: false,
     logLevel: 'warning',
   })
@@ -102,21 +90,10 @@ async function bundleProgram(): Promise<string> {
   const home = join(folder, 'program')
   for (const part of ['bin', 'package.json']) cpSync(source(`cli/${part}`), join(home, part), { recursive: true })
   symlinkSync(source('cli/examples'), join(home, 'examples'))
-  const { outputFiles } = await build({
-    ...common,
-    write: false,
-    absWorkingDir: source('cli'),
-    entryPoints: { main: 'src/main.ts' },
-    outdir: join(home, 'dist'),
-    platform: 'node',
-    external: ['@vscode/ripgrep', '@halting/restate'],
-    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
-    alias: Object.fromEntries(Object.entries(sources).filter(([name]) => name !== '@halting/restate')),
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-  })
-  for (const { path, contents } of withoutBareImports(outputFiles)) writeFile(path, contents)
+  const { files, sourcesOf } = await programBundle(join(home, 'dist'))
+  for (const { path, contents } of files) writeFile(path, contents)
+  // For tests of what a start loads.
+  writeFile(join(home, 'sources.json'), JSON.stringify(sourcesOf))
   for (const { path, contents } of await pageBundle(join(home, 'dist', 'inspector'))) writeFile(path, contents)
   return home
 }

@@ -31,8 +31,9 @@ const programs = {
   pi: ({ url, home }) => {
     write(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
     return {
-      package: '@mariozechner/pi-coding-agent',
-      command: [join(peers, '.bin/pi'), '--provider', 'anthropic'],
+      package: '@earendil-works/pi-coding-agent',
+      // It asks for Node.js 22.19.
+      command: [process.execPath, join(peers, '.bin/pi'), '--provider', 'anthropic', '--model', 'claude-sonnet-4-5'],
       shell: 'bash',
       env: { ANTHROPIC_API_KEY: 'k', PI_OFFLINE: '1' },
     }

@@ -1,24 +1,28 @@
 // What keeping a session costs a turn: in memory, on disk with and without fdatasync, beside a plain append and pi's session file. See README.md.
-// Run: node bench/journal.mjs [--repeats=7] [--turns=1000] [--folders=/tmp,/dev/shm]. Needs a build.
+// Run: node bench/journal.mjs [--repeats=7] [--turns=1000] [--folders=/tmp,/dev/shm] [--before=FOLDER]. Needs a build; --before names another checkout, built, that is
+// measured in turns with this one. Where the peers are not installed, pi is left out.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openJournal } from '@halting/journal'
-import { createMemorySteps, streamRun, startRun } from '@halting/core'
-import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
+import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { inputOf, replyText, resultOf, toolName } from './lib/script.mjs'
 import { playOf, whose } from './lib/sessions.mjs'
+
+const { openJournal } = await builtPackage('journal')
+const { createMemorySteps, streamRun, startRun } = await builtPackage('core')
 
 /** Turns before anything is measured. */
 const warmup = 300
 
+const none = 'no record'
+const piPackage = '@earendil-works/pi-coding-agent'
 const piAlone = "pi's session file alone, without its loop"
 
 const ways = {
-  'no record': (_folder, turns) => played(turns, {}),
+  [none]: (_folder, turns) => played(turns, {}),
   'memory': (_folder, turns) => played(turns, { steps: createMemorySteps() }),
   'journal, calls that read: nothing waits for the disk': (folder, turns) => journaled(folder, turns, {}),
   'journal, calls that write, without fdatasync': (folder, turns) => journaled(folder, turns, { readOnly: false }, unsynced),
@@ -36,22 +40,40 @@ process.exit(0)
 async function report() {
   heading('The journal')
   const [repeats, size] = [numberOf('repeats', 7), numberOf('turns', 1_000)]
+  const only = textOf('only', '')
+  const builds = comparedBuilds()
+  const compared = Object.keys(ways).filter((name) => name !== piAlone || hasPi())
+  const rows = compared.flatMap((name) => (isOurs(name) ? builds : builds.slice(-1)).map((build) => ({ name, build }))).filter(({ name }) => name === none || name.includes(only))
   for (const place of textOf('folders', `${tmpdir()},/dev/shm`).split(',')) {
-    const samples = Object.fromEntries(Object.keys(ways).map((name) => [name, []]))
-    for (let repeat = 0; repeat < repeats; repeat++) for (const name of Object.keys(ways)) samples[name].push(inChild(name, place, size))
-    const figures = (name, key) => samples[name].map((sample) => sample[key])
-    const least = (name, key) => Math.min(...figures(name, key))
-    const rows = Object.keys(ways).map((name) => [
-      name,
-      `${us(least(name, 'cpuMs'))} (${us(median(figures(name, 'cpuMs')))})`,
+    for (const row of rows) row.samples = []
+    for (let repeat = 0; repeat < repeats; repeat++) for (const { name, build, samples } of rows) samples.push(inChild(name, place, size, build))
+    const middle = ({ samples }, key) => median(samples.map((sample) => sample[key]))
+    const bare = (build) => middle(rows.find((row) => row.name === none && row.build === build), 'cpuMs')
+    const cells = rows.map((row) => [
+      `${isOurs(row.name) ? row.build.label : ''}${row.name}`,
+      `${us(middle(row, 'cpuMs'))} (${us(Math.min(...row.samples.map(({ cpuMs }) => cpuMs)))})`,
       // pi's is without a loop: all of it is what its file costs.
-      us(least(name, 'cpuMs') - (name === piAlone ? 0 : least('no record', 'cpuMs'))),
-      name === piAlone ? '' : (least(name, 'cpuMs') / least('no record', 'cpuMs')).toFixed(2),
-      `${us(least(name, 'wallMs'))} (${us(median(figures(name, 'wallMs')))})`,
-      samples[name][0].bytes === 0 ? '' : samples[name][0].bytes.toFixed(0),
+      us(middle(row, 'cpuMs') - (row.name === piAlone ? 0 : bare(row.build))),
+      row.name === piAlone ? '' : (middle(row, 'cpuMs') / bare(row.build)).toFixed(2),
+      us(middle(row, 'wallMs')),
+      row.samples[0].bytes === 0 ? '' : row.samples[0].bytes.toFixed(0),
     ])
-    console.log(`### ${place}\n\nµs a turn, turns ${warmup} to ${size}: least of ${repeats} (median); each in a process of its own, taken in turns.\n`)
-    console.log(`${table(['', 'CPU', 'above no record', 'to no record', 'wall', 'bytes a turn'], rows)}\n`)
+    console.log(`### ${place}\n\nµs a turn, turns ${warmup} to ${size}: median of ${repeats} (least); each in a process of its own, taken in turns.\n`)
+    console.log(`${table(['', 'CPU', 'above no record', 'to no record', 'wall', 'bytes a turn'], cells)}\n`)
+  }
+}
+
+/** Whether a row is of our code, and not of a plain file or a peer. */
+function isOurs(name) {
+  return name === none || name === 'memory' || name.startsWith('journal')
+}
+
+function hasPi() {
+  try {
+    import.meta.resolve(piPackage)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -59,10 +81,10 @@ function us(value) {
   return ms(value * 1_000)
 }
 
-function inChild(name, place, size) {
+function inChild(name, place, size, build) {
   const own = mkdtempSync(join(place, 'halting-journal-'))
   try {
-    const { stdout, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'child', name, own, String(size)], {
+    const { stdout, status } = spawnSync(process.execPath, [fileURLToPath(import.meta.url), 'child', name, own, String(size), `--build=${build.folder}`], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -120,7 +142,8 @@ async function journaled(place, size, options, openFile) {
 /** The same file, of which nobody waits until it is on disk. */
 async function unsynced(path) {
   const file = await open(path, 'a', 0o600)
-  return { appendFile: (text) => file.appendFile(text), datasync: async () => {}, close: () => file.close() }
+  const appendNow = (text) => writeSync(file.fd, text) > 0
+  return { appendNow, appendFile: (text) => file.appendFile(text), datasync: async () => {}, close: () => file.close() }
 }
 
 /** What the simplest program does that keeps anything: a line for a reply and one for its result. */
@@ -140,7 +163,7 @@ async function appended(place, size, sync) {
 
 /** As pi's coding agent writes: each message once it is complete, with `appendFileSync`, never synced. */
 async function piSession(place, size) {
-  const { SessionManager } = await import('@mariozechner/pi-coding-agent')
+  const { SessionManager } = await import(piPackage)
   const manager = SessionManager.create(whose.cwd, place)
   const usage = { input: 10, output: 5, cacheRead: 0, cacheWrite: 0, totalTokens: 15, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }
   const watch = stopwatch(size)

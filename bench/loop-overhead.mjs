@@ -1,8 +1,8 @@
 // What a loop costs beside its model and its tools: both answer at once. See README.md.
 import { peerNames } from './lib/peers.mjs'
-import { heading, measured, medians, ms, numberOf, table } from './lib/measure.mjs'
+import { heading, measured, medians, ms, numberOf, table, textOf } from './lib/measure.mjs'
 
-const sizes = [10, 100, 1_000, 10_000]
+const sizes = textOf('sizes', '10,100,1000,10000').split(',').map(Number)
 const repeats = numberOf('repeats', 7)
 /** A peer whose one run takes longer is left out of that size; above a third of it, one run has to do. */
 const limitMs = numberOf('limit', 60) * 1_000
@@ -37,6 +37,15 @@ for (const turns of sizes) {
   console.log(table(['', 'total, ms', 'ms/turn', 'last 10 %', 'CPU ms/turn', 'max RSS, MB', 'ms/turn to pi', 'last 10 % to pi', 'CPU to pi', 'runs'], rows))
   console.log()
 }
+
+console.log('### Turns 1,000 to 3,000: everything is compiled\n')
+const steady = new Map(peerNames.filter((peer) => !peer.startsWith('ai ')).map((peer) => [peer, []]))
+for (let repeat = 0; repeat < repeats; repeat++) {
+  for (const [peer, taken] of steady) taken.push(await measured(['steady', peer, '3000'], limitMs))
+}
+const steadyOf = (peer) => medians(steady.get(peer)).cpuMsPerTurn
+console.log(table(['', 'CPU ms/turn', 'CPU to pi'], [...steady.keys()].map((peer) => [peer, ms(steadyOf(peer)), (steadyOf(peer) / steadyOf('pi')).toFixed(2)])))
+console.log()
 
 console.log('### A turn at 10,000 turns against one at 1,000\n')
 const growth = peerNames.flatMap((peer) => {

@@ -1,11 +1,17 @@
 // What each option of a run adds to a turn: the same run with and without it, in turns, each in a process of its own.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { CallableHook, createMemorySteps, streamRun, startRun } from '@halting/core'
-import { heading, median, numberOf, table } from './lib/measure.mjs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { heading, median, node, numberOf, table, textOf } from './lib/measure.mjs'
 import { deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, replyText, resultOf, toolDescription, toolName } from './lib/script.mjs'
 
-const turns = 2_000
+/** `--before=FOLDER` measures the core of another checkout, which has been built, in turns with this one. */
+const before = textOf('before', '')
+const builds = { now: '@halting/core', ...(before === '' ? {} : { before: pathToFileURL(resolve(before, 'packages/core/dist/index.js')).href }) }
+const { CallableHook, createMemorySteps, streamRun, startRun } = await import(process.env.HALTING_BENCH_CORE ?? builds.now)
+
+const turns = numberOf('turns', 2_000)
 const triggers = ['beforeStep', 'afterStep', 'beforeInference', 'afterInference', 'beforeToolUse', 'afterToolUse']
 const hooks = (count) => Array.from({ length: count }, (_, index) => new CallableHook((context) => context, { id: `hook${index}`, triggers: [triggers[index % triggers.length]] }))
 
@@ -39,17 +45,25 @@ if (only !== undefined && only in variants) {
   heading('What options cost')
   const repeats = numberOf('repeats', 7)
   console.log('CPU of one turn with one tool call, compiled; medians of fresh processes, taken in turns.\n')
-  const samples = Object.fromEntries(Object.keys(variants).map((name) => [name, []]))
+  const wanted = textOf('variants', Object.keys(variants).join()).split(',')
+  const samples = Object.fromEntries(wanted.map((name) => [name, { before: [], now: [] }]))
   for (let repeat = 0; repeat < repeats; repeat++) {
-    for (const name of Object.keys(variants)) {
-      const child = spawnSync(process.execPath, [fileURLToPath(import.meta.url), name], { encoding: 'utf8' })
-      if (child.status !== 0) throw new Error(child.stderr)
-      samples[name].push(Number(child.stdout))
+    for (const [name, taken] of Object.entries(samples)) {
+      for (const [build, core] of Object.entries(builds)) {
+        const env = { ...process.env, HALTING_BENCH_CORE: core }
+        const child = spawnSync(node, [fileURLToPath(import.meta.url), name, `--turns=${turns}`], { encoding: 'utf8', env })
+        if (child.status !== 0) throw new Error(child.stderr)
+        taken[build].push(Number(child.stdout))
+      }
     }
   }
-  const plain = median(samples.nothing)
-  const rows = Object.entries(samples).map(([name, taken]) => [name, median(taken).toFixed(1), (median(taken) / plain).toFixed(2)])
-  console.log(table(['', 'CPU, µs a turn', 'to nothing'], rows))
+  const columns = Object.keys(builds)
+  const rows = Object.entries(samples).map(([name, taken]) => [
+    name,
+    ...columns.map((build) => median(taken[build]).toFixed(1)),
+    ...columns.map((build) => (median(taken[build]) / median(samples.nothing[build])).toFixed(2)),
+  ])
+  console.log(table(['', ...columns.map((build) => `CPU, µs a turn: ${build}`), ...columns.map((build) => `to nothing: ${build}`)], rows))
 }
 
 /** @param {number} count @param {object} options */

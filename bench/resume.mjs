@@ -5,9 +5,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { openJournal } from '@halting/journal'
-import { resume, streamRun, startRun } from '@halting/core'
-import { heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
+import { builtPackage, comparedBuilds, heading, median, ms, numberOf, table, textOf } from './lib/measure.mjs'
 import { playOf, whose, writeSession } from './lib/sessions.mjs'
 
 const ways = {

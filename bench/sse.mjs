@@ -65,7 +65,7 @@ async function report() {
 function isThere(name) {
   if (name !== 'pi') return true
   try {
-    return import.meta.resolve('@mariozechner/pi-ai/anthropic') !== ''
+    return import.meta.resolve('@earendil-works/pi-ai/api/anthropic-messages') !== ''
   } catch {
     return false
   }
@@ -250,13 +250,13 @@ function piWith(start) {
 }
 
 async function piMessages(base) {
-  const { streamAnthropic } = await import('@mariozechner/pi-ai/anthropic')
-  return piWith(() => streamAnthropic(piModel('anthropic-messages', base), piContext, { apiKey: 'k' }))
+  const { stream } = await import('@earendil-works/pi-ai/api/anthropic-messages')
+  return piWith(() => stream(piModel('anthropic-messages', base), piContext, { apiKey: 'k' }))
 }
 
 async function piChat(base) {
-  const { streamOpenAICompletions } = await import('@mariozechner/pi-ai/openai-completions')
-  return piWith(() => streamOpenAICompletions(piModel('openai-completions', `${base}/v1`), piContext, { apiKey: 'k' }))
+  const { stream } = await import('@earendil-works/pi-ai/api/openai-completions')
+  return piWith(() => stream(piModel('openai-completions', `${base}/v1`), piContext, { apiKey: 'k' }))
 }
 
 /** Sends one text in as many pieces as there are to be events. */

@@ -52,7 +52,7 @@ function reportImports() {
   const imports = taken({
     [bare]: ['--input-type=module', '-e', '0'],
     '@halting/core': importOf('@halting/core'),
-    '@mariozechner/pi-agent-core': importOf('@mariozechner/pi-agent-core'),
+    '@earendil-works/pi-agent-core': importOf('@earendil-works/pi-agent-core'),
     'ai': importOf('ai'),
   })
   const importRows = Object.entries(imports).map(([name, times]) => {

@@ -38,8 +38,9 @@ const programs = {
   pi: ({ url, home }) => {
     write(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
     return {
-      package: '@mariozechner/pi-coding-agent',
-      command: [join(peers, '.bin/pi'), '--provider', 'anthropic', '-p', 'hi'],
+      package: '@earendil-works/pi-coding-agent',
+      // It asks for Node.js 22.19.
+      command: [node, join(peers, '.bin/pi'), '--provider', 'anthropic', '--model', 'claude-sonnet-4-5', '-p', 'hi'],
       env: { ANTHROPIC_API_KEY: 'k', PI_OFFLINE: '1' },
     }
   },

@@ -4,13 +4,11 @@ import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { lazyParser } from './lazy-parser.mjs'
-import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { noticesOf } from './notices.mjs'
-import { openTelemetryModules } from './open-telemetry-modules.mjs'
 import { browserEntries, forBrowsers } from './browser-bundle.mjs'
 import { entriesOf, packages } from './packages.mjs'
 import { pageBundle } from './page-bundle.mjs'
+import { programBundle } from './program-bundle.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Libraries: what they depend on stays an import. Entries that share code share it through chunks, so a class exists once. */
@@ -33,7 +31,7 @@ const modules = fileURLToPath(new URL('../node_modules/', import.meta.url))
 async function bundle(name, entryPoints, options) {
   const folder = fileURLToPath(new URL(`../packages/${name}/`, import.meta.url))
   const { outdir = 'dist' } = options
-  const { outputFiles, metafile } = await build({
+  const { outputFiles } = await build({
     absWorkingDir: folder,
     entryPoints,
     outdir,
@@ -41,21 +39,22 @@ async function bundle(name, entryPoints, options) {
     bundle: true,
     splitting: true,
     write: false,
-    metafile: true,
     format: 'esm',
     target: 'node20.19',
     logLevel: 'warning',
     ...options,
   })
-  if (name === 'cli') {
-    // The parser of shell commands is bundled by a plugin, and is no input of this.
-    const inputs = [
-      ...Object.keys(metafile.inputs).map((path) => join(folder, path)),
-      join(modules, 'unbash', 'package.json'),
-    ]
-    writeFileSync(join(folder, 'dist', 'notices.txt'), noticesOf(inputs))
-  }
   replace(join(folder, outdir, 'chunks'), withoutBareImports(outputFiles))
+}
+
+async function bundleProgram() {
+  const dist = fileURLToPath(new URL('../packages/cli/dist/', import.meta.url))
+  const { files, inputs } = await programBundle(dist)
+  // The parser of shell commands is bundled by a plugin, and is no input of this.
+  writeFileSync(join(dist, 'notices.txt'), noticesOf([...inputs, join(modules, 'unbash', 'package.json')]))
+  replace(join(dist, 'chunks'), files)
+  // Of a build before there were scripts.
+  rmSync(join(dist, 'main.js'), { force: true })
 }
 
 /** New chunks first, then the entries that import them, then the old chunks go: whoever runs the package meanwhile finds it whole. */
@@ -102,27 +101,7 @@ await bundle('models', Object.fromEntries(browserEntries.map((path) => [path, `s
   outdir: join('dist', 'browser'),
 })
 
-await bundle(
-  'cli',
-  { main: 'src/main.ts' },
-  {
-    platform: 'node',
-    // Our packages have no side effects: an import that only makes a chunk load with another one may be left out.
-    logOverride: { 'ignored-bare-import': 'silent' },
-    // Finds its binary next to its own file.
-    // Optional peers: one has binaries of its own, the other is for clusters alone.
-    external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
-    // Whoever only asks a cluster needs no package of it.
-    alias: {
-      '@halting/restate/client': fileURLToPath(new URL('../packages/restate/dist/client/index.js', import.meta.url)),
-    },
-    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
-    // CommonJS packages inside an ES module still call require().
-    banner: {
-      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-    },
-  },
-)
+await bundleProgram()
 
 for (const folder of ['packages/inspector/dist/page', 'packages/cli/dist/inspector'])
   for (const { path, contents } of await pageBundle(fileURLToPath(new URL(`../${folder}`, import.meta.url)))) {

@@ -10,7 +10,8 @@ const libraries =
 
 /** Why this may not be imported there; undefined where it may. @param {string} path @param {string} from @param {boolean} isTypeOnly */
 function problemOf(path, from, isTypeOnly) {
-  if (!from.startsWith('.')) return libraries.test(from) || isTypeOnly ? undefined : `${path} imports ${from}`
+  if (isTypeOnly) return undefined
+  if (!from.startsWith('.')) return libraries.test(from) ? undefined : `${path} imports ${from}`
   const target = posix.join(posix.dirname(path), from)
   return target.startsWith(page) ? undefined : `${path} imports ${target}`
 }

@@ -17,6 +17,29 @@ const sources = Object.fromEntries(
 
 /** @returns {Promise<readonly { readonly path: string, readonly contents: Uint8Array }[]>} page.js and page.css, for this folder. */
 export async function pageBundle(outdir) {
+  // What an ending means has prose that only other frontends show: of each row the page gets the fields that its code names.
+  const endings = await endingsTable()
+  const [{ text: code }] = (await bundled(outdir, '{}')).filter(({ path }) => path.endsWith('.js'))
+  const names = new Set(code.match(/[\w$]+/g))
+  const rows = Object.entries(endings).map(([reason, row]) => [
+    reason,
+    Object.fromEntries(Object.entries(row).filter(([field]) => names.has(field))),
+  ])
+  return bundled(outdir, JSON.stringify(Object.fromEntries(rows)))
+}
+
+const tableFile = /core[\\/]src[\\/]endings[\\/]table\.ts$/
+
+/** The table as core has it. */
+async function endingsTable() {
+  const path = fileURLToPath(new URL('packages/core/src/endings/table.ts', root))
+  const { outputFiles } = await build({ entryPoints: [path], bundle: true, write: false, format: 'esm' })
+  const { endings } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)
+  return endings
+}
+
+/** `endings`: what the page gets as the table of endings, as JSON. */
+async function bundled(outdir, endings) {
   const { outputFiles } = await build({
     absWorkingDir: fileURLToPath(new URL('packages/inspector/', root)),
     entryPoints: [
@@ -33,8 +56,17 @@ export async function pageBundle(outdir) {
     format: 'esm',
     platform: 'browser',
     target: 'es2022',
+    charset: 'utf8',
     legalComments: 'none',
     logLevel: 'warning',
+    plugins: [
+      {
+        name: 'endings',
+        setup(builds) {
+          builds.onLoad({ filter: tableFile }, () => ({ contents: `export const endings = ${endings}` }))
+        },
+      },
+    ],
   })
   return outputFiles
 }

@@ -1,9 +1,11 @@
-// One measurement in a process of its own: `node child.mjs overhead|concurrent|abort PEER N|WHAT`, one line of JSON out.
+// One measurement in a process of its own: `node child.mjs overhead|steady|concurrent|suspended|abort PEER N|WHAT`, one line of JSON out.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { peerOf } from './peers.mjs'
 
 const [kind, peer, argument] = process.argv.slice(2)
 const run = await peerOf(peer)
-const figures = await { overhead, steady, concurrent, abort }[kind](argument)
+const figures = await { overhead, steady, concurrent, suspended, abort }[kind](argument)
 process.stdout.write(`${JSON.stringify({ ...figures, maxRssMb: process.resourceUsage().maxRSS / 1_024 })}\n`)
 // A deaf tool or model would keep the process alive.
 process.exit(0)
@@ -52,6 +54,27 @@ async function concurrent(shape) {
   const cpu = cpuMs() - cpuBegan
   for (const played of all) expect(played, turns, 1)
   return { totalMs, cpuMs: cpu }
+}
+
+/** What one of many loops holds that wait for their third reply, after a collection. */
+async function suspended(loops) {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const hanging = (count) =>
+    new Promise((resolve) => {
+      let waiting = 0
+      const onModel = (turn) => {
+        if (turn === 2 && ++waiting === count) setTimeout(resolve, 100)
+      }
+      for (let index = 0; index < count; index++) void run({ turns: 5, hangs: 2, onModel })
+    })
+  // Everything is loaded and compiled before the first look.
+  await hanging(200)
+  collect()
+  const before = process.memoryUsage().heapUsed
+  await hanging(Number(loops))
+  collect()
+  return { kbALoop: (process.memoryUsage().heapUsed - before) / 1_024 / Number(loops) }
 }
 
 /** From the abort to the end, as the caller sees it, with something that does not heed its signal for 2 s. */

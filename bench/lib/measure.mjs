@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const child = fileURLToPath(new URL('./child.mjs', import.meta.url))
+/** The Node.js of the measured processes, `--node=PATH`: pi needs 22.19 or newer. */
+export const node = textOf('node', process.execPath)
+const nodeVersion = node === process.execPath ? process.versions.node : execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
 
 /**
  * One measurement in a fresh process; undefined when it took longer than `limitMs`.
@@ -11,7 +15,7 @@ const child = fileURLToPath(new URL('./child.mjs', import.meta.url))
  */
 export function measured(parameters, limitMs = 120_000) {
   return new Promise((resolve, reject) => {
-    const process_ = spawn(process.execPath, [child, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const process_ = spawn(node, [child, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] })
     let said = ''
     let late = false
     const timer = setTimeout(() => {
@@ -57,7 +61,7 @@ export function ms(value) {
 /** @param {string} title */
 export function heading(title) {
   const load = loadavg()[0].toFixed(1)
-  console.log(`\n## ${title}\n\nNode ${process.versions.node}, ${cpus().length} cores, load ${load} at the start, ${new Date().toISOString().slice(0, 10)}\n`)
+  console.log(`\n## ${title}\n\nNode ${nodeVersion}, ${cpus().length} cores, load ${load} at the start, ${new Date().toISOString().slice(0, 10)}\n`)
 }
 
 /** A number from the command line: `--repeats=5`. @param {string} name @param {number} otherwise */
@@ -70,4 +74,18 @@ export function numberOf(name, otherwise) {
 export function textOf(name, otherwise) {
   const found = process.argv.find((argument) => argument.startsWith(`--${name}=`))
   return found === undefined ? otherwise : found.slice(name.length + 3)
+}
+
+/** The checkout whose packages are measured: this one, or that of `--build=FOLDER`. */
+export const checkout = resolve(textOf('build', fileURLToPath(new URL('../..', import.meta.url))))
+
+/** The entry of a package as that checkout built it. @param {string} name @param {string} [entry] */
+export function builtPackage(name, entry = 'index') {
+  return import(pathToFileURL(join(checkout, 'packages', name, 'dist', `${entry}.js`)).href)
+}
+
+/** The builds of a comparison: this one, and behind it that of `--before=FOLDER`, the root of another checkout that was built. */
+export function comparedBuilds() {
+  const before = textOf('before', '')
+  return before === '' ? [{ label: '', folder: checkout }] : [{ label: 'before: ', folder: resolve(before) }, { label: 'after: ', folder: checkout }]
 }

@@ -29,6 +29,9 @@ export const outputTokens = 5
 /** @param {number} ms */
 export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
+/** Longer than any measurement; a timer can be no longer. */
+export const forever = 2 ** 31 - 1
+
 /**
  * What a peer is told to play.
  * @typedef {object} Play
@@ -36,6 +39,7 @@ export const delay = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
  * @property {number} [modelMs] How long the model takes; not waited for at all when absent.
  * @property {number} [toolMs] The same for the tool.
  * @property {(turn: number) => void} [onModel] Called when turn `turn` (from 0) asks the model.
+ * @property {number} [hangs] The turn whose request is never answered; `ai` does not play it.
  * @property {() => void} [onTool] Called when a tool is started.
  * @property {AbortSignal} [signal]
  * @property {Deaf} [deaf]

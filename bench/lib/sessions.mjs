@@ -1,7 +1,9 @@
 // Sessions of ours for the benchmarks: a run of so many turns, one call a turn, written through the journal as the program writes it.
-import { streamRun, startRun } from '@halting/core'
-import { openJournal } from '@halting/journal'
+import { builtPackage } from './measure.mjs'
 import { inputOf, inputSchema, replyText, resultOf, toolDescription, toolName } from './script.mjs'
+
+const { streamRun, startRun } = await builtPackage('core')
+const { openJournal } = await builtPackage('journal')
 
 /** What stands in the place of a session's folder and of the program's version. */
 export const whose = { cwd: '/home/someone/project', version: '0.0.0' }

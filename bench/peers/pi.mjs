@@ -1,6 +1,6 @@
-import { agentLoop } from '@mariozechner/pi-agent-core'
-import { createAssistantMessageEventStream } from '@mariozechner/pi-ai'
-import { delay, deltas, inputOf, inputSchema, inputTokens, lastWords, outputTokens, resultOf, toolDescription, toolName } from '../lib/script.mjs'
+import { agentLoop } from '@earendil-works/pi-agent-core'
+import { createAssistantMessageEventStream } from '@earendil-works/pi-ai'
+import { delay, deltas, forever, inputOf, inputSchema, inputTokens, lastWords, outputTokens, resultOf, toolDescription, toolName } from '../lib/script.mjs'
 
 /** @import { Play, Played } from '../lib/script.mjs' */
 
@@ -65,7 +65,7 @@ function streamOf(play, count) {
       fail(stream)
       return stream
     }
-    const wait = play.deaf?.what === 'model' && turn === 0 ? play.deaf.ms : play.modelMs
+    const wait = play.deaf?.what === 'model' && turn === 0 ? play.deaf.ms : play.hangs === turn ? forever : play.modelMs
     if (wait === undefined) reply(stream, turn, play.turns)
     else void delay(wait).then(() => reply(stream, turn, play.turns))
     return stream

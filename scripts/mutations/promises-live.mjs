@@ -132,7 +132,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: limits that were set are kept by nobody',
     ['live/settings'],
-    ['turn/run.ts', '    if (this.identity.depth === 0) this.ports.onSettings(settings, this.#context.settings)\n', ''],
+    ['turn/run.ts', '    if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)\n', ''],
   ],
   [
     'settings: the deadline stays where it was',
@@ -144,8 +144,8 @@ export const promisesOfLiveRuns = [
     ['live/settings'],
     [
       'turn/run.ts',
-      'this.#context = this.#contextOf(start.spent)',
-      'this.#context = this.#contextOf({ ...start.spent, settings: null })',
+      'this.context = this.#contextOf(start.spent)',
+      'this.context = this.#contextOf({ ...start.spent, settings: null })',
     ],
   ],
   [

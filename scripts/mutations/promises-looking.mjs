@@ -14,7 +14,7 @@ export const promisesOfLooking = [
   [
     'cycles: a turn waits only where all its tools do',
     ['guards/guards'],
-    ['turn/calls/tool-phase.ts', 'return this.#ran.some(', 'return this.#ran.every('],
+    ['turn/calls/tool-phase.ts', 'return this.ran.some(', 'return this.ran.every('],
   ],
   [
     'cycles: a wait before the newest round counts',

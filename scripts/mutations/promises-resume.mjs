@@ -81,7 +81,7 @@ export const promisesOfResumes = [
   [
     'time: the clock moves back where a shorter call stands behind a longer one',
     ['terminal/figures'],
-    ['turn/run.ts', 'if (now > this.#progress.now) this.update', 'this.update'],
+    ['turn/run.ts', 'if (now > this.spent.now) this.#setNow', 'this.#setNow'],
   ],
   [
     'time: the limit stands still for ever once a person was waited for',

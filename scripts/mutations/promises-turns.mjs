@@ -139,8 +139,8 @@ export const promisesOfTurns = [
     ['hooks/snapshots'],
     [
       'turn/run.ts',
-      '    this.#progress = spent\n    this.#isShared = true\n',
-      '    this.#progress = spent\n    this.#isShared = false\n',
+      '    this.#setSpent(spent)\n    this.#isShared = true\n',
+      '    this.#setSpent(spent)\n    this.#isShared = false\n',
     ],
   ],
   [
@@ -153,8 +153,8 @@ export const promisesOfTurns = [
     ['steps/driver'],
     [
       'turn/run.ts',
-      '    const added = this.#transcript.since(this.#lapLength)\n',
-      '    const added = this.#transcript.since(this.#lapLength)\n    this.#progress = spent\n    this.#isShared = true\n    this.#lapLength = this.#transcript.length\n',
+      '    const added = this.transcript.since(this.#lapLength)\n',
+      '    const added = this.transcript.since(this.#lapLength)\n    this.#setSpent(spent)\n    this.#isShared = true\n    this.#lapLength = this.transcript.length\n',
     ],
   ],
   [

@@ -1,23 +1,27 @@
 #!/usr/bin/env node
-import { isatty } from 'node:tty'
+'use strict'
 
-// Small on purpose: `--version` must not load the program. test/version.test.ts holds the text below to package.json.
+// CommonJS, since an ES module costs a fifth of a start of Node. Small on purpose: `--version` must not load the program. test/version.test.ts holds the
+// text below to package.json.
+/** How long after its start a process has all code that it ran: V8 drops what is not called any more. */
+const wholeSeconds = 20
+const earlyMs = 2_000
+const staleMs = 30 * 24 * 60 * 60 * 1_000
+const retryMs = 60 * 60 * 1_000
+
 const first = process.argv[2]
 
-if (first === '-v' || first === '--version') {
-  process.stdout.write('2.1.0 (halting 0.1.0)\n')
-} else {
-  keepCompiledCode()
-  const program = await import('../dist/main.js').catch(async (error) => {
-    const { existsSync } = await import('node:fs')
-    if (existsSync(new URL('../dist/main.js', import.meta.url))) throw error
-    process.stderr.write('halting is not built. Run: npm run build\n')
-    process.exit(2)
-  })
+if (first === '-v' || first === '--version') process.stdout.write('2.1.0 (halting 0.1.0)\n')
+else void runProgram()
+
+async function runProgram() {
+  const program = openProgram()
+  const { isatty } = require('node:tty')
   const terminals = [0, 1, 2].filter((stream) => isatty(stream))
   const lost = exitWhenStalled()
   const exitCode = await program.main(process.argv.slice(2))
   process.off('beforeExit', lost)
+  program.storeCode(exitCode)
   // Node gives a terminal its mode back when it exits, and aborts where the terminal is gone. By the signal of that it ends without.
   if (terminals.some((stream) => !isatty(stream))) {
     process.removeAllListeners('SIGHUP')
@@ -42,13 +46,207 @@ function exitWhenStalled() {
   return onBeforeExit
 }
 
+/** The program: its `main`, and what stores its compiled code once an answer is out. */
+function openProgram() {
+  const { join } = require('node:path')
+  const dist = join(__dirname, '..', 'dist')
+  try {
+    const { load, code } = scriptLoader(dist)
+    const { main, isCommand } = load('start.cjs#main.js')
+    return { main, storeCode: (exitCode) => code()?.storeAtEnd(exitCode, isCommand) }
+  } catch (error) {
+    if (error.code !== 'ENOENT' || require('node:fs').existsSync(join(dist, 'start.cjs'))) throw error
+    process.stderr.write('halting is not built. Run: npm run build\n')
+    process.exit(2)
+  }
+}
+
+/** Loads scripts of scripts/program-bundle.mjs, with their compiled code where it is stored. An address is a file, and behind `#` a chunk of it. */
+function scriptLoader(dist) {
+  const { join } = require('node:path')
+  const { closeSync, fstatSync, openSync, readFileSync } = require('node:fs')
+  const { constants, Script } = require('node:vm')
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  const files = new Map()
+  const chunks = new Map()
+  let code
+
+  const run = (file) => {
+    const filename = join(dist, file)
+    const descriptor = openSync(filename, 'r')
+    const { size, mtimeMs } = fstatSync(descriptor)
+    // The bundler writes ASCII.
+    const source = readFileSync(descriptor, 'latin1')
+    closeSync(descriptor)
+    // It begins with what names this build, see there.
+    if (file === 'start.cjs') code = openCode(source.slice(2, 34))
+    const cachedData = code?.of(file, size, mtimeMs)
+    const script = new Script(source, { filename, cachedData, importModuleDynamically })
+    code?.add({ file, size, mtimeMs, script })
+    const module = { exports: {} }
+    script.runInThisContext()(module.exports, requireFrom, module, importFrom, urlOf)
+    return module.exports
+  }
+  const exportsOf = (file) => {
+    if (!files.has(file)) files.set(file, run(file))
+    return files.get(file)
+  }
+  const load = (address) => {
+    const found = chunks.get(address)
+    if (found !== undefined) return found
+    const [file, chunk] = address.split('#')
+    const loaded = chunk === undefined ? exportsOf(file) : exportsOf(file)[chunk]()
+    chunks.set(address, loaded)
+    return loaded
+  }
+  const requireFrom = (name) => (name.startsWith('halting:') ? load(name.slice(8)) : require(name))
+  const importFrom = async (name) => requireFrom(name)
+  const urlOf = (name) => require('node:url').pathToFileURL(join(dist, name)).href
+  return { load, code: () => code }
+}
+
 /**
- * Has Node keep what it compiles for the next run, where it can: 22.1 and later. In a folder of this person's own, not
- * in the one that all users share, which is Node's choice. Where it cannot be written Node does without.
+ * What V8 compiled at an earlier start of this kind; undefined where it is not to be stored. V8 does not verify such code: whoever can write it can have anything
+ * run. So it counts only as a file of this person's own that nobody else can write, whole to the last bit (docs/decisions/0102-code-cache.md).
  */
-function keepCompiledCode() {
-  const { NODE_COMPILE_CACHE, XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env
-  const folder = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && `${HOME}/.cache`)
-  // NODE_COMPILE_CACHE has been heeded by now; NODE_DISABLE_COMPILE_CACHE is heeded here, by Node.
-  if (folder && !NODE_COMPILE_CACHE) process.getBuiltinModule('node:module').enableCompileCache?.(`${folder}/halting`)
+function openCode(build) {
+  const { arch, env, execArgv, platform, version } = process
+  const root = env.XDG_CACHE_HOME || env.LOCALAPPDATA || (env.HOME && require('node:path').join(env.HOME, '.cache'))
+  if (!root || env.NODE_DISABLE_COMPILE_CACHE || env.NODE_V8_COVERAGE) return undefined
+  const kind = kindOfStart()
+  const key = JSON.stringify([kind, build, version, platform, arch, execArgv, env.NODE_OPTIONS ?? ''])
+  const name = `${kind}-${sha256(key).toString('hex').slice(0, 24)}.code`
+  const stored = withFolder(root, false, (folder) => readCode(folder, name, key))
+  const scripts = []
+  let written
+  const isRefused = () => scripts.some(({ script }) => script.cachedDataRejected)
+
+  const store = (stage) => {
+    if (written === 'whole' || (stored?.stage === 'whole' && !stored.isOutdated() && !isRefused())) return
+    // Flags or processors that V8 tells apart and the key does not must not have it written in turns, at each end.
+    if (isRefused() && Date.now() - stored.mtimeMs < retryMs) return
+    // Of a start that showed its help too little was compiled.
+    if (kind === 'terminal' && !scripts.some(({ file }) => file === 'terminal.cjs')) return
+    written = stage
+    withFolder(root, true, (folder) => writeCode(folder, name, codeFile(key, stage, scripts)))
+  }
+  const isStart = kind === 'prompt' || kind === 'terminal'
+  if (stored === undefined && isStart) setTimeout(store, earlyMs, 'early').unref()
+
+  return {
+    of: (file, size, mtimeMs) => stored?.dataOf(file, size, mtimeMs),
+    add: (entry) => void scripts.push(entry),
+    storeAtEnd: (exitCode, isCommand) => {
+      // So is it of one that failed.
+      if (exitCode === 0 && process.uptime() < wholeSeconds && (isStart || isCommand(kind))) store('whole')
+    },
+  }
+}
+
+/** Starts that compile much the same: a prompt, the terminal, or a command by its name. */
+function kindOfStart() {
+  const words = process.argv.slice(2)
+  if (words.some((word) => word === '-p' || word === '--print')) return 'prompt'
+  if (/^[a-z-]{2,24}$/.test(words[0] ?? '') && !words[0].startsWith('-')) return words[0]
+  const { isatty } = require('node:tty')
+  return isatty(0) && isatty(1) ? 'terminal' : 'prompt'
+}
+
+/** Calls a function with a path of our folder, where that is this person's alone; undefined where it is not, or anything fails: nothing depends on it. */
+function withFolder(root, isMade, use) {
+  const { closeSync, constants, fstatSync, mkdirSync, openSync } = require('node:fs')
+  // Of a name that rules and the sandbox keep commands of a model from.
+  const path = require('node:path').join(root, '.halting')
+  let descriptor
+  try {
+    if (isMade) mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (process.platform === 'win32') return use(path)
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    if (!isOwn(fstatSync(descriptor))) return undefined
+    // By the descriptor: no other folder can take its place between the check and what follows.
+    if (process.platform === 'linux') return use(`/proc/self/fd/${descriptor}`)
+    return isOwn(require('node:fs').statSync(root)) ? use(path) : undefined
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+/** Whether nobody but this person, and the administrator, can write it. */
+function isOwn({ uid, mode }) {
+  return process.platform === 'win32' || (uid === process.geteuid() && (mode & 0o022) === 0)
+}
+
+/** A digest of all that follows, the length of a header in JSON, the header, and the data of each script, each where a number may be. */
+function codeFile(key, stage, scripts) {
+  const data = scripts.map(({ script }) => script.createCachedData())
+  const entries = scripts.map(({ file, size, mtimeMs }, at) => ({ file, size, mtimeMs, bytes: data[at].length }))
+  const header = Buffer.from(JSON.stringify({ key, stage, entries }))
+  const start = Buffer.alloc(8)
+  start.writeUInt32LE(header.length)
+  const body = Buffer.concat([
+    start,
+    ...[header, ...data].flatMap((part) => [part, Buffer.alloc(padding(part.length))]),
+  ])
+  return Buffer.concat([sha256(body), body])
+}
+
+/** @throws what reading throws, and for what is not a whole file of this key and this person. */
+function readCode(folder, name, key) {
+  const { closeSync, constants, fstatSync, openSync, readFileSync } = require('node:fs')
+  const descriptor = openSync(
+    `${folder}/${name}`,
+    constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
+  )
+  try {
+    const stats = fstatSync(descriptor)
+    if (!stats.isFile() || !isOwn(stats)) return undefined
+    const file = readFileSync(descriptor)
+    if (file.length < 40 || !sha256(file.subarray(32)).equals(file.subarray(0, 32))) return undefined
+    let at = 40 + file.readUInt32LE(32)
+    const header = JSON.parse(file.toString('utf8', 40, at))
+    if (header.key !== key) return undefined
+    const found = new Map()
+    for (const entry of header.entries) {
+      at += padding(at)
+      found.set(entry.file, { ...entry, data: file.subarray(at, (at += entry.bytes)) })
+    }
+    let isOutdated = false
+    const dataOf = (script, size, mtimeMs) => {
+      const entry = found.get(script)
+      // Let go: what is read is several megabytes.
+      found.delete(script)
+      if (entry === undefined || (entry.size === size && entry.mtimeMs === mtimeMs)) return entry?.data
+      // Changed by hand: V8 looks at its length alone.
+      isOutdated = true
+      return undefined
+    }
+    return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Whole or not at all, whoever writes it at the same time; what no start has written for a month goes. */
+function writeCode(folder, name, contents) {
+  const { readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs')
+  const written = `${folder}/${name}.${process.pid}.new`
+  try {
+    writeFileSync(written, contents, { flag: 'wx', mode: 0o600 })
+    renameSync(written, `${folder}/${name}`)
+  } catch (error) {
+    if (error.code !== 'EEXIST') rmSync(written, { force: true })
+  }
+  for (const other of readdirSync(folder))
+    if (/\.code(?:\.\d+\.new)?$/.test(other) && Date.now() - statSync(`${folder}/${other}`).mtimeMs > staleMs)
+      rmSync(`${folder}/${other}`, { force: true })
+}
+
+function sha256(data) {
+  return require('node:crypto').createHash('sha256').update(data).digest()
+}
+
+function padding(length) {
+  return (8 - (length % 8)) % 8
 }

@@ -13,7 +13,9 @@ import type { Program } from './program.ts'
 import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
 
-// Only what reads the flags is loaded at once: everything else when it is used.
+// Only what reads the flags is loaded at once: everything else when it is used. What each start loads is in `startScripts` of scripts/program-bundle.mjs.
+
+export { isCommand } from './flags/commands.ts'
 
 /** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
 export async function main(argv: readonly string[]): Promise<number> {

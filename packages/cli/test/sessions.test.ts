@@ -384,6 +384,15 @@ test('R-SESS-8b: of what is not of the model, halting sessions show tells apart 
 })
 
 describe('halting sessions', () => {
+  test('says what is wrong in the middle of a session that is shown or searched', async () => {
+    await ask('hay', [{ content: [call('Bash', { command: 'echo gold' })] }, { content: 'Seen.' }], '--session-id', id)
+    writeFileSync(sessionPath(), said().replace('echo gold', 'echo geld'))
+    const searched = await run(['sessions', 'search', 'seen'])
+    expect(searched).toMatchObject({ status: 1, stdout: '' })
+    expect(searched.stderr).toMatch(/not searched: .* is damaged in line \d+/)
+    expect(await run(['sessions', 'show', id])).toMatchObject({ status: 2, stdout: '' })
+  })
+
   test('shows, searches and deletes', async () => {
     await ask('find the needle', [{ content: 'Here is hay.' }], '--session-id', id)
     await ask('nothing', [{ content: 'x' }], '--session-id', other)

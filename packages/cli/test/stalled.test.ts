@@ -12,7 +12,8 @@ test('exits with 1 and says why, where Node would exit with 13 and no word', () 
     cpSync(fileURLToPath(new URL('../bin', import.meta.url)), join(folder, 'bin'), { recursive: true })
     mkdirSync(join(folder, 'dist'))
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-    writeFileSync(join(folder, 'dist', 'main.js'), 'export const main = () => new Promise(() => {})')
+    const program = `(function (exports, require, module) { module.exports = { 'main.js': () => ({ main: () => new Promise(() => {}) }) } })`
+    writeFileSync(join(folder, 'dist', 'start.cjs'), program)
     const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, 'bin/halting.js'), 'x'], {
       encoding: 'utf8',
       env: { HOME: folder, PATH: process.env['PATH'] },

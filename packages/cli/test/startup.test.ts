@@ -4,8 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { here, installProgram, programPath, run } from './support/program.ts'
 
 installProgram()
@@ -38,7 +37,16 @@ beforeAll(async () => {
 })
 afterAll(() => void server?.close())
 
-/** The files of the program that a run of it loads, as texts. */
+/** What V8 says of a script: each function with how often it was called. */
+interface Coverage {
+  readonly url: string
+  readonly functions: readonly {
+    readonly functionName: string
+    readonly ranges: readonly { readonly count: number }[]
+  }[]
+}
+
+/** The sources of the program that a run of it executes. */
 async function loadedBy(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -49,14 +57,24 @@ async function loadedBy(
   expect(stdout).toMatch(prints)
   return readdirSync(told).flatMap((name) => {
     // What Node writes there has this shape.
-    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly { url: string }[] }
-    return result.filter(({ url }) => url.includes('/dist/')).map(({ url }) => readFileSync(fileURLToPath(url), 'utf8'))
+    const { result } = JSON.parse(readFileSync(join(told, name), 'utf8')) as { result: readonly Coverage[] }
+    return sourcesIn(result)
   })
 }
 
-/** The bundler writes over each file where it is from. */
-function sourcesIn(texts: readonly string[]): readonly string[] {
-  return texts.flatMap((text) => [...text.matchAll(/^\s*\/\/ (\S+\.[jt]s)$/gm)].map(([, path = '']) => path))
+/** A script of a start holds many chunks, each a function that is called when it is first needed. Others are a chunk each. */
+function sourcesIn(scripts: readonly Coverage[]): readonly string[] {
+  // Written by vitest.build.ts.
+  const all = JSON.parse(readFileSync(join(inject('program'), 'sources.json'), 'utf8')) as Record<string, string[]>
+  return scripts
+    .filter(({ url }) => url.includes('/dist/'))
+    .flatMap(({ url, functions }) => {
+      const file = url.replace(/^.*\/dist\//, '')
+      if (file.startsWith('chunks/')) return [file.replace(/\.cjs$/, '.js')]
+      const called = functions.filter(({ ranges }) => ranges.some(({ count }) => count > 0))
+      return called.flatMap(({ functionName }) => /^program:(.*)$/.exec(functionName)?.[1] ?? [])
+    })
+    .flatMap((chunk) => all[chunk] ?? [])
 }
 
 function strangersIn(sources: readonly string[]): readonly string[] {
@@ -65,8 +83,7 @@ function strangersIn(sources: readonly string[]): readonly string[] {
 }
 
 test('a run of one prompt loads only what it uses', async () => {
-  const texts = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }, /^Hello\.\n$/)
-  const sources = sourcesIn(texts)
+  const sources = await loadedBy(['-p', 'hi'], { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }, /^Hello\.\n$/)
   // Nothing of others: not zod or diff, and not the parser of commands.
   expect(strangersIn(sources)).toEqual([])
   const unused =
@@ -88,7 +105,7 @@ test.each([
 ])('halting $command loads no tool, and nothing of what a session that runs needs', async ({ command, prints }) => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url }
   await run(['-p', 'hi'], { env })
-  const sources = sourcesIn(await loadedBy([command], {}, prints))
+  const sources = await loadedBy([command], {}, prints)
   expect(sources.filter((path) => /agent\/src\/session\/|journal\/src\//.test(path))).not.toEqual([])
   expect(sources.filter((path) => /agent\/src\/(?:tools|mcp|sandbox|shell)\//.test(path))).toEqual([])
 })
@@ -113,19 +130,19 @@ const hasScript =
 test.skipIf(!hasScript)(
   'a prompt that takes keys is there before anything is loaded that it does not need',
   async () => {
-    const [list, watch] = [join(here(), 'scripts.txt'), join(here(), 'watch.cjs')]
+    const [list, watch] = [join(here(), 'scripts.json'), join(here(), 'watch.cjs')]
     // Asks for keys pasted as one with the first thing that it writes on the screen: what it has by then is what a person waits for.
     writeFileSync(
       watch,
       `const session = new (require('node:inspector').Session)()
-    const scripts = []
     session.connect()
-    session.on('Debugger.scriptParsed', ({ params: { url } }) => scripts.push(url))
-    session.post('Debugger.enable')
+    session.post('Profiler.enable')
+    session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
     const write = process.stdout.write
     process.stdout.write = function (text, ...more) {
       if (String(text).includes('\\u001B[?2004h')) {
-        require('node:fs').writeFileSync(${JSON.stringify(list)}, scripts.filter((url) => url.includes('/dist/')).join('\\n'))
+        session.post('Profiler.takePreciseCoverage', (_error, { result }) =>
+          require('node:fs').writeFileSync(${JSON.stringify(list)}, JSON.stringify(result)))
         process.kill(process.pid, 'SIGTERM')
       }
       return write.call(this, text, ...more)
@@ -139,10 +156,8 @@ test.skipIf(!hasScript)(
       stdio: ['pipe', 'ignore', 'inherit'],
     })
     await once(terminal, 'close')
-    const texts = readFileSync(list, 'utf8')
-      .split('\n')
-      .map((url) => readFileSync(fileURLToPath(url), 'utf8'))
-    const sources = sourcesIn(texts)
+    // What V8 tells has this shape.
+    const sources = sourcesIn(JSON.parse(readFileSync(list, 'utf8')) as readonly Coverage[])
     expect(sources.filter((path) => path.endsWith('terminal/run-terminal.ts'))).toHaveLength(1)
     expect(strangersIn(sources)).toEqual(['@earendil-works/pi-tui', 'get-east-asian-width'])
     const later =

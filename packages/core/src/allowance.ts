@@ -67,8 +67,6 @@ export function spendsTurn(transition: IterationReason): boolean {
 /** `Object.keys` of a record over the union gives the union. */
 export const transitions: readonly IterationReason[] = Object.freeze(Object.keys(allowances) as IterationReason[])
 
-const turnTransitions: readonly IterationReason[] = transitions.filter(spendsTurn)
-
 type LapCounts = { readonly [transition in IterationReason]?: number }
 
 /** What was spent of the allowances; what is left follows from the limits, which are not state. */
@@ -98,9 +96,9 @@ const count = (counts: LapCounts, transition: IterationReason): number => counts
 
 /** Turns that were begun and count against `maxTurns`. The first is not a lap. */
 export function turnsBegun({ inRun }: SpentIterations): number {
-  let begun = 1
-  for (const transition of turnTransitions) begun += count(inRun, transition)
-  return begun
+  // Written out, since every turn asks several times: those of which `spendsTurn` is true.
+  const turns = (inRun.next_turn ?? 0) + (inRun.user_input ?? 0)
+  return 1 + turns + (inRun.goal_unmet ?? 0) + (inRun.unverified_change ?? 0) + (inRun.no_progress_nudge ?? 0)
 }
 
 /** Tries that are left of the goals that are in force; below 0 where the limit was lowered since. */

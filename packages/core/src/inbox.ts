@@ -82,9 +82,9 @@ class MessageInbox implements OpenInbox {
   #signals: StopSignalJson[] | undefined
   #settings: SettingsChange | undefined
   #derived = 0
-  readonly #listeners = new Set<() => void>()
-  readonly #settingsListeners = new Set<() => void>()
-  readonly #waiters = new Set<WakeListener>()
+  #listeners: Set<() => void> | undefined
+  #settingsListeners: Set<() => void> | undefined
+  #waiters: Set<WakeListener> | undefined
 
   constructor(idsTaken: () => Iterable<string>) {
     this.#idsTaken = idsTaken
@@ -120,15 +120,16 @@ class MessageInbox implements OpenInbox {
   }
 
   onWake(listener: WakeListener): () => void {
-    this.#waiters.add(listener)
+    const waiters = (this.#waiters ??= new Set())
+    waiters.add(listener)
     // What came before it waited is taken by nobody while it waits.
     if (this.#signals !== undefined) listener('stopped')
     else if (this.#settings?.model !== undefined) listener('model', this.#settings.model)
-    return () => this.#waiters.delete(listener)
+    return () => waiters.delete(listener)
   }
 
   #wake(why: WakeReason, model?: string | null): boolean {
-    const waiters = [...this.#waiters]
+    const waiters = [...(this.#waiters ?? [])]
     for (const waiter of waiters) waiter(why, model)
     return waiters.length > 0
   }
@@ -142,17 +143,19 @@ class MessageInbox implements OpenInbox {
   }
 
   onArrival(listener: () => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    const listeners = (this.#listeners ??= new Set())
+    listeners.add(listener)
+    return () => listeners.delete(listener)
   }
 
   onSettings(listener: () => void): () => void {
-    this.#settingsListeners.add(listener)
-    return () => this.#settingsListeners.delete(listener)
+    const listeners = (this.#settingsListeners ??= new Set())
+    listeners.add(listener)
+    return () => listeners.delete(listener)
   }
 
   #arrived(): void {
-    for (const listener of this.#listeners) listener()
+    for (const listener of this.#listeners ?? []) listener()
   }
 
   get settings(): SettingsChange | undefined {
@@ -161,7 +164,7 @@ class MessageInbox implements OpenInbox {
 
   set(change: SettingsChange): void {
     this.#settings = bothChanges(this.#settings, change)
-    for (const listener of this.#settingsListeners) listener()
+    for (const listener of this.#settingsListeners ?? []) listener()
     if (change.model !== undefined) this.#wake('model', change.model)
   }
 

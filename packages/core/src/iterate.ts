@@ -133,6 +133,8 @@ export function streamRun(
   return streamState(start, rest, context)
 }
 
+const noEndedAgents: RunPorts['endedAgents'] = new Map()
+
 function streamState(start: RunState, options: RunOptions, context: RunSurroundings): RunStream {
   const run = contextOf(options)
   const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
@@ -172,7 +174,7 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     deadline,
     wholeDeadline: deadline,
     onSettings,
-    endedAgents: context.endedAgents ?? new Map(),
+    endedAgents: context.endedAgents ?? noEndedAgents,
     onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,

@@ -22,7 +22,8 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
     beginAgents(run) // those of the background that a process before this one began
     for (;;) {
       const outcome = await after(turn(run), (came) => after(joinStaging(run), () => came))
-      const ended = await decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it
+      const decided = decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it
+      const ended = decided instanceof Promise ? await decided : decided
       if (ended !== undefined) return ended
       await run.ports.catchUp() // whoever reads the events, not whoever is slow
     }

@@ -479,6 +479,8 @@ export function contextOf(options: RunOptions): RunContext {
 
 const contexts = new WeakMap<RunOptions, RunContext>()
 
+const noAliases: RunContext['toolAliases'] = new Map()
+
 function newContext(options: RunOptions): RunContext {
   const settings = settingsOf(options)
   const tools = toolsByName(options.tools ?? [])
@@ -491,7 +493,7 @@ function newContext(options: RunOptions): RunContext {
     tools,
     toolDefinitions: toolDefinitionsOf(tools.values(), options.model),
     moreTools: options.moreTools ?? null,
-    toolAliases: new Map(Object.entries(options.toolAliases ?? {})),
+    toolAliases: options.toolAliases === undefined ? noAliases : new Map(Object.entries(options.toolAliases)),
     guards: registerGuards(guardsOf(options)),
     cancellation: options.cancellation ?? [],
     background: options.background ?? null,

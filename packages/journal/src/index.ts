@@ -3,7 +3,8 @@
 // One session: open, read, lock.
 export { openJournal, type JournalOptions, type SessionJournal } from './open-journal.ts'
 export { entryOfLine, parseJournal, readJournal, type ReadJournal } from './read-journal.ts'
-export { endsOfKept, headOfKept, type KeptEnds } from './session-ends.ts'
+export { endsOfKept, headOfKept, type KeptEnds, outlineOf } from './session-ends.ts'
+export type { RunOutline, SessionOutline } from './session-outline.ts'
 export { lockSession, type LockedSession } from './lock-session.ts'
 export { ResumeRejectedError } from './resume-rejected-error.ts'
 export { wholeLines } from './whole-lines.ts'
@@ -20,6 +21,7 @@ export {
   sessionsOf,
   shortHash,
 } from './sessions/session-folder.ts'
+export { fileState, regularFileStats, SessionIndex } from './sessions/session-index.ts'
 export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './sessions/answers.ts'
 export {
   forgetGrades,
@@ -66,5 +68,5 @@ export { checkObject, checkText } from './check-input.ts'
 export { lineOf, valueOf } from './format/line.ts'
 export { payloadsFolder } from './format/payloads.ts'
 export { openNewJournal } from './open-journal.ts'
-export type { JournalHandle } from './journal-file.ts'
+export type { JournalHandle } from './journal-handle.ts'
 export type { WrittenLines } from './format/encoder.ts'

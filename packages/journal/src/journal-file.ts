@@ -1,15 +1,9 @@
-import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { makeDurableFolder, writeWhole } from './files/durable.ts'
 import { payloadsFolder, type Payload } from './format/payloads.ts'
-
-/** What a journal does with its file. */
-export type JournalHandle = Pick<FileHandle, 'appendFile' | 'datasync' | 'close'>
-
-/** The file of the file system, for the person alone. */
-export const appendingTo = (path: string): Promise<JournalHandle> => open(path, 'a', 0o600)
+import type { JournalHandle } from './journal-handle.ts'
 
 interface Flush {
   readonly promise: Promise<void>
@@ -51,8 +45,21 @@ export class JournalFile {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
+      if (!this.#isWorking && this.#next === undefined && this.#payloads.length === 0) this.#writeNow()
       void this.#work()
     })
+  }
+
+  /** Writes what waits, where the file takes it at once: a trip through the thread pool takes several times the CPU of the write. */
+  #writeNow(): void {
+    if (this.#lines.length === 0 || this.#failure !== undefined || this.#file.appendNow === undefined) return
+    try {
+      if (!this.#file.appendNow(this.#lines.join(''))) return
+      this.#isSynced = false
+    } catch (error) {
+      this.#failure = failureOf(this.path, error)
+    }
+    this.#lines = []
   }
 
   /** Settles when all that was appended before is on disk. Rejects with the HaltingError of what failed, from then on. */
@@ -100,7 +107,7 @@ export class JournalFile {
       for (const { sha256, text: content } of payloads) await writeWhole(join(folder, sha256), content)
       if (text !== '') {
         this.#isSynced = false
-        await this.#file.appendFile(text)
+        if (this.#file.appendNow?.(text) !== true) await this.#file.appendFile(text)
       }
       if (!isToBeSynced || this.#isSynced) return
       await this.#file.datasync()

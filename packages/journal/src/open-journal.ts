@@ -21,7 +21,8 @@ import { checkFunction, checkObject, checkText } from './check-input.ts'
 import { lockSession, lockSessionNow, type LockedSession } from './lock-session.ts'
 import { JournalEncoder } from './format/encoder.ts'
 import { hasEnded } from './session-ends.ts'
-import { JournalFile, appendingTo, type JournalHandle } from './journal-file.ts'
+import { JournalFile } from './journal-file.ts'
+import { appendingTo, type JournalHandle } from './journal-handle.ts'
 import type { Back, Conversation } from './rewind.ts'
 import { readToGoOn, type ReadJournal } from './read-journal.ts'
 import { whileNobodyRebuilds } from './stores/rebuild-lock.ts'
@@ -122,7 +123,7 @@ async function opened({
   version,
   title,
   createdAt,
-  redact = (text) => text,
+  redact,
   openFile = appendingTo,
 }: JournalOptions): Promise<SessionJournal> {
   const copies = workingCopiesOf(path)
@@ -138,7 +139,7 @@ async function opened({
     const encoder = new JournalEncoder({ sessionId, cwd, version, ...titled }, before?.written)
     if (before === undefined) await writeWhole(path, encoder.head(createdAt))
     const file = new JournalFile(path, await openFile(path))
-    const written = (record: StepRecord): StepRecord => redactedValue(record, redact)
+    const written = redact === undefined ? asIs : (record: StepRecord): StepRecord => redactedValue(record, redact)
     return new OpenJournal({ sessionId, file, store, encoder, before, written, release: () => lock.release() })
   } catch (error) {
     await store?.close().catch(() => undefined)
@@ -146,6 +147,9 @@ async function opened({
     throw error
   }
 }
+
+/** Without a redactor nothing is looked through. */
+const asIs = (record: StepRecord): StepRecord => record
 
 /** Locks a session. One of a store is locked there as well, and its file is up to date before another process looks at it. */
 async function taken(

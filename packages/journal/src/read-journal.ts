@@ -50,13 +50,16 @@ export async function readJournal(
   path: string,
   {
     intents = 'all',
+    mostBytes = Infinity,
   }: {
     /** `open` leaves out the intents of finished turns. Default: `all`. */
     readonly intents?: 'all' | 'open'
+    /** Reads about as many bytes of the beginning; what is behind them is told as a torn tail. Default: the whole file. */
+    readonly mostBytes?: number
   } = {},
 ): Promise<ReadJournal> {
   checkText('path', path)
-  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all')
+  const read = await readKeeping(path, intents === 'open' ? 'outcomes' : 'all', 'lines', mostBytes)
   // Who goes on with a session has written it. Who looks at one may have it from anybody, checksums and all.
   const { misfitOfRuns } = await import('./format/validate-runs.ts')
   const misfit = misfitOfRuns(read.runs)
@@ -79,12 +82,17 @@ export async function readToGoOn(path: string, keeps: 'conversation' | 'open'): 
   }
 }
 
-async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines'): Promise<ReadJournal> {
+async function readKeeping(
+  path: string,
+  keeps: KeptRecords,
+  by: ReadBy = 'lines',
+  mostBytes = Infinity,
+): Promise<ReadJournal> {
   const reader = new JournalReader(path, keeps, by)
   let file: FileHandle | undefined
   try {
     file = await openRegular(path)
-    return await readAll(file, reader)
+    return await readAll(file, reader, mostBytes)
   } catch (error) {
     if (error instanceof HaltingError || error instanceof NotAsFoldedError) throw error
     throw refusal(path, `cannot be read: ${messageOf(error)}`, error)
@@ -93,7 +101,7 @@ async function readKeeping(path: string, keeps: KeptRecords, by: ReadBy = 'lines
   }
 }
 
-/** The id of the entry that stands in the line of this uuid; the uuid itself where none does. */
+/** The id of the entry that stands in the line of this uuid; the uuid itself where none does, as in files whose lines have none. */
 export function entryOfLine({ written }: Pick<ReadJournal, 'written'>, uuid: string): string {
   return [...written.entryLines].find(([, line]) => line === uuid)?.[0] ?? uuid
 }
@@ -125,7 +133,7 @@ const roomBytes: number = 1 << 18
 /** Lines are cut out of texts of so many bytes: larger ones have the garbage collector run more often. */
 const textBytes: number = 1 << 16
 
-async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJournal> {
+async function readAll(file: FileHandle, reader: JournalReader, mostBytes: number): Promise<ReadJournal> {
   const { size: leastBytes } = await file.stat()
   const pieces = new PiecesAhead(file, { pieceBytes: pieceBytes[reader.by], roomBytes, leastBytes })
   try {
@@ -140,6 +148,7 @@ async function readAll(file: FileHandle, reader: JournalReader): Promise<ReadJou
       }
       total += bytes.length - left.length
       left = bytes.subarray(reader.take(bytes, 'more'))
+      if (total >= mostBytes) return reader.end(total)
     }
   } catch (error) {
     if (error instanceof LongLineError) throw reader.longLine()
@@ -166,7 +175,7 @@ function foldIn(bytes: Buffer, start: number, end: number): FoldLine {
 }
 
 /** Takes a journal in pieces. */
-class JournalReader {
+export class JournalReader {
   readonly #path: string
   readonly #payloads: string
   readonly #decoder: JournalDecoder
@@ -227,7 +236,7 @@ class JournalReader {
     if (end - start > longestLine) throw this.longLine()
     try {
       const text = checkedLine(bytes, start, end, ascii)
-      if (this.#head === undefined) checkHead((this.#head = valueOfWhole(text)), this.#path)
+      if (this.#head === undefined) this.#takeHead(valueOfWhole(text))
       else if (!this.#decoder.takesText(text))
         this.#decoder.add(withPayloads(valueOfWhole(text), this.#payloads), bytes.subarray(start, end + 1))
     } catch (error) {
@@ -239,6 +248,13 @@ class JournalReader {
     }
     this.#lines++
     this.#wholeBytes += end + 1 - start
+  }
+
+  #takeHead(head: { readonly [field: string]: unknown }): void {
+    this.#head = head
+    checkHead(head, this.#path)
+    // It was looked at.
+    if (head['format'] === 1) this.#decoder.format = 1
   }
 
   /** Where the next fold stands of which all lines are in these bytes. */
@@ -269,7 +285,7 @@ class JournalReader {
       this.#decoder.fold(fold, folded, lineAt)
     } catch (error) {
       if (error instanceof HaltingError) throw error
-      throw new NotAsFoldedError()
+      throw new NotAsFoldedError(messageOf(error))
     }
     this.#wasFolded = true
     this.#lines = fold.lines

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { textOf } from '@halting/core/adapters'
+import { endings, type EndingReason } from '@halting/core'
+import { isJsonObject, textOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { openRegularSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
@@ -7,6 +8,7 @@ import { valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { checkHead, titleIn } from './read-journal.ts'
 import type { SessionSums } from './format/session-sums.ts'
+import type { SessionOutline } from './session-outline.ts'
 
 /** What the first lines of a session and the end of its last run tell. */
 export interface KeptEnds {
@@ -25,23 +27,23 @@ export interface KeptEnds {
 // What was said first stands at the beginning, and an end tells the sums. Mostly both are in the first of these; they may be larger where
 // somebody pasted much.
 const headBytes = [8 * 1_024, 64 * 1_024] as const
-const tailBytes = [16 * 1_024, 256 * 1_024] as const
+const tailBytes = [8 * 1_024, 256 * 1_024] as const
 
+// Spec R-SESS-8a.
 /**
- * Reads the ends of a large session. Undefined for one that must be read whole: it is small, its last run did not end, its conversation went
- * back, an earlier version wrote it, or something is not as it should be.
+ * Reads the ends of a session. Undefined for one that must be read whole: its last run did not end, its conversation was rewound, an earlier version
+ * wrote it, or something is not as it should be. What is between the ends is not read: damage there is found by `readJournal`.
  */
 export function endsOfKept(path: string): KeptEnds | undefined {
   try {
     // Some thousand small reads wait several times longer for promises than for the disk.
     return withFile(path, (file) => {
       const { size } = fstatSync(file)
-      if (size <= headBytes[1] + tailBytes[1]) return undefined
-      let end: Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | undefined = 'elsewhere'
-      for (const bytes of tailBytes) if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
-      if (end === undefined || end === 'elsewhere' || end.sums.isRewound) return undefined
+      if (size === 0) return undefined
+      const end = lastEnd(file, size)
+      if (end === undefined || end.sums.isRewound) return undefined
       let head: Beginning | undefined
-      for (const bytes of headBytes) head ??= beginningIn(pieceOf(file, 0, bytes), path)
+      for (const bytes of headBytes) head ??= beginningIn(pieceOf(file, 0, Math.min(size, bytes)), path)
       return head === undefined ? undefined : { ...head, ...end }
     })
   } catch {
@@ -50,18 +52,19 @@ export function endsOfKept(path: string): KeptEnds | undefined {
   }
 }
 
+/**
+ * Reads what a list shows of a session and its figures are made of, without parsing what was said. Undefined for one that must be read whole, such as one
+ * whose last run did not end.
+ */
+export async function outlineOf(path: string): Promise<SessionOutline | undefined> {
+  const { outlineIn } = await import('./session-outline.ts')
+  return outlineIn(path)
+}
+
 /** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */
 export function hasEnded(path: string): boolean {
   try {
-    return withFile(path, (file) => {
-      const { size } = fstatSync(file)
-      let end: ReturnType<typeof endIn> = 'elsewhere'
-      for (const most of tailBytes) {
-        const bytes = Math.min(size, most)
-        if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
-      }
-      return end !== undefined && end !== 'elsewhere'
-    })
+    return withFile(path, (file) => lastEnd(file, fstatSync(file).size) !== undefined)
   } catch {
     return false
   }
@@ -86,23 +89,51 @@ function withFile<T>(path: string, work: (file: number) => T): T {
   }
 }
 
+/** Of some thousand sessions a buffer each would have the garbage collector run all the time. */
+let shared: Buffer = Buffer.alloc(0)
+
+/** These bytes, until the next piece is read. */
 function pieceOf(file: number, from: number, length: number): Buffer {
-  const buffer = Buffer.allocUnsafe(length)
-  return buffer.subarray(0, readSync(file, buffer, 0, length, from))
+  if (shared.length < length) shared = Buffer.allocUnsafeSlow(length)
+  return shared.subarray(0, readSync(file, shared, 0, length, from))
 }
 
+/** The end of the last run, where it is the last line. */
+function lastEnd(file: number, size: number): LastEnd | undefined {
+  let end: LastEnd | 'elsewhere' | undefined = 'elsewhere'
+  for (const most of tailBytes) {
+    const bytes = Math.min(size, most)
+    if (end === 'elsewhere') end = endIn(pieceOf(file, size - bytes, bytes))
+  }
+  return end === 'elsewhere' ? undefined : end
+}
+
+type LastEnd = Pick<KeptEnds, 'sums' | 'ended'>
+
 /** The end of the last run, where it is the last line; `elsewhere` where that begins before these bytes. */
-function endIn(bytes: Buffer): Pick<KeptEnds, 'sums' | 'ended'> | 'elsewhere' | undefined {
+function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const end = bytes.length - 1
   const start = bytes.lastIndexOf(10, end - 1) + 1
   if (bytes[end] !== 10) return undefined
   if (start === 0) return 'elsewhere'
   const { record, session, ended } = valueOf(bytes, start, end)
   // The checksum says that the journal wrote the line.
-  if (session !== undefined && typeof ended === 'string') return { sums: session as SessionSums, ended }
+  if (!isSums(session)) return undefined
+  if (ended !== undefined) return isReason(ended) ? { sums: session, ended } : undefined
   const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
-  if (type !== 'end' || scope !== '' || terminal === undefined || session === undefined) return undefined
-  return { sums: session as SessionSums, ended: terminal.reason }
+  if (type !== 'end' || scope !== '' || !isReason(terminal?.reason)) return undefined
+  return { sums: session, ended: terminal.reason }
+}
+
+/** The file may be from anybody, checksums and all, and a list prints what is in it. */
+function isSums(value: unknown): value is SessionSums {
+  if (!isJsonObject(value)) return false
+  const { runs, turns, costUsd, isRewound } = value
+  return [runs, turns, costUsd].every((each) => typeof each === 'number' && each >= 0) && typeof isRewound === 'boolean'
+}
+
+function isReason(value: unknown): value is EndingReason {
+  return typeof value === 'string' && Object.hasOwn(endings, value)
 }
 
 type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>

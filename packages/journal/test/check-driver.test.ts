@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkStepEngine, type CheckedSession, type CheckedStore } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { appendingTo, type JournalHandle } from '../src/journal-file.ts'
+import { appendingTo, type JournalHandle } from '../src/journal-handle.ts'
 import { lineOf } from '../src/format/line.ts'
 import { openJournal } from '../src/open-journal.ts'
 

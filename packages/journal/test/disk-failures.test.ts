@@ -6,7 +6,7 @@ import { streamRun, resume, startRun, type RunOptions, type ModelRequest, type R
 import { isToolResult } from '@halting/core/adapters'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { JournalHandle } from '../src/journal-file.ts'
+import type { JournalHandle } from '../src/journal-handle.ts'
 import { parseJournal } from '../src/read-journal.ts'
 import { openJournal } from '../src/open-journal.ts'
 
@@ -27,6 +27,9 @@ interface Outside {
   paidUsd: number
 }
 
+/** Which writes the file takes: those that return once they are done, or those of the thread pool alone. */
+type Writes = 'at once' | 'by the pool'
+
 /** A machine that one process runs on: it counts what happens, and ends or refuses at one of these moments. */
 class Machine {
   readonly path: string
@@ -38,6 +41,7 @@ class Machine {
   died: () => void = () => {}
   readonly dead = new Promise<void>((resolve) => (this.died = resolve))
   readonly #diesAt: number
+  readonly #writes: Writes
   readonly #refusesAt: { readonly operation: number; readonly code: string } | undefined
   #operations = 0
 
@@ -46,7 +50,9 @@ class Machine {
     outside: Outside,
     diesAt = Infinity,
     refusesAt?: { readonly operation: number; readonly code: string },
+    writes: Writes = 'at once',
   ) {
+    this.#writes = writes
     this.path = path
     this.outside = outside
     this.#diesAt = diesAt
@@ -73,11 +79,28 @@ class Machine {
     throw Object.assign(new Error(`${code}: refused`), { code })
   }
 
+  #writeNow(file: number, text: string): boolean {
+    if (!this.isDead && this.moments++ === this.#diesAt) {
+      this.isDead = true
+      this.died()
+    }
+    if (this.isDead) return true
+    try {
+      this.#refuse()
+    } catch (error) {
+      writeSync(file, text.slice(0, text.length / 2))
+      throw error
+    }
+    writeSync(file, text)
+    return true
+  }
+
   readonly openFile = async (): Promise<JournalHandle> => {
     const file = openSync(this.path, 'a')
     // The first line was synced when the file was made.
     this.synced = readFileSync(this.path).length
     return {
+      ...(this.#writes === 'at once' && { appendNow: (text) => this.#writeNow(file, text) }),
       appendFile: async (text) => {
         await this.moment()
         const bytes = Buffer.from(String(text))
@@ -242,36 +265,47 @@ describe('a disk that loses what was not synced', () => {
   test.each(losses)(
     'a power failure at any moment that loses %s does nothing twice and hides nothing',
     async (_name, kept) => {
-      const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 })
-      checkCompleted(await go(whole), whole.outside)
-      expect(whole.moments).toBeGreaterThan(40)
-      for (let moment = 0; moment < whole.moments; moment++) {
-        const outside: Outside = { effects: [], tooEarly: [], paidUsd: 0 }
-        const path = nextPath()
-        const machine = new Machine(path, outside, moment)
-        // One moment after another.
-        if ((await go(machine)) !== undefined) break
-        forgetLock(path)
-        truncateSync(path, machine.synced + kept(readFileSync(path).subarray(machine.synced)))
-        const { runs } = parseJournal(readFileSync(path), path)
-        if (runs[0]?.at(-1)?.type === 'end') continue
-        checkCompleted(await go(new Machine(path, outside)), outside)
-      }
+      for (const writes of ['at once', 'by the pool'] as const)
+        expect(await failAtEachMoment(kept, writes)).toBeGreaterThan(writes === 'at once' ? 30 : 40)
     },
   )
 })
 
+/** A power failure at each moment of a run, which then goes on. How many moments there were. */
+async function failAtEachMoment(kept: (bytes: Buffer) => number, writes: Writes): Promise<number> {
+  const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 }, Infinity, undefined, writes)
+  checkCompleted(await go(whole), whole.outside)
+  for (let moment = 0; moment < whole.moments; moment++) {
+    const outside: Outside = { effects: [], tooEarly: [], paidUsd: 0 }
+    const path = nextPath()
+    const machine = new Machine(path, outside, moment, undefined, writes)
+    // One moment after another.
+    if ((await go(machine)) !== undefined) break
+    forgetLock(path)
+    truncateSync(path, machine.synced + kept(readFileSync(path).subarray(machine.synced)))
+    const { runs } = parseJournal(readFileSync(path), path)
+    if (runs[0]?.at(-1)?.type === 'end') continue
+    checkCompleted(await go(new Machine(path, outside)), outside)
+  }
+  return whole.moments
+}
+
 describe('a disk that refuses', () => {
-  test.each(['ENOSPC', 'EIO'])(
-    '%s at any write or sync ends the run with a name, and the file goes on',
-    async (code) => {
-      const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 })
+  test.each([
+    ['ENOSPC', 'at once'],
+    ['EIO', 'at once'],
+    ['ENOSPC', 'by the pool'],
+    ['EIO', 'by the pool'],
+  ] as const)(
+    '%s at any write or sync ends the run with a name, and the file goes on: writes %s',
+    async (code, writes) => {
+      const whole = new Machine(nextPath(), { effects: [], tooEarly: [], paidUsd: 0 }, Infinity, undefined, writes)
       await go(whole)
       expect(whole.operations).toBeGreaterThan(12)
       for (let operation = 0; operation < whole.operations; operation++) {
         const outside: Outside = { effects: [], tooEarly: [], paidUsd: 0 }
         const path = nextPath()
-        const refused = await go(new Machine(path, outside, Infinity, { operation, code }))
+        const refused = await go(new Machine(path, outside, Infinity, { operation, code }, writes))
         expect([operation, refused?.terminal.reason, refused?.terminal.error?.code]).toEqual([
           operation,
           'error',

@@ -6,6 +6,7 @@ import { streamRun, resume, startRun, createMemorySteps, type RunOptions } from 
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { forkSession } from '../src/sessions/fork-session.ts'
+import { wholeLines } from '../src/whole-lines.ts'
 import { openJournal } from '../src/open-journal.ts'
 import { parseJournal, readJournal } from '../src/read-journal.ts'
 
@@ -102,8 +103,18 @@ describe('the journal of a session', () => {
       ['user', ['tool_result']],
       ['assistant', ['text']],
     ])
+    for (const { timestamp, uuid } of messages) {
+      expect(Number.isNaN(Date.parse(timestamp))).toBe(false)
+      // It is the number of the line, and the rest is said once, in the first one.
+      expect(uuid).toBeUndefined()
+    }
     let parent: string | null = null
-    for (const { uuid, parentUuid, sessionId: session, cwd, timestamp, isSidechain, message } of messages) {
+    const exported = [...(await wholeLines(place().path))].map((line) => JSON.parse(line) as Line)
+    const shown = exported.filter(({ type }) => type === 'user' || type === 'assistant')
+    expect(shown.map(({ type, message }) => [type, message])).toEqual(
+      messages.map(({ type, message }) => [type, message]),
+    )
+    for (const { uuid, parentUuid, sessionId: session, cwd, timestamp, isSidechain, message } of shown) {
       expect([parentUuid, session, cwd, isSidechain, typeof message]).toEqual([
         parent,
         sessionId,
@@ -234,7 +245,8 @@ describe('the journal of a session', () => {
 
   test('a file that cannot be written ends the run with a name', async () => {
     const path = '/dev/full'
-    const { JournalFile, appendingTo } = await import('../src/journal-file.ts')
+    const { JournalFile } = await import('../src/journal-file.ts')
+    const { appendingTo } = await import('../src/journal-handle.ts')
     const { JournalEncoder } = await import('../src/format/encoder.ts')
     const { DurableStepEngine } = await import('@halting/core/steps')
     const file = new JournalFile(path, await appendingTo(path))

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { transcriptProblems } from '@halting/core/testing'
@@ -9,6 +9,7 @@ import { isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ModelMessage } from '@halting/core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseJournal } from '../src/read-journal.ts'
+import { wholeLines } from '../src/whole-lines.ts'
 import type { Orders } from './torture/moments.ts'
 import { bundleChild, killClasses, randomOf, torment, type KillClass, type Tormented } from './torture/tormentor.ts'
 import { isDeep, isWhole } from '../../core/test/support/deep.ts'
@@ -19,6 +20,7 @@ const perClass = Math.ceil(wanted / killClasses.length)
 const killsOfSession = 30
 const turns = 60
 
+let checked = 0
 let folder: string
 let child: string
 beforeAll(async () => {
@@ -30,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** What is true of a session however often it was killed. */
-function checkAll({ left, paid, effects, paidAgain, journal }: Tormented, maxBudgetUsd: number): void {
+async function checkAll({ left, paid, effects, paidAgain, journal }: Tormented, maxBudgetUsd: number): Promise<void> {
   expect(left.problems).toEqual([])
   expect(paid.flatMap(({ problems }) => problems)).toEqual([])
   expect(paidAgain).toEqual([])
@@ -57,17 +59,16 @@ function checkAll({ left, paid, effects, paidAgain, journal }: Tormented, maxBud
   const paidUsd = paid.reduce((sum, { costUsd }) => sum + costUsd, 0)
   expect(paidUsd).toBeLessThanOrEqual(left.committedUsd + 1e-9)
   expect(left.committedUsd).toBeLessThanOrEqual(maxBudgetUsd)
-  checkFile(journal, messages)
+  await checkFile(journal, messages)
 }
 
 /** The file by itself: each message once, one chain of parents, the same conversation. */
-function checkFile(journal: Buffer, messages: readonly ModelMessage[]): void {
+async function checkFile(journal: Buffer, messages: readonly ModelMessage[]): Promise<void> {
   const { runs, tornBytes } = parseJournal(journal, 'journal')
   expect([runs.length, tornBytes, runs[0]?.at(-1)?.type]).toEqual([1, 0, 'end'])
-  const lines = journal
-    .toString()
-    .trimEnd()
-    .split('\n')
+  const path = join(folder, `${++checked}.jsonl`)
+  writeFileSync(path, journal)
+  const lines = [...(await wholeLines(path))]
     .map((line) => JSON.parse(line) as { type: string; uuid: string; parentUuid: string | null; message: ModelMessage })
     .filter(({ type }) => type === 'user' || type === 'assistant')
   expect(new Set(lines.map(({ uuid }) => uuid)).size).toBe(lines.length)
@@ -116,7 +117,7 @@ test(
         for (const each of orders) owed.set(each, (owed.get(each) ?? 0) + 1)
         expect(tormented.left.reason).toBe('completed')
         expect(tormented.left.answer).toBe(`done after ${turns} turns`)
-        checkAll(tormented, 5)
+        await checkAll(tormented, 5)
       }
     }
     await (isDeep ? Promise.all([worker(), worker()]) : worker())
@@ -136,7 +137,7 @@ test('a budget that is too small for the work holds over kills', async () => {
     random,
   )
   expect(tormented.left.reason).toBe('max_budget_usd')
-  checkAll(tormented, maxBudgetUsd)
+  await checkAll(tormented, maxBudgetUsd)
 }, 120_000)
 
 test('of two processes at a session one writes it, and the other is told which; when that one is killed, the session is free', async () => {

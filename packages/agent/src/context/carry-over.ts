@@ -4,7 +4,7 @@ import { realPath } from '@halting/journal/files'
 import { shownPath, type InPlace, openInPlace } from '@halting/policy/files'
 import { type FileStates, seenFile, type LastSeen } from '../tools/file-state.ts'
 import { isImage } from '../tools/image.ts'
-import { readLines } from '../tools/line-reader.ts'
+import { bytesOfFile, readLines } from '../tools/line-reader.ts'
 import { numberedLines } from '../tools/numbered-lines.ts'
 import { createReadTool, isBinary, startOf } from '../tools/read.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -97,7 +97,7 @@ async function carriedText(
   const { editBytes, lineCharacters } = workspace.limits
   const firstLine = stats.size <= room ? 1 : seen.firstLine
   const range = { firstLine, maxLines: Infinity, lineCharacters, maxCharacters: room }
-  const read = await readLines(file, range, { hashes: stats.size <= editBytes, signal })
+  const read = await readLines(bytesOfFile(file), range, { hashes: stats.size <= editBytes, signal })
   const { lines, lineCount, hasMore } = read
   const now = seenFile(stats, read.hash)
   const hasChanged = files.freshness(path, now, () => false) === 'changed'

@@ -7,7 +7,7 @@ import { realPath } from '@halting/journal/files'
 import type { Environment } from '@halting/policy/files'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { whyNotStarted } from '../not-started.ts'
-import { isRunning, markVariable, type ProcessGroup } from '../tools/process-group.ts'
+import { isRunningInTurns, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
 import { ProcessTable } from '../tools/process-table.ts'
 import { commandTooLong } from '../tools/shell-texts.ts'
 import { checkedFolder } from './folder-turn.ts'
@@ -76,6 +76,7 @@ export const supervisor: string = [
 export async function runCheck(check: CheckCommand, signal: AbortSignal): Promise<CheckEnd> {
   if (signal.aborted) return { kind: 'aborted', exitCode: null, output: '', detail: undefined }
   const mark = randomUUID()
+  const started = processMoment()
   let child: ChildProcess
   try {
     child = start(check, mark)
@@ -98,7 +99,7 @@ export async function runCheck(check: CheckCommand, signal: AbortSignal): Promis
     const error = await new Promise<Error>((resolve) => child.once('error', resolve))
     return { kind: 'not started', exitCode: null, output: '', detail: whyNotStarted(error, check.cwd) }
   }
-  const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group' }
+  const group: ProcessGroup = { groupId: child.pid, mark, knownBy: 'group', started }
   running.add(group)
   try {
     return { ...(await endOf(child, group, activity, signal)), output: tail.text(check.redact) }
@@ -153,7 +154,7 @@ async function endRest(group: ProcessGroup): Promise<void> {
   const rest: ProcessGroup = { ...group, knownBy: 'mark' }
   running.add(rest)
   running.leave(group)
-  if (isRunning(rest)) await running.end(rest)
+  if (await isRunningInTurns(rest)) await running.end(rest)
   else running.leave(rest)
 }
 

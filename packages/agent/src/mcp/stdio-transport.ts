@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { Sandbox } from '@halting/policy/sandbox'
 import { type Piped, spawnPiped } from '@halting/policy'
-import { endGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
+import { endGroup, markVariable, processMoment, type ProcessGroup } from '../tools/process-group.ts'
 import type { ProcessTable } from '../tools/process-table.ts'
 import type { StdioServer } from './config.ts'
 import * as texts from './connection-texts.ts'
@@ -63,6 +63,7 @@ export class StdioTransport implements Transport {
 
   async start(): Promise<void> {
     const mark = randomUUID()
+    const started = processMoment()
     const child = startServer(this.#server, this.#place, mark)
     this.#child = child
     const { pid } = child
@@ -70,7 +71,7 @@ export class StdioTransport implements Transport {
       this.#isClosed = true
       throw await new Promise<Error>((resolve) => child.once('error', resolve))
     }
-    this.#group = { groupId: pid, mark, knownBy: 'group' }
+    this.#group = { groupId: pid, mark, knownBy: 'group', started }
     this.#place.processes.add(this.#group)
     child.on('error', (error) => this.onerror?.(error))
     child.once('exit', (code, signal) => this.#exited(code, signal))
@@ -107,7 +108,7 @@ export class StdioTransport implements Transport {
   #exited(code: number | null, signal: string | null): void {
     const group = this.#group
     if (group !== undefined && !this.#isClosed) {
-      this.#place.processes.release(group)
+      void this.#place.processes.release(group)
       // What it started ends with it: nobody can ask it for anything any more.
       void endGroup({ ...group, knownBy: 'mark' }, this.#place.killGraceMs)
     }

@@ -1,7 +1,8 @@
+import { lstatSync, type Stats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import type { ToolContext } from '@halting/core'
 import { codeOf, type CallerRights, headOf } from '@halting/core/adapters'
-import { openInPlace } from '@halting/policy/files'
+import { isOnLocalDisk, openInPlace } from '@halting/policy/files'
 import { diffCut, externalChanges, fileGone, moreFiles, whatHasChanged } from './change-texts.ts'
 import { type FileStates, type LastSeen, hashOf, seenFile } from './file-state.ts'
 import { shownName } from './shown-name.ts'
@@ -25,8 +26,10 @@ export async function changesNote(workspace: Workspace, context: ToolContext): P
   if (files.isLookedAt) return ''
   files.isLookedAt = true
   try {
-    const looked = await Promise.all(files.newestFirst.slice(0, mostFiles).map((seen) => changeOf(seen, files)))
-    const changes = looked.filter((change) => change !== undefined)
+    const looks = await looksAt(files.newestFirst.slice(0, mostFiles), files)
+    const changes = looks.flatMap(({ change, realPath, form }) =>
+      files.tells(realPath, form) && change !== undefined ? [change] : [],
+    )
     return changes.length === 0 ? '' : await noteOf(changes, workspace, context.rights)
   } finally {
     files.isLookedAt = false
@@ -40,31 +43,98 @@ interface Change {
   readonly isGone: boolean
 }
 
-/** How a file has changed, if it has and that was not told. */
-async function changeOf(seen: LastSeen, files: FileStates): Promise<Change | undefined> {
+/** A file that is not what it was, by its stamps. */
+interface Look {
+  readonly realPath: string
+  /** In which form it was found. */
+  readonly form: string
+  /** Undefined where its content is the same. */
+  readonly change: Change | undefined
+}
+
+/** Threads of the pool that may wait for a file system that does not answer. It has four. */
+const mostWaiting = 2
+/** How long is waited for file systems that may not answer. */
+const waitingMs = 500
+/** Looks at them that have not come back in that time. While there is one no other is begun: a mount that hangs takes so many threads, and no more. */
+let overdue = 0
+
+/** Files of this machine are looked at at once, others for a while: what does not answer is told later. In the order of the files. */
+async function looksAt(seen: readonly LastSeen[], files: FileStates): Promise<readonly Look[]> {
+  const found: (Look | undefined)[] = []
+  const remote: (readonly [number, LastSeen])[] = []
+  for (const [at, file] of seen.entries()) {
+    if (!isOnLocalDisk(file.realPath)) remote.push([at, file])
+    else if (!isUnchangedNow(file)) found[at] = await lookAt(file, files)
+  }
+  if (remote.length > 0 && overdue === 0) await lookAtRemote(remote.values(), files, found)
+  return found.filter((look) => look !== undefined)
+}
+
+async function lookAtRemote(
+  remote: Iterable<readonly [number, LastSeen]>,
+  files: FileStates,
+  found: (Look | undefined)[],
+): Promise<void> {
+  let isOver = false
+  const lane = async (): Promise<void> => {
+    for (const [at, file] of remote) {
+      const there = await lstat(file.realPath).catch(() => undefined)
+      const look = isUnchanged(file, there) || isOver ? undefined : await lookAt(file, files)
+      if (isOver) return
+      found[at] = look
+    }
+  }
+  const lanes = Promise.all(Array.from({ length: mostWaiting }, lane))
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, waitingMs, 'late')
+  })
+  const end = await Promise.race([lanes, late])
+  clearTimeout(timer)
+  if (end !== 'late') return
+  isOver = true
+  overdue += 1
+  void lanes.finally(() => {
+    overdue -= 1
+  })
+}
+
+function isUnchangedNow(seen: LastSeen): boolean {
   try {
-    const { modifiedMs, bytes } = seen.file
-    const there = await lstat(seen.realPath)
-    if (there.isFile() && there.mtimeMs === modifiedMs && there.size === bytes) return undefined
-    const found = await openInPlace(seen.realPath)
-    if (found.kind !== 'file')
-      return files.tells(seen.realPath, found.kind) ? { seen, now: undefined, isGone: true } : undefined
+    return isUnchanged(seen, lstatSync(seen.realPath, { throwIfNoEntry: false }))
+  } catch {
+    return false
+  }
+}
+
+function isUnchanged({ file }: LastSeen, there: Stats | undefined): boolean {
+  return there?.isFile() === true && there.mtimeMs === file.modifiedMs && there.size === file.bytes
+}
+
+/** What became of a file; undefined where that was told, or cannot be known. */
+async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefined> {
+  const { realPath } = seen
+  const gone = { seen, now: undefined, isGone: true }
+  try {
+    const found = await openInPlace(realPath)
+    if (found.kind !== 'file') return { realPath, form: found.kind, change: gone }
     try {
       const { file, stats } = found
-      if (!files.tells(seen.realPath, `${stats.mtimeMs} ${stats.size}`)) return undefined
-      if (stats.size > comparedBytes) return { seen, now: undefined, isGone: false }
+      const form = `${stats.mtimeMs} ${stats.size}`
+      if (files.isTold(realPath, form)) return undefined
+      if (stats.size > comparedBytes) return { realPath, form, change: { seen, now: undefined, isGone: false } }
       const content = await file.readFile()
-      const now = seenFile(stats, hashOf(content))
-      return files.freshness(seen.realPath, now, () => false) === 'fresh'
-        ? undefined
-        : { seen, now: decodedText(content)?.text, isGone: false }
+      const isSame = files.freshness(realPath, seenFile(stats, hashOf(content)), () => false) === 'fresh'
+      const now = decodedText(content)?.text
+      return { realPath, form, change: isSame ? undefined : { seen, now, isGone: false } }
     } finally {
       await found.file.close()
     }
   } catch (thrown) {
     const code = codeOf(thrown)
     const isGone = code === 'ENOENT' || code === 'ENOTDIR' || code === 'path_moved'
-    return isGone && files.tells(seen.realPath, 'gone') ? { seen, now: undefined, isGone } : undefined
+    return isGone ? { realPath, form: 'gone', change: gone } : undefined
   }
 }
 

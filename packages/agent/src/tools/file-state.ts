@@ -155,9 +155,14 @@ export class FileStates {
     }
   }
 
+  /** Whether a file was told in this form since it was seen. */
+  isTold(realPath: string, form: string): boolean {
+    return this.#told.get(realPath) === form
+  }
+
   /** True the first time that a file is found in this form since it was seen. */
   tells(realPath: string, form: string): boolean {
-    if (this.#told.get(realPath) === form) return false
+    if (this.isTold(realPath, form)) return false
     this.#told.set(realPath, form)
     return true
   }
@@ -175,6 +180,11 @@ export class FileStates {
   /** A file as it was last seen. */
   seenAt(realPath: string): LastSeen | undefined {
     return this.#seen.get(realPath)
+  }
+
+  /** Whether any file was seen. */
+  get hasSeenAny(): boolean {
+    return this.#seen.size > 0
   }
 
   /** Files that were read or written, the newest first. */

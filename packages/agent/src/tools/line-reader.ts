@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { headOf } from '@halting/core/adapters'
+import type { OpenFile } from '@halting/policy/files'
 import { StringDecoder } from 'node:string_decoder'
 import { lineCut } from './path-texts.ts'
 import { encodingOf, type TextEncoding } from './text-encoding.ts'
@@ -36,19 +37,31 @@ interface ReadLinesOptions {
   readonly mostBytes?: number
 }
 
-/** What is read: a file that is open. */
+/** What is read: its bytes, piece by piece. */
 export interface ByteSource {
-  read(buffer: Buffer, offset: number, length: number): Promise<{ readonly bytesRead: number }>
+  /** The next piece, which may be used until the one after it; an empty one at the end. */
+  next(): Promise<Buffer>
+}
+
+/** A file that is open, from where it was read last. */
+export function bytesOfFile(file: Pick<OpenFile, 'read'>): ByteSource {
+  const buffer = Buffer.allocUnsafeSlow(chunkBytes)
+  return {
+    async next() {
+      const { bytesRead } = await file.read(buffer, 0, chunkBytes)
+      return buffer.subarray(0, bytesRead)
+    },
+  }
 }
 
 /** Bytes that are in memory already. */
 export function sourceOf(bytes: Buffer): ByteSource {
   let at = 0
   return {
-    async read(buffer, offset, length) {
-      const bytesRead = bytes.copy(buffer, offset, at, at + length)
-      at += bytesRead
-      return { bytesRead }
+    async next() {
+      const piece = bytes.subarray(at, at + chunkBytes)
+      at += piece.length
+      return piece
     },
   }
 }
@@ -58,7 +71,7 @@ export function sourceOf(bytes: Buffer): ByteSource {
  * true, and stops after the range when it is not.
  */
 export async function readLines(
-  file: ByteSource,
+  source: ByteSource,
   range: LineRange,
   { hashes, signal, mostBytes = Infinity }: ReadLinesOptions,
 ): Promise<LinesRead> {
@@ -67,17 +80,15 @@ export async function readLines(
   let decoder: Decoder | undefined
   let encoding: TextEncoding = 'utf-8'
   let total = 0
-  const buffer = Buffer.alloc(chunkBytes)
   for (;;) {
     signal.throwIfAborted()
-    const { bytesRead } = await file.read(buffer, 0, chunkBytes)
-    if (bytesRead === 0) break
-    const bytes = buffer.subarray(0, bytesRead)
+    const bytes = await source.next()
+    if (bytes.length === 0) break
     if (hashes) hash.update(bytes)
     if (decoder === undefined) encoding = encodingOf(bytes)
     decoder ??= decoderOf(encoding)
     taker.take(decoder.write(bytes))
-    total += bytesRead
+    total += bytes.length
     const wasCut = total > mostBytes
     if (wasCut || (!hashes && taker.hasMore)) {
       if (wasCut) taker.finish()

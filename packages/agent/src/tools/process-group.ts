@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type Member, type ProcessMoment, ProcessScan } from './process-scan.ts'
 
 /** A command's processes: its group, and on Linux also those that left the group but carry its mark in their environment. */
 export interface ProcessGroup {
@@ -10,8 +10,10 @@ export interface ProcessGroup {
    * once such a group is empty its number may be given to strangers, so only what carries the mark is ours.
    */
   readonly knownBy: 'group' | 'mark'
+  /** Before its first process started, by `processMoment`; undefined where that is not known. */
+  readonly started?: ProcessMoment | undefined
   /** What left the group is no part of it any more: it is to live on. */
-  readonly leaves?: 'detached'
+  readonly leaves?: 'detached' | undefined
   /** Its first process waits for the command, and takes all of it down when it ends itself: it is to end last, as bubblewrap. */
   readonly hasMonitor?: true
 }
@@ -19,15 +21,21 @@ export interface ProcessGroup {
 /** The variable that carries the marks; a nested agent adds its own to those it was given. */
 export const markVariable = 'HALTING_CALL'
 
+const scan = new ProcessScan()
 const pollMs = 15
 const goneAfterKillMs = 2000
+
+/** To be called before the first process of a group starts: what it started is found sooner then. */
+export function processMoment(): ProcessMoment | undefined {
+  return process.platform === 'linux' ? scan.moment() : undefined
+}
 
 /** SIGTERM to all of the group, SIGKILL to what is left after the grace time. Resolves when nothing of it runs any more. */
 export async function endGroup(group: ProcessGroup, graceMs: number): Promise<void> {
   if (group.hasMonitor === true) await endBehindMonitor(group, graceMs)
-  else signalGroup(group, 'SIGTERM')
+  else signalMembers(group, await membersInTurns(group), 'SIGTERM')
   if (await isGoneWithin(group, graceMs)) return
-  signalGroup(group, 'SIGKILL')
+  signalMembers(group, await membersInTurns(group), 'SIGKILL')
   await isGoneWithin(group, goneAfterKillMs)
 }
 
@@ -35,34 +43,67 @@ export async function endGroup(group: ProcessGroup, graceMs: number): Promise<vo
 /** The monitor rests while the others end: programs have the time that they have without one, to take away a lock or a temporary file. */
 async function endBehindMonitor(group: ProcessGroup, graceMs: number): Promise<void> {
   const { groupId } = group
-  const others = (): readonly Member[] => (membersOf(group) ?? []).filter(({ processId }) => processId !== groupId)
+  const others = async (): Promise<readonly Member[]> =>
+    ((await membersInTurns(group)) ?? []).filter(({ processId }) => processId !== groupId)
   send(groupId, 'SIGSTOP')
-  for (const { processId } of others()) send(processId, 'SIGTERM')
-  const deadline = performance.now() + graceMs
-  while (others().length > 0 && performance.now() < deadline) await wait(pollMs)
-  if (others().length > 0) signalGroup(group, 'SIGKILL')
-  else send(groupId, 'SIGCONT')
+  for (const { processId } of await others()) send(processId, 'SIGTERM')
+  if ((await areGoneWithin(others, graceMs)) || (await others()).length === 0) send(groupId, 'SIGCONT')
+  else signalMembers(group, await membersInTurns(group), 'SIGKILL')
 }
 
 async function isGoneWithin(group: ProcessGroup, limitMs: number): Promise<boolean> {
+  const members = async (): Promise<readonly Member[] | undefined> => membersInTurns(group)
+  return areGoneWithin(members, limitMs, () => !send(-group.groupId, 0))
+}
+
+/** While one of those that were found runs, the others are not looked for. */
+async function areGoneWithin(
+  find: () => Promise<readonly Member[] | undefined>,
+  limitMs: number,
+  areGone = (): boolean => true,
+): Promise<boolean> {
   const deadline = performance.now() + limitMs
-  while (isRunning(group)) {
-    if (performance.now() >= deadline) return false
-    await wait(pollMs)
+  for (;;) {
+    // oxlint-disable-next-line no-await-in-loop -- looks again after a moment
+    const members = await find()
+    if (members === undefined ? areGone() : members.length === 0) return true
+    do {
+      if (performance.now() >= deadline) return false
+      // oxlint-disable-next-line no-await-in-loop -- looks again after a moment
+      await wait(pollMs)
+    } while (members?.some((member) => scan.runs(member)) === true)
   }
-  return true
 }
 
 /** Sends a signal to everything of the group, at once and without waiting: also for use while the program exits. */
 export function signalGroup(group: ProcessGroup, signal: 'SIGTERM' | 'SIGKILL'): void {
-  const members = membersOf(group)
+  signalMembers(group, membersOf(group), signal)
+}
+
+function signalMembers(
+  group: ProcessGroup,
+  members: readonly Member[] | undefined,
+  signal: 'SIGTERM' | 'SIGKILL',
+): void {
   const isOurs = group.knownBy === 'group' || members === undefined
   if (isOurs) send(-group.groupId, signal)
-  for (const member of members ?? []) if (!isOurs || member.groupId !== group.groupId) send(member.processId, signal)
+  for (const member of members ?? []) {
+    // To find them all takes a while, after which the number may be that of a stranger.
+    if ((!isOurs || member.groupId !== group.groupId) && scan.runs(member)) send(member.processId, signal)
+  }
 }
 
 export function isRunning(group: ProcessGroup): boolean {
-  const members = membersOf(group)
+  return isAnyRunning(group, membersOf(group))
+}
+
+/** The same; a promise where it takes more than a moment to find out. */
+export function isRunningInTurns(group: ProcessGroup): boolean | Promise<boolean> {
+  const members = membersInTurns(group)
+  return members instanceof Promise ? members.then((found) => isAnyRunning(group, found)) : isAnyRunning(group, members)
+}
+
+function isAnyRunning(group: ProcessGroup, members: readonly Member[] | undefined): boolean {
   return members === undefined ? send(-group.groupId, 0) : members.length > 0
 }
 
@@ -75,15 +116,9 @@ function send(target: number, signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCO
   }
 }
 
-interface Member {
-  readonly processId: number
-  readonly groupId: number
-  readonly isMarked: boolean
-}
-
 /** Processes of a command that left its group, such as a server that detached itself. None is known without /proc. */
 export function detachedOf(group: ProcessGroup): readonly number[] {
-  const all: ProcessGroup = { groupId: group.groupId, mark: group.mark, knownBy: group.knownBy }
+  const all: ProcessGroup = { ...group, knownBy: 'group', leaves: undefined }
   return (membersOf(all) ?? [])
     .filter(({ groupId, isMarked }) => isMarked && groupId !== group.groupId)
     .map(({ processId }) => processId)
@@ -91,46 +126,18 @@ export function detachedOf(group: ProcessGroup): readonly number[] {
 
 /** What runs of the group, zombies left out: under an init that does not reap they stay for ever. Undefined without /proc. */
 function membersOf(group: ProcessGroup): readonly Member[] | undefined {
-  const ids = process.platform === 'linux' ? processIds() : undefined
-  if (ids === undefined) return undefined
-  const found = ids.flatMap((processId): readonly Member[] => {
-    const groupId = processId === process.pid ? undefined : groupOf(processId)
-    if (groupId === undefined) return []
-    if (group.leaves === 'detached' && groupId !== group.groupId) return []
-    const isMarked = hasMark(processId, group.mark)
-    return isMarked || groupId === group.groupId ? [{ processId, groupId, isMarked }] : []
-  })
-  if (group.knownBy === 'group' || found.some((member) => member.isMarked && member.groupId === group.groupId))
-    return found
+  return process.platform === 'linux' ? ourMembers(group, scan.find(group)) : undefined
+}
+
+/** The same; a promise where it takes more than a moment. */
+function membersInTurns(group: ProcessGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
+  if (process.platform !== 'linux') return undefined
+  const found = scan.findInTurns(group)
+  return found instanceof Promise ? found.then((members) => ourMembers(group, members)) : ourMembers(group, found)
+}
+
+function ourMembers(group: ProcessGroup, found: readonly Member[] | undefined): readonly Member[] | undefined {
+  if (found === undefined || group.knownBy === 'group') return found
+  if (found.some((member) => member.isMarked && member.groupId === group.groupId)) return found
   return found.filter((member) => member.isMarked)
-}
-
-function processIds(): readonly number[] | undefined {
-  try {
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-  } catch {
-    return undefined
-  }
-}
-
-/** The group of a process that runs; undefined for a zombie and for what is gone. */
-function groupOf(processId: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${processId}/stat`, 'latin1')
-    // The name, in parentheses, may contain anything; after the last one come state, parent, group.
-    const [state, , groupId] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return state === 'Z' || state === 'X' ? undefined : Number(groupId)
-  } catch {
-    return undefined
-  }
-}
-
-function hasMark(processId: number, mark: string): boolean {
-  try {
-    return readFileSync(`/proc/${processId}/environ`, 'latin1').includes(mark)
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,6 @@
 import { atExit, notAtExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
-import { detachedOf, endGroup, isRunning, type ProcessGroup, signalGroup } from './process-group.ts'
+import { detachedOf, endGroup, isRunning, isRunningInTurns, type ProcessGroup, signalGroup } from './process-group.ts'
 
 /** What a group is to people, and the pipe that it writes into. */
 export interface Origin {
@@ -41,19 +41,30 @@ export class ProcessTable {
     this.#groups.set(group, origin)
   }
 
-  /** A command has ended by itself; what it left in the background is kept in the table. */
-  release(group: ProcessGroup): void {
+  /** A command has ended by itself; what it left in the background is kept in the table. A promise where it takes more than a moment to find that out. */
+  release(group: ProcessGroup): void | Promise<void> {
     const origin = this.#groups.get(group)
+    if (origin === undefined) return undefined
     const leftBehind: ProcessGroup = { ...group, knownBy: 'mark' }
-    if (origin !== undefined && isRunning(leftBehind)) this.#groups.set(leftBehind, origin)
+    this.#groups.set(leftBehind, origin)
     this.leave(group)
+    const settle = (isLeft: boolean): void => {
+      if (!isLeft) this.leave(leftBehind)
+    }
+    const isLeft = isRunningInTurns(leftBehind)
+    return isLeft instanceof Promise ? isLeft.then(settle) : settle(isLeft)
   }
 
   /** What commands that ended have left and that still runs. */
   get leftBehind(): readonly LeftBehind[] {
-    return [...this.#groups].flatMap(([group, origin]) =>
-      group.knownBy === 'mark' && isRunning(group) ? [{ group, origin }] : [],
-    )
+    const left: LeftBehind[] = []
+    for (const [group, origin] of this.#groups) {
+      if (group.knownBy !== 'mark') continue
+      if (isRunning(group)) left.push({ group, origin })
+      // Nothing can come to it any more.
+      else this.leave(group)
+    }
+    return left
   }
 
   has(group: ProcessGroup): boolean {

@@ -1,14 +1,13 @@
 import type { Stats } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Tool, ToolContext, ToolOutput } from '@halting/core'
 import { codeOf, imageFactsOf, isPdf } from '@halting/core/adapters'
-import { openInPlace } from '@halting/policy/files'
+import { type OpenFile, openInPlace } from '@halting/policy/files'
 import { type HasTool, toolsOfCaller } from './available-tools.ts'
 import { type FileMemo, type FileStates, hashOf, seenFile } from './file-state.ts'
 import { isImage } from './image.ts'
 import { filledText, inputForm, optional, pathAliases, wholeNumber } from './input.ts'
-import { type LinesRead, readLines, sourceOf } from './line-reader.ts'
+import { bytesOfFile, type LinesRead, readLines, sourceOf } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
 import {
   binaryFile,
@@ -91,16 +90,17 @@ async function readFound(
 ): Promise<ToolOutput> {
   const { path } = found
   const has = toolsOfCaller(rights)
-  const start = await startOf(found.file)
+  const small = await bytesOfSmall(found)
+  const start = small?.subarray(0, startBytes) ?? (await startOf(found.file))
   if (isImage(path, start)) return readImageFile(found, workspace)
-  if (isPdf(start)) return readPdfFile(input, found, workspace, { signal, has })
+  if (start.includes('%PDF-') && isPdf(start)) return readPdfFile(input, found, workspace, { signal, has })
   const isNotebook = extname(path).toLowerCase() === '.ipynb'
   const notebook = isNotebook ? await readNotebookFile(input, found, workspace) : undefined
   if (notebook !== undefined) return notebook
   if (isBinary(start)) {
     return failed(binaryFile(path, has))
   }
-  return readText(input, found, workspace, { signal, has })
+  return readText(input, { ...found, small }, workspace, { signal, has })
 }
 
 /** Zeros are no text, but for UTF-16. */
@@ -119,7 +119,7 @@ interface FoundFile {
   readonly kind: 'file'
   readonly path: string
   readonly real: string
-  readonly file: FileHandle
+  readonly file: OpenFile
   readonly stats: Stats
   /** Takes note of what was read. */
   readonly files: FileStates
@@ -149,9 +149,20 @@ async function regularFile(path: string, workspace: Workspace, context: ToolCont
 const startBytes = 8192
 
 /** Enough of a file to tell what kind it is. */
-export async function startOf(file: FileHandle): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(startBytes), 0, startBytes, 0)
+export async function startOf(file: OpenFile): Promise<Buffer> {
+  const buffer = Buffer.alloc(startBytes)
+  const { bytesRead } = await file.read(buffer, 0, startBytes, 0)
   return buffer.subarray(0, bytesRead)
+}
+
+/** A small file whole, in one read where it does not grow meanwhile. Undefined for one that is larger than it said. */
+async function bytesOfSmall({ file, stats }: FoundFile): Promise<Buffer | undefined> {
+  if (stats.size > keptBytes) return undefined
+  // Files of the system say that they have no bytes.
+  const most = stats.size === 0 ? startBytes : stats.size
+  // One more, so that the end shows.
+  const bytes = await wholeFrom(file, most + 1)
+  return bytes.length > most ? undefined : bytes
 }
 
 async function readImageFile({ path, real, file, stats, files }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
@@ -210,8 +221,8 @@ async function readNotebookFile(
 }
 
 /** Whatever else is read of the file begins at its start all the same. */
-async function wholeFrom(file: FileHandle, size: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(size)
+async function wholeFrom(file: OpenFile, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(size)
   let length = 0
   while (length < size) {
     const { bytesRead } = await file.read(bytes, length, size - length, length)
@@ -223,7 +234,7 @@ async function wholeFrom(file: FileHandle, size: number): Promise<Buffer> {
 
 async function readText(
   input: ReadInput,
-  { path, real, file, stats, files }: FoundFile,
+  { path, real, file, stats, files, small }: FoundFile & { readonly small: Buffer | undefined },
   workspace: Workspace,
   { signal, has }: Reader,
 ): Promise<ToolOutput> {
@@ -237,12 +248,13 @@ async function readText(
     lineCharacters: limits.lineCharacters,
     maxCharacters: limits.readCharacters,
   }
-  const read = await readLines(unsaved === undefined ? file : sourceOf(unsaved), range, {
+  const inMemory = unsaved ?? small
+  const read = await readLines(inMemory === undefined ? bytesOfFile(file) : sourceOf(inMemory), range, {
     hashes: stats.size <= limits.editBytes,
     signal,
     mostBytes: limits.readBytes,
   })
-  const kept = unsaved === undefined ? await keptText(file, stats, read.hash) : decodedText(unsaved)?.text
+  const kept = unsaved === undefined ? read.hash && textOfSmall(small, stats) : decodedText(unsaved)?.text
   // A call that shows nothing has read nothing.
   const note = (): FileMemo => files.saw(real, seenFile(stats, read.hash), firstLine, kept)
   const details = {
@@ -277,12 +289,9 @@ async function unsavedBytes(
   return text === undefined ? undefined : encodedText({ ...onDisk, text })
 }
 
-/** A small file whole, as it was when it was read. */
-async function keptText(file: FileHandle, { size }: Stats, hash: string | undefined): Promise<string | undefined> {
-  if (hash === undefined || size === 0 || size > keptBytes) return undefined
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0)
-  const bytes = buffer.subarray(0, bytesRead)
-  return hashOf(bytes) === hash ? decodedText(bytes)?.text : undefined
+/** The text of a small file that is what it said, to tell later what changed. */
+function textOfSmall(small: Buffer | undefined, { size }: Stats): string | undefined {
+  return small === undefined || small.length === 0 || small.length !== size ? undefined : decodedText(small)?.text
 }
 
 const keptBytes = 64 * 1024

@@ -9,7 +9,7 @@ import { BoundedOutput } from './bounded-output.ts'
 import { OutputSpool } from './output-spool.ts'
 import { environmentWithoutRule } from '@halting/policy/git'
 import type { Environment, Limits } from './limits.ts'
-import { markVariable, type ProcessGroup } from './process-group.ts'
+import { markVariable, processMoment, type ProcessGroup } from './process-group.ts'
 import type { ProcessTable } from './process-table.ts'
 import { notConfinable } from './shell-texts.ts'
 import { whyNotStarted } from '../not-started.ts'
@@ -97,6 +97,7 @@ export function startShellCommand(
   const spool = place.spoolFolder === undefined ? undefined : new OutputSpool(place.spoolFolder, place.redact)
   const output = new BoundedOutput(place.limits.bashOutputCharacters, place.redact, (text) => spool?.write(text))
   const mark = randomUUID()
+  const started = processMoment()
   const { child, isHeld, confined } = spawnShell(prelude + command, {
     command,
     place,
@@ -113,6 +114,7 @@ export function startShellCommand(
     groupId: child.pid,
     mark,
     knownBy: 'group',
+    started,
     ...(confined !== undefined && { hasMonitor: true }),
   }
   const pipe = child.stdout ?? undefined
@@ -125,8 +127,8 @@ export function startShellCommand(
     groupId: child.pid,
     trace: `${child.pid} ${mark}`,
     pipe,
-    ended: settled(ended, confined).then((end) => {
-      if (!isEnding) place.processes.release(group)
+    ended: settled(ended, confined).then(async (end) => {
+      if (!isEnding) await place.processes.release(group)
       return end
     }),
     end() {

@@ -1,9 +1,9 @@
 import type { Stats } from 'node:fs'
-import type { FileHandle } from 'node:fs/promises'
+import type { OpenFile } from '@halting/policy/files'
 
 /** Owner, group and mode of the file that it replaces. Who may not give it its owner keeps its group where that may be, and gives nobody the rights of another one. */
 export async function takeOverRights(
-  file: FileHandle,
+  file: OpenFile,
   { uid, gid, mode }: Pick<Stats, 'uid' | 'gid' | 'mode'>,
 ): Promise<void> {
   const own = await file.stat()

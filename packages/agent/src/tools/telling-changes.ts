@@ -13,7 +13,7 @@ export function tellingChanges(tool: AnyLeafTool, workspace: Workspace): AnyLeaf
     async execute(input: never, context: ToolContext) {
       const output = await tool.execute(input, context)
       // Loaded when used: where nothing was read nothing is told.
-      if (workspace.filesOf(context).newestFirst.length === 0) return output
+      if (!workspace.filesOf(context).hasSeenAny) return output
       const { changesNote } = await import('./changed-files.ts')
       const note = await changesNote(workspace, context)
       return note === '' ? output : withNote(output, note)

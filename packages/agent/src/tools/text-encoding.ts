@@ -20,6 +20,7 @@ export function encodingOf(start: Uint8Array): TextEncoding {
 }
 
 function encodingByZeros(start: Uint8Array): TextEncoding {
+  if (!start.includes(0)) return 'utf-8'
   const zeros: [number, number] = [0, 0]
   for (const [at, byte] of start.entries()) if (byte === 0) zeros[at % 2 === 0 ? 0 : 1] += 1
   const [even, odd] = zeros

@@ -1,10 +1,11 @@
 import { codeOf } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { lstat, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { CallOf, FileCheckpoints } from '../checkpoints/file-checkpoints.ts'
 import {
+  type Disk,
+  diskOf,
   type HeldFolder,
   holdFolder,
   type InPlace,
@@ -136,10 +137,11 @@ interface EditorWrite {
 /** In the folder that was judged, as far as that can be known of what another program does. Undefined where the editor leaves it to us. */
 async function throughEditor(path: string, { text, bytes, over, editor }: EditorWrite): Promise<SeenFile | undefined> {
   if (editor.files.write === undefined) return undefined
+  const disk = diskOf(path)
   const folder = await holdFolder(dirname(path), { makes: true })
   try {
     await folder.check()
-    await checkUnchanged(folder, path, over)
+    await checkUnchanged(disk, folder, { path, over })
   } catch (thrown) {
     throw errorNaming(thrown, path)
   } finally {
@@ -147,7 +149,7 @@ async function throughEditor(path: string, { text, bytes, over, editor }: Editor
   }
   if (!(await writtenByEditor(path, text, editor))) return undefined
   // An editor that said so and did not.
-  if (over !== undefined && isSameFile(await lstat(path).catch(() => undefined), over)) return undefined
+  if (over !== undefined && isSameFile(await disk.lstat(path).catch(() => undefined), over)) return undefined
   const now = await loadFile(path, Infinity, editor)
   // An editor that said so and has it only in its memory: the disk gets it from us.
   if (now.kind !== 'text') return undefined
@@ -166,17 +168,18 @@ async function replaceFile(
   // Part by part it could be made, and nobody could open it by its path.
   if (Buffer.byteLength(path) > longestPath)
     throw Object.assign(new Error('the path is too long'), { code: 'ENAMETOOLONG' })
+  const disk = diskOf(path)
   const folder = await holdFolder(dirname(path), { makes: true })
   const name = basename(path)
   const temporary = folder.pathOf(`.${name.slice(0, 40)}.${randomUUID()}.tmp`)
   try {
-    const stats = await written(temporary, bytes, rightsOf)
+    const stats = await written(disk, temporary, { bytes, rightsOf })
     await folder.check()
-    await checkUnchanged(folder, path, over)
-    await rename(temporary, folder.pathOf(name))
+    await checkUnchanged(disk, folder, { path, over })
+    await disk.rename(temporary, folder.pathOf(name))
     return seenFile(stats, hashOf(bytes))
   } catch (thrown) {
-    await rm(temporary, { force: true })
+    await disk.rm(temporary, { force: true })
     throw errorNaming(thrown, path)
   } finally {
     await folder.close()
@@ -192,11 +195,12 @@ export async function removeFile(
   { over, keeping }: { readonly over: Stats; readonly keeping?: SaveOptions['keeping'] },
 ): Promise<void> {
   const remove = async (): Promise<void> => {
+    const disk = diskOf(path)
     const folder = await holdFolder(dirname(path), { makes: false })
     try {
       await folder.check()
-      await checkUnchanged(folder, path, over)
-      await rm(folder.pathOf(basename(path)))
+      await checkUnchanged(disk, folder, { path, over })
+      await disk.rm(folder.pathOf(basename(path)))
     } catch (thrown) {
       throw errorNaming(thrown, path)
     } finally {
@@ -208,8 +212,12 @@ export async function removeFile(
 }
 
 /** Of what stands there now, just before it is replaced: to write takes time, and others write, too. */
-async function checkUnchanged(folder: HeldFolder, path: string, over: Stats | undefined): Promise<void> {
-  const there = await lstat(folder.pathOf(basename(path))).catch(() => undefined)
+async function checkUnchanged(
+  disk: Disk,
+  folder: HeldFolder,
+  { path, over }: { readonly path: string; readonly over: Stats | undefined },
+): Promise<void> {
+  const there = await disk.lstat(folder.pathOf(basename(path))).catch(() => undefined)
   // What is a link by now was none when it was judged. A rename would replace it and write nothing through it.
   if (there?.isSymbolicLink() === true) throw new PathMovedError(path)
   if (!isSameFile(there, over)) throw new NotWrittenError(changedMeanwhile(path))
@@ -220,8 +228,12 @@ function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
   return one?.ino === other?.ino && one?.mtimeMs === other?.mtimeMs && one?.size === other?.size
 }
 
-async function written(path: string, bytes: Uint8Array, rightsOf: Stats | undefined): Promise<Stats> {
-  const file = await open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
+async function written(
+  disk: Disk,
+  path: string,
+  { bytes, rightsOf }: { readonly bytes: Uint8Array; readonly rightsOf: Stats | undefined },
+): Promise<Stats> {
+  const file = await disk.open(path, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o666)
   try {
     await file.writeFile(bytes)
     // Creation is subject to the umask; an existing mode is not.

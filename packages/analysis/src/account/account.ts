@@ -5,6 +5,7 @@ import { recordedProgress, type Totals } from './recorded-progress.ts'
 import {
   isAtWorst,
   recordedSteps,
+  type RecordedSteps,
   type Phase,
   type RecordedRequest,
   type RecordedStep,
@@ -151,8 +152,12 @@ const longestList = 5
  * @throws ConfigurationError for what is no record of one run.
  */
 export function accountOf(records: readonly StepRecord[]): Account {
+  return accountWith(records, recordedSteps(records))
+}
+
+/** The same for whoever has its steps already. */
+export function accountWith(records: readonly StepRecord[], recorded: RecordedSteps): Account {
   const begin = beginningOf(records)
-  const recorded = recordedSteps(records)
   const { steps, requests, calls, budgetWaits } = recorded
   const end = records.find((record) => record.type === 'end' && record.scope === '')
   const ended = end?.type === 'end' ? end : undefined
@@ -210,13 +215,14 @@ function waitFigures(waits: readonly RecordedWait[]): WaitFigures {
   }
 }
 
-function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
+/** What a run carried over from one before it. */
+export function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
   const { turns, nanos, totalTokens, now, startedAt } = spent
   return { turns, tokens: totalTokens, costUsd: usdOf(nanos), activeMs: now - startedAt }
 }
 
 /** What a run came to has what it carried over in it. A record that says otherwise takes nothing away from what others cost. */
-function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
+export function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
   return {
     turns: Math.min(turns, totals.turns),
     tokens: Math.min(tokens, totals.tokens),

@@ -19,7 +19,12 @@ export class ReadTogether {
 
   /** The same for a run, by all that is known of its beginning. */
   countsRun(beginning: unknown, path: string): boolean {
-    return this.#counts(`run ${digestOf(JSON.stringify(beginning))}`, path)
+    return this.countsBeginning(digestOfBeginning(beginning), path)
+  }
+
+  /** The same, by the digest of its beginning. */
+  countsBeginning(digest: string, path: string): boolean {
+    return this.#counts(`run ${digest}`, path)
   }
 
   /** Folders are looked at anew: files may have come. */
@@ -32,4 +37,9 @@ export class ReadTogether {
     if (owner === undefined) this.#owners.set(name, path)
     return owner === undefined || owner === path
   }
+}
+
+/** What a run is known by among others. */
+export function digestOfBeginning(beginning: unknown): string {
+  return digestOf(JSON.stringify(beginning))
 }

@@ -1,15 +1,19 @@
-import { stat } from 'node:fs/promises'
+import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
+import { endings } from '@halting/core'
+import { endsOfKept, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
+import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 import { ReadTogether } from '../foreign/read-together.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
 import { rowOf } from '../view/row.ts'
-import type { Entry, Shelf } from '../view/shelf.ts'
+import type { Beginning, Entry, Shelf } from '../view/shelf.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
-import { readAnySession, type AnySession, type PricesFor } from './read-session.ts'
+import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowFacts } from './row-facts.ts'
+import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
 import { writerOf } from './writer-of.ts'
 
 /** Which files a shelf shows, and the words of the program for them. */
@@ -26,6 +30,8 @@ export interface FileShelfOptions {
   readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
   /** Grades of the person, and repositories of folders; asked each time that a session is read. */
   readonly grading?: () => GradingSources
+  /** What earlier lists made of these files. Default: all of them are read. */
+  readonly index?: SessionIndex
   /** The words for why a run ended. */
   readonly whyText: InspectedDetails['whyText']
 }
@@ -33,6 +39,10 @@ export interface FileShelfOptions {
 /** A session in a file. */
 interface FileEntry extends Entry {
   readonly path: string
+  /** In bytes. */
+  readonly size: number
+  /** Another one when the file is another one, or was changed. */
+  readonly state: string
   /** The process that writes it. */
   readonly heldBy: number | undefined
 }
@@ -45,6 +55,7 @@ export class FileShelf implements Shelf<FileEntry> {
   readonly #options: FileShelfOptions
   readonly #together = new ReadTogether()
   readonly #keys = new Keys()
+  #redact: ((text: string) => string) | undefined
 
   constructor(options: FileShelfOptions) {
     this.title = options.title
@@ -57,9 +68,12 @@ export class FileShelf implements Shelf<FileEntry> {
     const paths = await withoutSubagents(await this.#options.find(), this.#together)
     this.#keys.keep(paths)
     const found: FileEntry[] = []
-    for (let at = 0; at < paths.length; at += atOnce)
-      for (const entry of await Promise.all(paths.slice(at, at + atOnce).map((path) => this.#entryOf(path))))
-        if (entry !== undefined) found.push(entry)
+    for (const [index, path] of paths.entries()) {
+      const entry = await this.#entryOf(path)
+      if (entry !== undefined) found.push(entry)
+      // Who asks for something else is answered in between.
+      if (index % atOnce === atOnce - 1) await pause()
+    }
     return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
   }
 
@@ -70,37 +84,75 @@ export class FileShelf implements Shelf<FileEntry> {
   async rowOf(found: FileEntry): Promise<SessionRow> {
     const { path } = found
     const { prices, shellArguments, whyText } = this.#options
+    const facts = await this.#factsOf(found)
+    if (facts !== undefined) return rowOfFacts(facts, { found, together: this.#together, prices })
     const session = await readAnySession(path, prices, this.#together)
     return rowOf(inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText }))
   }
 
+  /** Undefined for a session of another program: what counts in it depends on other files. */
+  async #factsOf({ path, state, heldBy }: FileEntry): Promise<RowFacts | undefined> {
+    const { index } = this.#options
+    const redact = (this.#redact ??= createKeyRedactor(process.env))
+    const known = index?.get(path, state, 'row')
+    // Other keys may be in use than when it was noted.
+    if (isRowFacts(known)) return redactedFacts(known, redact)
+    const facts = await readRowFacts(path, redact)
+    if (facts !== undefined && heldBy === undefined && isShort(facts)) index?.note(path, state, 'row', facts)
+    return facts
+  }
+
+  rowsAreRead(): void {
+    this.#options.index?.save()
+  }
+
   async read(found: FileEntry): Promise<InspectedSession> {
+    return this.#inspected(await readAnySession(found.path, this.#options.prices), found)
+  }
+
+  // Spec R-LIST-9a.
+  async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
+    if (found.size < longBytes) return undefined
+    // Without the sums it is not known which run is the newest.
+    const ends = endsOfKept(found.path)
+    if (ends === undefined) return undefined
+    const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
+    if (session === undefined || (session.runs[0]?.length ?? 0) === 0) return undefined
+    const { runs, turns, costUsd } = ends.sums
+    const ending = isEnding(ends.ended) ? ends.ended : null
+    return {
+      session: await this.#inspected(session, found),
+      sums: { runs, turns, costUsd, ending, exitCode: ending === null ? null : endings[ending].exitCode },
+    }
+  }
+
+  async #inspected(session: AnySession, found: FileEntry): Promise<InspectedSession> {
     const { path, heldBy } = found
-    const { prices, shellArguments, whyText } = this.#options
-    const session = await readAnySession(path, prices)
+    const { shellArguments, whyText } = this.#options
     const canContinue = heldBy === undefined && session.runs.length > 0
     const nextStep = canContinue ? await this.#options.nextStep(session, path) : { says: '' }
     const named = shellArguments(session, path)
     const grading = this.#options.grading?.()
-    const details = { found, nextStep, heldBy, shellArguments: named, whyText }
+    const details = { found, nextStep, heldBy, shellArguments: named, whyText, isRedacted: true }
     return inspectedSession(session, { ...details, ...(grading !== undefined && { grading }) })
   }
 
   /** Undefined for one that is gone. */
   async #entryOf(path: string): Promise<FileEntry | undefined> {
-    const [stats, heldBy] = await Promise.all([stat(path).catch(() => undefined), writerOf(path)])
-    // Whoever opens a pipe waits for who writes it.
-    if (stats?.isFile() !== true) return undefined
-    const { size, mtimeMs, ctimeMs, ino } = stats
+    const stats = regularFileStats(path)
+    if (stats === undefined) return undefined
+    const heldBy = await writerOf(path)
+    const state = fileState(stats)
     return {
       key: this.#keys.of(path),
       sessionId: nameOf(path),
       path,
-      changedAt: mtimeMs,
+      changedAt: stats.mtimeMs,
       isLive: heldBy !== undefined,
+      size: stats.size,
       heldBy,
-      // Anybody can set the time of a change; when its state changed, rights too, the system says.
-      signature: `${ino} ${size} ${mtimeMs} ${ctimeMs} ${heldBy ?? ''}`,
+      state,
+      signature: `${state} ${heldBy ?? ''}`,
     }
   }
 }
@@ -138,8 +190,17 @@ class Keys {
   }
 }
 
-/** So many files are looked at at once: there may be more than a process may have open. */
-const atOnce = 64
+/** So many files are looked at without a pause. */
+const atOnce = 256
+
+/** Files that are shorter are read as a whole at once. */
+const longBytes = 4_000_000
+/** What the first screen shows, and more. */
+const beginningBytes = 400_000
+
+function isEnding(reason: string): reason is keyof typeof endings {
+  return Object.hasOwn(endings, reason)
+}
 
 function nameOf(path: string): string {
   return basename(path, '.jsonl')

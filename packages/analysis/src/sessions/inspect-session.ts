@@ -22,17 +22,19 @@ export interface InspectedDetails {
   readonly grading?: GradingSources
   /** The words for why a run ended. */
   readonly whyText: (explanation: RunExplanation) => string
+  /** Its records are without keys already. Default: they are looked through. */
+  readonly isRedacted?: boolean
 }
 
 /** A session that was read, as the inspector takes it. */
 export function inspectedSession(
   session: AnySession,
-  { found, shellArguments, nextStep, heldBy, grading, whyText }: InspectedDetails,
+  { found, shellArguments, nextStep, heldBy, grading, whyText, isRedacted = false }: InspectedDetails,
 ): InspectedSession {
   const { sessionId, cwd, unpriced, foreign } = session
   // Sessions of earlier versions, and of other programs, may hold keys of this one.
   const redact = createKeyRedactor(process.env)
-  const runs = redactedValue(session.runs, redact)
+  const runs = isRedacted ? session.runs : redactedValue(session.runs, redact)
   const title = redact(session.title ?? '')
   const { key, path, changedAt, isLive } = found
   const about = aboutRecord(session)
@@ -53,10 +55,10 @@ export function inspectedSession(
     windowOf: contextWindowOf,
     ...(grading !== undefined && { grading }),
     notes: about,
-    why: (run) => {
+    why: (run, account) => {
       explain ??= explainRuns({ ...session, runs })
       const newest = run === runs.length - 1 ? { goOn: nextStep, heldBy } : {}
-      return whyText(explain(run, { ...newest, about }))
+      return whyText(explain(run, { ...newest, about, account }))
     },
   }
 }

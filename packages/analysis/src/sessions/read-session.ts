@@ -1,4 +1,4 @@
-import { readJournal } from '@halting/journal'
+import { readJournal, type ReadJournal } from '@halting/journal'
 import { redactedValue } from '@halting/core/redact'
 import { kindOfSession, readForeignSession } from '../foreign/read-foreign.ts'
 import type { ForeignSession } from '../foreign/session.ts'
@@ -46,12 +46,7 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const intents = together === undefined ? 'all' : 'open'
-    const { sessionId, cwd, runs: all, began, title } = await readJournal(path, { intents })
-    const told = { cwd, ...(title !== undefined && { title }) }
-    // Which run is a copy is known by what the file holds.
-    const runs = all.map((records) => redactedValue(withCopyTold(records, path, together), redact))
-    const unpriced = await unpricedIn(runs, prices)
-    return { sessionId, ...redactedValue(told, redact), runs, began, unpriced }
+    return ourSession(await readJournal(path, { intents }), prices, (records) => withCopyTold(records, path, together))
   }
   const foreign = { ...redactedValue(await readForeignSession(path, 'all', together), redact), path }
   const known = await prices()
@@ -64,6 +59,30 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
     foreign,
     unpriced: runs.map(({ unpriced }) => unpriced),
   }
+}
+
+// Spec R-LIST-9a.
+/** What a session of ours begins with, in about so many bytes; undefined for one of another program. @throws HaltingError for a file that cannot be read. */
+export async function readSessionBeginning(
+  path: string,
+  mostBytes: number,
+  prices: PricesFor,
+): Promise<AnySession | undefined> {
+  const kind = await kindOfSession(path)
+  return kind === 'halting' ? ourSession(await readJournal(path, { mostBytes }), prices) : undefined
+}
+
+async function ourSession(
+  { sessionId, cwd, runs: all, began, title }: ReadJournal,
+  prices: PricesFor,
+  withCopy: (records: readonly StepRecord[]) => readonly StepRecord[] = (records) => records,
+): Promise<AnySession> {
+  const redact = createKeyRedactor(process.env)
+  const told = { cwd, ...(title !== undefined && { title }) }
+  // Which run is a copy is known by what the file holds.
+  const runs = all.map((records) => redactedValue(withCopy(records), redact))
+  const unpriced = await unpricedIn(runs, prices)
+  return { sessionId, ...redactedValue(told, redact), runs, began, unpriced }
 }
 
 /** A run that stands in another of the files that are read together counts there: somebody copied the file. */

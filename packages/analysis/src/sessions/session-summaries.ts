@@ -1,7 +1,14 @@
 import type { Transcript } from '@halting/core'
-import { messageOf, textOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf, textOf } from '@halting/core/adapters'
 import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
-import { endsOfKept, readJournal, type StoredSessionFile } from '@halting/journal'
+import {
+  endsOfKept,
+  fileState,
+  readJournal,
+  regularFileStats,
+  type SessionIndex,
+  type StoredSessionFile,
+} from '@halting/journal'
 import { holderOf } from '@halting/journal/files'
 import { createKeyRedactor } from '@halting/models'
 import { recordedProgress } from '../account/recorded-progress.ts'
@@ -31,13 +38,49 @@ export interface SessionSummary extends StoredSessionFile {
 /** So many files are open at once: there may be more sessions than a process may have files. */
 const atOnce = 32
 
-/** What a list shows of each session, in their order. See `summaryOf`. */
-export async function summariesOf(files: readonly StoredSessionFile[]): Promise<readonly SessionSummary[]> {
+/** What a list shows of each session, in their order. See `summaryOf`. Files that did not change since an earlier list are not read where an index is given. */
+export async function summariesOf(
+  files: readonly StoredSessionFile[],
+  index?: SessionIndex,
+): Promise<readonly SessionSummary[]> {
   const redact = createKeyRedactor(process.env)
   const found: SessionSummary[] = []
-  for (let index = 0; index < files.length; index += atOnce)
-    found.push(...(await Promise.all(files.slice(index, index + atOnce).map((file) => redactedSummary(file, redact)))))
+  for (let at = 0; at < files.length; at += atOnce)
+    found.push(
+      ...(await Promise.all(files.slice(at, at + atOnce).map((file) => indexedSummary(file, { redact, index })))),
+    )
+  index?.save()
   return found
+}
+
+async function indexedSummary(
+  file: StoredSessionFile,
+  { redact, index }: { readonly redact: (text: string) => string; readonly index: SessionIndex | undefined },
+): Promise<SessionSummary> {
+  const stats = index === undefined ? undefined : regularFileStats(file.path)
+  if (index === undefined || stats === undefined) return redactedSummary(file, redact)
+  const state = fileState(stats)
+  const known = index.get(file.path, state, 'summary')
+  if (isKnown(known)) {
+    const heldBy = await holderOf(`${file.path}.lock`).catch(() => undefined)
+    // Other keys may be in use than when it was noted. What a process writes is no more as it was.
+    if (heldBy === undefined) return { ...file, ...redactedTexts(known, redact) }
+  }
+  const summary = await redactedSummary(file, redact)
+  const { sessionId: _id, path: _path, project: _project, changedAt: _at, problem, heldBy, ...facts } = summary
+  const length = facts.firstPrompt.length + (facts.title ?? '').length
+  if (problem === undefined && heldBy === undefined && length <= longestText)
+    index.note(file.path, state, 'summary', facts)
+  return summary
+}
+
+/** Longer texts are not kept a second time. */
+const longestText = 2_000
+
+type KnownSummary = Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>
+
+function isKnown(value: unknown): value is KnownSummary {
+  return isJsonObject(value) && typeof value['firstPrompt'] === 'string' && typeof value['ended'] === 'string'
 }
 
 /**
@@ -50,7 +93,10 @@ export function summaryOf(file: StoredSessionFile): Promise<SessionSummary> {
 }
 
 async function redactedSummary(file: StoredSessionFile, redact: (text: string) => string): Promise<SessionSummary> {
-  const summary = await readSummary(file)
+  return redactedTexts(await readSummary(file), redact)
+}
+
+function redactedTexts<Summary extends KnownSummary>(summary: Summary, redact: (text: string) => string): Summary {
   const { title, firstPrompt } = summary
   return { ...summary, ...(title !== undefined && { title: redact(title) }), firstPrompt: redact(firstPrompt) }
 }

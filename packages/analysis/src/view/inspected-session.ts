@@ -1,4 +1,5 @@
 import type { StepRecord } from '@halting/core/steps'
+import type { Account } from '../account/account.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { SessionRow } from './types.ts'
 
@@ -24,6 +25,6 @@ export interface InspectedSession extends Pick<
   readonly notes: readonly string[]
   /** The same value with the long texts that its records lack: their places are in the records. Absent where they lack none. */
   readonly withTexts?: <Value>(value: Value) => Promise<Value>
-  /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. */
-  readonly why: (run: number) => string
+  /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. `account`: that of the run, where it is known. */
+  readonly why: (run: number, account?: Account) => string
 }

@@ -4,7 +4,7 @@ import { GoalRoundReader, type RecordedRound } from '../account/goal.ts'
 import { ServiceWaitReader } from '../account/service-waits.ts'
 import { LimitPauseReader } from '../account/limit-pauses.ts'
 import { limitPauseText, refusalText } from '../words/service-words.ts'
-import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
+import { recordedStep, recordedSteps, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
@@ -28,8 +28,11 @@ interface OpenTurn {
  * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
  * Moments are those of the record: nothing is made up for what has no result.
  */
-export function timelineOf(records: readonly StepRecord[]): readonly PlacelessItem[] {
-  const reader = new ItemReader(records)
+export function timelineOf(
+  records: readonly StepRecord[],
+  recorded: RecordedSteps = recordedSteps(records),
+): readonly PlacelessItem[] {
+  const reader = new ItemReader(records, recorded)
   for (const [index, record] of records.entries()) reader.read(record, index)
   return reader.end()
 }
@@ -51,10 +54,10 @@ class ItemReader {
   #latestMs = 0
   #compactions = 0
 
-  constructor(records: readonly StepRecord[]) {
+  constructor(records: readonly StepRecord[], recorded: RecordedSteps) {
     const [first] = records
     this.#beganAt = first?.type === 'start' ? first.at : 0
-    this.#calls = new LabelledCalls(records)
+    this.#calls = new LabelledCalls(recorded)
   }
 
   read(record: StepRecord, index: number): void {

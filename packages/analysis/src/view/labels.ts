@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import { isServiceWait } from '../account/service-waits.ts'
-import { isLookUp, recordedSteps, type RecordedStep } from '../account/recorded-steps.ts'
-import type { ExternalInput, StepRecord } from '@halting/core/steps'
+import { isLookUp, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
+import type { ExternalInput } from '@halting/core/steps'
 import { callLabel, longestLabel } from './call-label.ts'
 import type { ItemKind } from './types.ts'
 
@@ -25,8 +25,8 @@ interface LabelledCall {
 export class LabelledCalls {
   readonly #calls = new Map<string, LabelledCall>()
 
-  constructor(records: readonly StepRecord[]) {
-    for (const { scope, name: step, request, calls } of recordedSteps(records).requests) {
+  constructor({ requests }: RecordedSteps) {
+    for (const { scope, name: step, request, calls } of requests) {
       // The last answer of a run has a count of its own.
       if (!step.startsWith('model:')) continue
       for (const [index, { id, name, input }] of calls.entries())

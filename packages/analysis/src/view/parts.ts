@@ -6,7 +6,12 @@ import type { CallPart, TranscriptPart } from './types.ts'
 
 /** The transcript of one run of a session, as the page shows it. Runs count from 0. */
 export function transcriptParts({ runs }: Pick<InspectedSession, 'runs'>, run: number): readonly TranscriptPart[] {
-  return partsOfMessages(runs, run).map(shownPart)
+  return shownParts(partsOfMessages(runs, run))
+}
+
+/** These parts, as the page shows them. */
+export function shownParts(parts: readonly Part[]): readonly TranscriptPart[] {
+  return parts.map(shownPart)
 }
 
 /** What parts of a transcript are known by: a reply by its message, a call by its id, what was handed in by the id of that. */

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ModelMessage, TranscriptEntry } from '@halting/core'
 import { retriesLeft, type StepRecord } from '@halting/core/steps'
-import { recordedStep, type RecordedStep } from '../account/recorded-steps.ts'
+import { recordedStep, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
 import { limitsInForce } from '../account/limits.ts'
 import type { ContextKinds } from './context-kinds.ts'
 import { timesBetween } from './times.ts'
@@ -25,10 +25,15 @@ interface Window {
  * point go to the end of its lap, so that the last one has those of the run; of several attempts the last one that was answered is told.
  * `activeMs`: how long the run took.
  */
-export function pointsOf(records: readonly StepRecord[], kinds: ContextKinds, activeMs: number): readonly TurnPoint[] {
+export function pointsOf(
+  records: readonly StepRecord[],
+  kinds: ContextKinds,
+  activeMs: number,
+  recorded: RecordedSteps,
+): readonly TurnPoint[] {
   const reader = new PointReader(records, kinds)
   for (const record of records) reader.read(record)
-  return reader.end(activeMs, callsByRequest(records))
+  return reader.end(activeMs, callsByRequest(recorded))
 }
 
 class PointReader {

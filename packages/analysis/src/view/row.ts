@@ -1,8 +1,11 @@
-import { endings, type MessageContent } from '@halting/core'
+import { endings, type EndingReason, type MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { accountOf, type Account } from '../account/account.ts'
+import { redactedValue } from '@halting/core/redact'
+import { carriedInto, notAbove, type Account } from '../account/account.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
-import type { StepRecord } from '@halting/core/steps'
+import { recordedProgress } from '../account/recorded-progress.ts'
+import { recordedSteps, type RecordedSteps } from '../account/recorded-steps.ts'
+import { beginningOf, type StepRecord } from '@halting/core/steps'
 import { plainText } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
@@ -18,10 +21,101 @@ const mostNames = 100
 /** One session in a list of many: its copies of runs count elsewhere. @throws ConfigurationError for what are no records of runs. */
 export function rowOf(session: InspectedSession): SessionRow {
   const { runs, unpriced } = session
-  const accounts = runs.map(accountOf)
-  const copied = runs.map(isCopiedRun)
-  const of = <Value>(all: readonly Value[]): readonly Value[] => all.filter((_, index) => copied[index] === false)
-  return { ...about(session, accounts), ...figuresOf(of(accounts), of(unpriced)) }
+  const figures = runs.map((records, index) => ({ ...figuresIn(records), unpriced: unpriced[index] ?? [] }))
+  const { ending, models, prompt } = rowTextsOf(runs)
+  return rowFrom(session, { ending, models, prompt, runs: figures })
+}
+
+/** What a run came to, without what it carried over from one before it. */
+export interface RunFigures {
+  /** It counts in the session in which it was made. */
+  readonly isCopy: boolean
+  /** Turns. */
+  readonly turns: number
+  /** Input and output tokens. */
+  readonly tokens: number
+  /** US dollars, with what was charged at worst case. */
+  readonly costUsd: number
+  /** Active milliseconds. */
+  readonly activeMs: number
+  /** Calls of tools. */
+  readonly calls: number
+  /** Calls that failed. */
+  readonly failedCalls: number
+}
+
+/** What a row is made of, but for what is known of the file. */
+export interface RowParts {
+  /** Why its last run ended; null for one that did not. */
+  readonly ending: EndingReason | null
+  /** Ids of the models that it asked. */
+  readonly models: readonly string[]
+  /** The first that a person asked, on one line; '' for none. */
+  readonly prompt: string
+  /** For each run its figures, and the models without a price. */
+  readonly runs: readonly (RunFigures & {
+    /** Models without a price. */
+    readonly unpriced: readonly string[]
+  })[]
+}
+
+/** What the records of a run come to. @throws ConfigurationError for what is no record of one run. */
+export function figuresIn(records: readonly StepRecord[]): RunFigures {
+  const recorded = recordedSteps(records)
+  const failedCalls = recorded.calls.filter(({ status }) => status !== 'done' && status !== 'open').length
+  return figuresWith(records, { recorded, calls: recorded.calls.length, failedCalls })
+}
+
+/** The same where its calls were counted. Of a run that ended its start and its end are enough. */
+export function figuresWith(
+  records: readonly StepRecord[],
+  { recorded, calls, failedCalls }: Pick<RunFigures, 'calls' | 'failedCalls'> & { readonly recorded: RecordedSteps },
+): RunFigures {
+  const { totals } = recordedProgress(records, recorded)
+  const carried = notAbove(carriedInto(beginningOf(records)), totals)
+  return {
+    isCopy: isCopiedRun(records),
+    turns: totals.turns - carried.turns,
+    tokens: totals.tokens - carried.tokens,
+    costUsd: totals.committedUsd - carried.costUsd,
+    activeMs: totals.activeMs - carried.activeMs,
+    calls,
+    failedCalls,
+  }
+}
+
+/** The texts that a row has of records, as `redact` leaves them. */
+export function rowTextsOf(
+  runs: readonly (readonly StepRecord[])[],
+  redact: (text: string) => string = (text) => text,
+): Omit<RowParts, 'runs'> {
+  const end = runs.at(-1)?.find((record) => record.type === 'end' && record.scope === '')
+  return {
+    ending: end?.type === 'end' ? end.terminal.reason : null,
+    models: [...new Set(runs.flatMap(modelsIn))].map((model) => redact(model)),
+    prompt: firstPrompt(runs[0] ?? [], redact),
+  }
+}
+
+/** What a row has that no record tells. */
+type About = Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'>
+
+/** A row of its parts. */
+export function rowFrom(session: About, { ending, models, prompt, runs }: RowParts): SessionRow {
+  const counted = runs.filter(({ isCopy }) => !isCopy)
+  const sum = (of: (run: RunFigures) => number): number => counted.reduce((total, run) => total + of(run), 0)
+  return {
+    ...aboutWith(session, { ending, models, prompt }),
+    runs: runs.length,
+    copiedRuns: runs.length - counted.length,
+    turns: sum(({ turns }) => turns),
+    tokens: sum(({ tokens }) => tokens),
+    costUsd: sum(({ costUsd }) => costUsd),
+    unpriced: namesOf(counted.flatMap(({ unpriced }) => unpriced)),
+    activeMs: sum(({ activeMs }) => activeMs),
+    calls: sum(({ calls }) => calls),
+    failedCalls: sum(({ failedCalls }) => failedCalls),
+  }
 }
 
 /** The row of a session that is shown alone: with the figures of all of its runs, whose accounts these are. */
@@ -48,22 +142,28 @@ function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly st
 
 /** What a session is, whichever of its runs count. */
 function about(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
-  const { key, sessionId, program, title, cwd, path, changedAt, isLive, runs } = session
+  const { runs } = session
   const ending = accounts.at(-1)?.ending?.reason ?? null
+  const parts = { ending, models: runs.flatMap(modelsIn), prompt: firstPrompt(runs[0] ?? []) }
+  return { ...aboutWith(session, parts), runs: runs.length, copiedRuns: runs.filter(isCopiedRun).length }
+}
+
+function aboutWith(
+  { key, sessionId, program, title, cwd, path, changedAt, isLive }: About,
+  { ending, models, prompt }: Omit<RowParts, 'runs'>,
+): Omit<SessionRow, Figures | 'runs' | 'copiedRuns'> {
   return {
     key,
     sessionId: sessionId.slice(0, longestName),
     program,
-    title: (title === '' ? firstPrompt(runs[0] ?? []) : title).slice(0, longestTitle),
+    title: (title === '' ? prompt : title).slice(0, longestTitle),
     cwd: cwd.slice(0, longestText),
     path,
     changedAt,
     isLive,
     ending,
     exitCode: ending === null ? null : endings[ending].exitCode,
-    models: namesOf(runs.flatMap(modelsIn)),
-    runs: runs.length,
-    copiedRuns: runs.filter(isCopiedRun).length,
+    models: namesOf(models),
   }
 }
 
@@ -104,12 +204,12 @@ export function unreadRow(
 }
 
 /** The first that a person asked in a run. */
-export function firstPrompt(records: readonly StepRecord[]): string {
+export function firstPrompt(records: readonly StepRecord[], redact: (text: string) => string = (text) => text): string {
   const first = records[0]
   if (first?.type !== 'start') return ''
   const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
   const content: MessageContent = said?.kind === 'user' ? said.message.content : ''
-  return plainText(content).replaceAll(/\s+/g, ' ').trim()
+  return plainText(redactedValue(content, redact)).replaceAll(/\s+/g, ' ').trim()
 }
 
 function namesOf(names: readonly string[]): readonly string[] {

@@ -12,8 +12,11 @@ export interface SessionSource {
   more?(): Promise<void>
   /** The row of one session, as the list has it; undefined where there is none of this key. */
   row(key: string): Promise<SessionRow | undefined>
-  /** Undefined where there is none of this key. @throws HaltingError for one that cannot be read. */
-  session(key: string): Promise<SessionView | undefined>
+  /**
+   * Undefined where there is none of this key. `asked`: `beginning` takes the beginning of a long session that was not read as a whole yet; default `whole`.
+   * @throws HaltingError for one that cannot be read.
+   */
+  session(key: string, asked?: 'whole' | 'beginning'): Promise<SessionView | undefined>
   /** Records of a run as they are, from this number on; none where there are none. @throws HaltingError for a session that cannot be read. */
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
   /** Parts of the transcript of a run, from this number on; none where there are none. @throws HaltingError for a session that cannot be read. */

@@ -2,8 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { unreadRow } from './row.ts'
-import { transcriptParts } from './parts.ts'
-import { viewOf } from './view.ts'
+import { shownParts } from './parts.ts'
+import type { Part } from './session-transcript.ts'
+import { readView } from './view.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
 import type { SessionSource } from './session-source.ts'
@@ -12,13 +13,20 @@ import type { Entry, Shelf } from './shelf.ts'
 /** So many sessions stay read: what is looked at, and what it is compared with. */
 const mostOpen = 3
 
-/** A session that was read whole. */
+/** A session that was read, or its beginning. */
 interface Opened {
-  readonly signature: string
   readonly session: InspectedSession
   readonly view: SessionView
-  /** By run: made when they are asked for. */
-  readonly parts: Map<number, readonly TranscriptPart[]>
+  /** By run. */
+  readonly parts: readonly (readonly Part[])[]
+}
+
+/** One that is read as a whole. */
+interface Opening {
+  readonly signature: string
+  readonly opened: Promise<Opened>
+  /** It was read. */
+  isThere: boolean
 }
 
 interface KeptRow {
@@ -37,7 +45,9 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   readonly #shelf: Shelf<Found>
   readonly #isForPerson: (error: unknown) => boolean
   readonly #rows = new Map<string, KeptRow>()
-  readonly #opened = new Map<string, Promise<Opened>>()
+  readonly #opened = new Map<string, Opening>()
+  /** What is shown of long sessions until they are read. */
+  readonly #beginnings = new Map<string, { readonly signature: string; readonly opened: Promise<Opened | undefined> }>()
   /** What stood there when somebody looked last. */
   readonly #seen = new Map<string, Found>()
   readonly #listeners = new Set<(keys: readonly string[]) => void>()
@@ -60,10 +70,14 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   async *list(signal: AbortSignal): AsyncGenerator<SessionRow> {
-    for (const found of await this.#asked(this.#look())) {
-      if (signal.aborted) return
-      const row = await this.#rowOf(found)
-      yield row
+    try {
+      for (const found of await this.#asked(this.#look())) {
+        if (signal.aborted) return
+        const row = await this.#rowOf(found)
+        yield row
+      }
+    } finally {
+      this.#shelf.rowsAreRead?.()
     }
   }
 
@@ -82,24 +96,26 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return seen === undefined ? undefined : this.#rowOf(seen)
   }
 
-  async session(key: string): Promise<SessionView | undefined> {
+  async session(key: string, asked: 'whole' | 'beginning' = 'whole'): Promise<SessionView | undefined> {
     const found = await this.#find(key)
-    return found === undefined ? undefined : (await this.#open(found)).view
+    if (found === undefined) return undefined
+    if (asked === 'beginning') {
+      const begun = await this.#beginningOf(found)
+      if (begun !== undefined) return begun.view
+    }
+    return (await this.#open(found)).view
   }
 
   async records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]> {
-    const opened = await this.#openedOf(key)
+    const opened = await this.#openedOf(key, (view) => (view.runs[run]?.records ?? 0) >= from + count)
     const records = opened?.session.runs[run]?.slice(from, from + count) ?? []
     return opened?.session.withTexts?.(records) ?? records
   }
 
   async parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]> {
-    const opened = await this.#openedOf(key)
-    if (opened?.session.runs[run] === undefined) return []
-    const parts = opened.parts.get(run) ?? transcriptParts(opened.session, run)
-    opened.parts.set(run, parts)
-    const piece = parts.slice(from, from + count)
-    return opened.session.withTexts?.(piece) ?? piece
+    const opened = await this.#openedOf(key, (view) => (view.runs[run]?.parts ?? 0) >= from + count)
+    const piece = shownParts(opened?.parts[run]?.slice(from, from + count) ?? [])
+    return opened?.session.withTexts?.(piece) ?? piece
   }
 
   watch(onChange: (keys: readonly string[]) => void): () => void {
@@ -149,6 +165,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     this.#seen.delete(key)
     this.#rows.delete(key)
     this.#opened.delete(key)
+    this.#beginnings.delete(key)
   }
 
   async #find(key: string): Promise<Found | undefined> {
@@ -159,10 +176,17 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return (await this.#asked(this.#look())).find((each) => each.key === key)
   }
 
+  /** Of one that was read as a whole its row is known; copies of runs are in that. */
+  async #readRow(found: Found): Promise<SessionRow> {
+    const opening = this.#opened.get(found.key)
+    const opened = opening?.signature === found.signature ? await opening.opened.catch(() => undefined) : undefined
+    return opened?.view.row.copiedRuns === 0 ? opened.view.row : this.#shelf.rowOf(found)
+  }
+
   async #rowOf(found: Found): Promise<SessionRow> {
     const kept = this.#rows.get(found.key)
     if (kept?.signature === found.signature) return kept.row
-    const row = this.#asked(this.#shelf.rowOf(found)).catch((error: unknown) => {
+    const row = this.#asked(this.#readRow(found)).catch((error: unknown) => {
       if (isOfSystem(error)) this.#rows.delete(found.key)
       return unreadRow({ ...found, program: 'halting' }, problemOf(error))
     })
@@ -170,29 +194,54 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return row
   }
 
-  /** As the page has it: pieces of what it was told, also when more came meanwhile. */
-  async #openedOf(key: string): Promise<Opened | undefined> {
-    const opened = this.#opened.get(key)
-    if (opened !== undefined) return opened
+  /** As the page has it: pieces of what it was told, also when more came meanwhile. The beginning is enough where it has all that is asked for. */
+  async #openedOf(key: string, isEnough: (beginning: SessionView) => boolean): Promise<Opened | undefined> {
+    const opening = this.#opened.get(key)
+    if (opening?.isThere === true) return opening.opened
+    const begun = await this.#beginnings.get(key)?.opened
+    if (begun !== undefined && isEnough(begun.view)) return begun
+    if (opening !== undefined) return opening.opened
     const found = await this.#find(key)
     return found === undefined ? undefined : this.#open(found)
   }
 
-  async #open(found: Found): Promise<Opened> {
+  /** Undefined for a session that is short, or was read already. */
+  #beginningOf(found: Found): Promise<Opened | undefined> {
     const { key, signature } = found
-    const before = await this.#opened.get(key)?.catch(() => undefined)
-    if (before?.signature === signature) return before
-    const opening = this.#asked(this.#shelf.read(found)).then((session) => {
-      return { signature, session, view: viewOf(session), parts: new Map() }
-    })
-    // The one that was asked for last goes last.
-    this.#opened.delete(key)
-    this.#opened.set(key, opening)
-    for (const old of this.#opened.keys()) if (this.#opened.size > mostOpen) this.#opened.delete(old)
-    opening.catch(() => {
-      if (this.#opened.get(key) === opening) this.#opened.delete(key)
-    })
-    return opening
+    if (this.#opened.get(key)?.isThere === true) return Promise.resolve(undefined)
+    const known = this.#beginnings.get(key)
+    if (known?.signature === signature) return known.opened
+    // Reading all of it says what is wrong, and where.
+    const opened = this.#readBeginning(found).catch(() => undefined)
+    keepLast(this.#beginnings, key, { signature, opened })
+    return opened
+  }
+
+  async #readBeginning(found: Found): Promise<Opened | undefined> {
+    const begun = await this.#shelf.readBeginning?.(found)
+    if (begun === undefined) return undefined
+    const { session, sums } = begun
+    const { view, parts } = readView(session)
+    return { session, parts, view: { ...view, row: { ...view.row, ...sums }, isBeginning: true } }
+  }
+
+  #open(found: Found): Promise<Opened> {
+    const { key, signature } = found
+    const before = this.#opened.get(key)
+    if (before?.signature === signature) return before.opened
+    const opened = this.#asked(this.#shelf.read(found)).then((session) => ({ session, ...readView(session) }))
+    const opening: Opening = { signature, opened, isThere: false }
+    keepLast(this.#opened, key, opening)
+    opened.then(
+      () => {
+        opening.isThere = true
+        this.#beginnings.delete(key)
+      },
+      () => {
+        if (this.#opened.get(key) === opening) this.#opened.delete(key)
+      },
+    )
+    return opened
   }
 
   /** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */
@@ -203,6 +252,13 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
       throw this.#isForPerson(error) ? new HaltingError('driver', messageOf(error), { cause: error }) : error
     }
   }
+}
+
+/** The one that was asked for last goes last. */
+function keepLast<Value>(kept: Map<string, Value>, key: string, value: Value): void {
+  kept.delete(key)
+  kept.set(key, value)
+  for (const old of kept.keys()) if (kept.size > mostOpen) kept.delete(old)
 }
 
 /** What the system refuses now it may give the next time. */

@@ -7,6 +7,14 @@ export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | '
   readonly signature: string
 }
 
+/** What a long session begins with, and what is known of all of it. */
+export interface Beginning {
+  /** The beginning, as a session. */
+  readonly session: InspectedSession
+  /** Of the whole session. */
+  readonly sums: Pick<SessionRow, 'runs' | 'turns' | 'costUsd' | 'ending' | 'exitCode'>
+}
+
 /** Where sessions stand: in files, or in a cluster. */
 export interface Shelf<Found extends Entry = Entry> {
   /** Title of the page. */
@@ -17,8 +25,12 @@ export interface Shelf<Found extends Entry = Entry> {
   lookAt(found: Found): Promise<Found | undefined>
   /** Its figures alone, for a list of many. @throws HaltingError for one that cannot be read. */
   rowOf(found: Found): Promise<SessionRow>
+  /** Called when rows were asked for, and no more are for now. */
+  rowsAreRead?(): void
   /** All of it. @throws HaltingError for one that cannot be read. */
   read(found: Found): Promise<InspectedSession>
+  /** What a long session begins with, where that takes much less than to read all of it; undefined where it does not, and for one that cannot be read. */
+  readBeginning?(found: Found): Promise<Beginning | undefined>
   /** How many sessions there are that a look does not have, because nobody has asked for them. None where it is absent. */
   readonly remaining?: number
   /** One that a look does not have; undefined where there is none of this key. */

@@ -1,13 +1,12 @@
 import { digestOf } from '@halting/core/adapters'
-import { recordedSteps, type RecordedCall } from '../account/recorded-steps.ts'
-import type { StepRecord } from '@halting/core/steps'
+import type { RecordedCall, RecordedSteps } from '../account/recorded-steps.ts'
 import { callLabel } from './call-label.ts'
 import type { TurnCall } from './types.ts'
 
 /** What the replies of the main loop called, by request. Of several attempts at a request the last one has its calls. */
-export function callsByRequest(records: readonly StepRecord[]): ReadonlyMap<number, readonly TurnCall[]> {
+export function callsByRequest({ requests }: RecordedSteps): ReadonlyMap<number, readonly TurnCall[]> {
   const calls = new Map<number, readonly TurnCall[]>()
-  for (const { scope, phase, name, request, calls: asked } of recordedSteps(records).requests) {
+  for (const { scope, phase, name, request, calls: asked } of requests) {
     // The last answer has a count of its own, and calls nothing.
     if (scope === '' && phase === 'model' && !name.startsWith('wrap_up')) calls.set(request, asked.map(turnCallOf))
   }

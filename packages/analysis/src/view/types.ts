@@ -70,6 +70,8 @@ export interface SessionView {
   readonly notes: readonly string[]
   /** Its runs, in order. */
   readonly runs: readonly RunView[]
+  /** It has what a long session begins with: more runs may follow, and the last run here goes on. Its row has the sums of the whole session. */
+  readonly isBeginning?: true
 }
 
 /** One run of a session, as the page shows it. */

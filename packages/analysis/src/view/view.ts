@@ -1,6 +1,8 @@
-import { accountOf, type Account } from '../account/account.ts'
+import { accountWith, type Account } from '../account/account.ts'
+import { recordedSteps, type RecordedSteps } from '../account/recorded-steps.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import type { GradedRun } from '../grades/graded-run.ts'
+import { gradeOf } from '../grades/grade-of.ts'
 import { gradedRun, ungraded } from '../grades/graded-runs.ts'
 import { noOutcome, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
@@ -12,6 +14,7 @@ import { timelineOf, type PlacelessItem } from './items.ts'
 import { placedParts } from './parts.ts'
 import { pointsOf } from './points.ts'
 import { firstPrompt, rowWith } from './row.ts'
+import type { Part } from './session-transcript.ts'
 import type { ModelWindow, RunView, SessionView, TimelineItem, TurnPoint } from './types.ts'
 
 /** A prompt is told in a line. */
@@ -19,43 +22,102 @@ const longestPrompt = 300
 
 /** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
 export function viewOf(session: InspectedSession): SessionView {
+  return readView(session).view
+}
+
+/** A session as the page shows it, and its transcripts. */
+export interface ReadView {
+  readonly view: SessionView
+  /** By run. */
+  readonly parts: readonly (readonly Part[])[]
+}
+
+// Spec R-LIST-9.
+/** The same, with what was read for it. Items, points and trajectories, which most of a long session is, are made when they are asked for. */
+export function readView(session: InspectedSession): ReadView {
   const { runs, shellArguments, notes } = session
-  const accounts = runs.map((records) => accountIn(session, records))
-  const kinds = new ContextKinds()
   const outcomes = outcomesOf(runs)
-  const views = runs.map((records, index): RunView => {
+  const readRuns = runs.map((records, index): ReadRun => {
+    const recorded = weakly(() => recordedSteps(records))
+    return { records, recorded, account: accountIn(session, records, recorded()), ...placedParts(runs, index) }
+  })
+  const points = lazyPoints(readRuns)
+  const views = readRuns.map(({ records, recorded, account, parts, places }, index): RunView => {
     const [first] = records
-    const left = entriesLeft(runs[index - 1] ?? [])
-    if (left !== undefined) kinds.goBackTo(left)
-    const { parts, places } = placedParts(runs, index)
-    // One for each run.
-    const account = accounts[index] ?? accountIn(session, records)
-    const { totals, carried } = account
-    const trajectory = withoutInputs(trajectoryOf(records))
-    const points = pointsOf(records, kinds, totals.activeMs - carried.activeMs)
+    const trajectory = once(() => withoutInputs(trajectoryOf(records)))
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
       isCopy: isCopiedRun(records),
       isContinued: outcomes[index]?.isContinued === true,
       graded: gradedIn(session, index, outcomes, trajectory),
-      why: session.why(index),
+      why: session.why(index, account),
       account,
-      trajectory,
+      get trajectory() {
+        return trajectory()
+      },
       unpriced: session.unpriced[index] ?? [],
-      items: withPlaces(timelineOf(records), places, parts.length),
-      points,
-      windows: windowsOf(points, session),
+      get items() {
+        return withPlaces(timelineOf(records, recorded()), places, parts.length)
+      },
+      get points() {
+        return points(index)
+      },
+      get windows() {
+        return windowsOf(points(index), session)
+      },
       records: records.length,
       parts: parts.length,
     }
   })
-  return { row: rowWith(session, accounts), shellArguments, notes, runs: views }
+  const accounts = readRuns.map(({ account }) => account)
+  const row = rowWith(session, accounts)
+  return { view: { row, shellArguments, notes, runs: views }, parts: readRuns.map(({ parts }) => parts) }
+}
+
+/** A run, and what most of its figures are made of. */
+interface ReadRun {
+  readonly records: readonly StepRecord[]
+  readonly recorded: () => RecordedSteps
+  readonly account: Account
+  readonly parts: readonly Part[]
+  readonly places: ReadonlyMap<string, number>
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+/** Made again where it was collected meanwhile. */
+function weakly<Value extends object>(make: () => Value): () => Value {
+  let made: WeakRef<Value> | undefined
+  return () => {
+    const known = made?.deref()
+    if (known !== undefined) return known
+    const value = make()
+    made = new WeakRef(value)
+    return value
+  }
+}
+
+/** The points of each run, for which all runs before it must have been read: what fills the window was said in them, too. */
+function lazyPoints(runs: readonly ReadRun[]): (run: number) => readonly TurnPoint[] {
+  const kinds = new ContextKinds()
+  const made: (readonly TurnPoint[])[] = []
+  return (run) => {
+    for (const { records, recorded, account } of runs.slice(made.length, run + 1)) {
+      const left = entriesLeft(runs[made.length - 1]?.records ?? [])
+      if (left !== undefined) kinds.goBackTo(left)
+      made.push(pointsOf(records, kinds, account.totals.activeMs - account.carried.activeMs, recorded()))
+    }
+    return made[run] ?? []
+  }
 }
 
 /** With which limits a run of another program ran is not on record, and allowances it had none. */
-function accountIn({ program }: InspectedSession, records: readonly StepRecord[]): Account {
-  const account = accountOf(records)
+function accountIn({ program }: InspectedSession, records: readonly StepRecord[], recorded: RecordedSteps): Account {
+  const account = accountWith(records, recorded)
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
 }
 
@@ -63,12 +125,24 @@ function gradedIn(
   { sessionId, cwd, unpriced, grading = ungraded }: InspectedSession,
   index: number,
   outcomes: readonly RunOutcome[],
-  trajectory: Trajectory,
+  trajectory: () => Trajectory,
 ): GradedRun {
   const outcome = outcomes[index] ?? noOutcome
-  const run = { sessionId, cwd, outcome, trajectory, unpriced: unpriced[index] ?? [] }
-  const { trajectory: _t, unpriced: _u, ...graded } = gradedRun(run, grading)
-  return graded
+  const run = { sessionId, cwd, outcome, unpriced: unpriced[index] ?? [] }
+  const graded = once(() => gradedRun({ ...run, trajectory: trajectory() }, grading))
+  return {
+    sessionId,
+    get model() {
+      return graded().model
+    },
+    get repository() {
+      return graded().repository
+    },
+    get use() {
+      return graded().use
+    },
+    grade: gradeOf(outcome, grading.grades.of(sessionId, outcome.runId)?.grade),
+  }
 }
 
 function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession): readonly ModelWindow[] {

@@ -41,17 +41,19 @@ export interface BesideRun {
   readonly goOn?: RunExplanation['goOn'] | undefined
   /** The process that writes the session at this moment. */
   readonly heldBy?: number | undefined
+  /** Its account, where that is known already. */
+  readonly account?: Account | undefined
 }
 
 /** What `halting why` tells of any run of a session, counted from 0. What all of them share is looked for once: there may be ten thousand. */
 export function explainRuns(session: AnySession): (run: number, beside: BesideRun) => RunExplanation {
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
-  let known: ReturnType<typeof noticesUntil> | undefined
-  const notices = (): ReturnType<typeof noticesUntil> => (known ??= noticesUntil(runs))
-  return (run, { goOn = { says: '' }, about, heldBy }) => {
+  let heard: ReturnType<typeof noticesUntil> | undefined
+  const notices = (): ReturnType<typeof noticesUntil> => (heard ??= noticesUntil(runs))
+  return (run, { goOn = { says: '' }, about, heldBy, account: known }) => {
     const records = runs[run] ?? []
-    const account = (foreign === undefined ? accountOf : foreignAccount)(records)
+    const account = known ?? (foreign === undefined ? accountOf(records) : foreignAccount(records))
     return {
       sessionId,
       cwd,

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { storedSessions } from '@halting/journal'
+import { SessionIndex, sessionsOf, storedSessions } from '@halting/journal'
 import { FileShelf } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
 import { filesEverywhere } from '../foreign/files-everywhere.ts'
@@ -26,6 +26,7 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
       shellQuoted([...(foreign === undefined ? [] : ofPrices), resolve(program.cwd, path)]),
     nextStep: (session, path) => wayOn(session, path, program),
     grading: watchedGradingSources(program),
+    index: new SessionIndex(sessionsOf(whose(program)).base),
     whyText: plainWhyText,
   })
   await shelf.look()

@@ -82,8 +82,8 @@ async function shelfFor(flags: Flags, words: readonly string[], program: Program
 async function addressIn(source: OpenShelf, words: readonly string[]): Promise<string> {
   const key = words.length === 1 ? await source.onlyKey() : undefined
   if (key === undefined) return ''
-  const view = await usable(source.session(key))
-  return `#/session/${encodeURIComponent(key)}/${Math.max(1, view?.runs.length ?? 1)}/timeline`
+  const view = await usable(source.session(key, 'beginning'))
+  return `#/session/${encodeURIComponent(key)}/${Math.max(1, view?.row.runs ?? 1)}/timeline`
 }
 
 async function exportOne(

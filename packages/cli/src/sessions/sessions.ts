@@ -1,7 +1,14 @@
-import { deleteSession, type StoredSessionFile, storedSessions, headOfKept } from '@halting/journal'
+import {
+  deleteSession,
+  headOfKept,
+  SessionIndex,
+  sessionsOf,
+  type StoredSessionFile,
+  storedSessions,
+} from '@halting/journal'
 import { summariesOf, summaryOf, type SessionSummary } from '@halting/analysis/sessions'
 import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
-import type { Transcript } from '@halting/core'
+import { HaltingError, type Transcript } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { createKeyRedactor } from '@halting/models'
 import type { Flags } from '../flags/flags.ts'
@@ -11,6 +18,7 @@ import type { Program } from '../program.ts'
 import { findSession } from '../stored-sessions/find-session.ts'
 import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
+import { usable } from '../stored-sessions/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { refuseOf } from './flag-owners.ts'
 import { factsOf, linesOf } from './session-text.ts'
@@ -103,7 +111,7 @@ function needed(about: string | undefined, usage: string): string {
 
 async function summaries({ all }: Flags, program: Program): Promise<readonly SessionSummary[]> {
   const files = await storedSessions(whose(program), all === true ? 'all' : 'of this folder')
-  return summariesOf(files)
+  return summariesOf(files, new SessionIndex(sessionsOf(whose(program)).base))
 }
 
 async function list(flags: Flags, program: Program): Promise<number> {
@@ -120,7 +128,7 @@ async function show({ json }: Flags, id: string, program: Program): Promise<numb
   const file = await findSession(id, program)
   const summary = await summaryOf(file)
   if (summary.problem !== undefined) throw new UsageError(summary.problem)
-  const transcript = await transcriptOf(file.path)
+  const transcript = await usable(transcriptOf(file.path))
   output.out(
     json === true
       ? `${JSON.stringify({ ...factsOf(summary), messages: transcript.messages() })}\n`
@@ -133,12 +141,9 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
   const { output } = program
   const found: { readonly summary: SessionSummary; readonly line: string }[] = []
   for (const summary of await summaries(flags, program)) {
-    if (summary.problem !== undefined) {
-      output.err(told(`not searched: ${oneLine(summary.problem, Infinity)}`))
-      continue
-    }
-    const line = lineWith(await transcriptOf(summary.path), text)
-    if (line !== undefined) found.push({ summary, line })
+    const searched = summary.problem ?? (await lineIn(summary.path, text))
+    if (typeof searched === 'string') output.err(told(`not searched: ${oneLine(searched, Infinity)}`))
+    else if (searched.line !== undefined) found.push({ summary, line: searched.line })
   }
   if (flags.json === true)
     output.out(`${JSON.stringify({ sessions: found.map(({ summary, line }) => ({ ...factsOf(summary), line })) })}\n`)
@@ -147,6 +152,16 @@ async function search(flags: Flags, text: string, program: Program): Promise<num
       output.out(`${linesOf([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
   if (found.length === 0) output.err(told(`no session contains "${oneLine(text, 60)}".`))
   return found.length === 0 ? 1 : 0
+}
+
+/** What is wrong with a session whose ends are whole is found only when all of it is read. */
+async function lineIn(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
+  try {
+    return { line: lineWith(await transcriptOf(path), text) }
+  } catch (error) {
+    if (error instanceof HaltingError) return error.message
+    throw error
+  }
 }
 
 async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {

@@ -90,7 +90,7 @@ export class Ledger {
   /** Every request is measured before it is made, whether a limit stands here or not: what is kept elsewhere asks for it. */
   readonly #isMeasured: boolean
   readonly #lines: readonly Line[]
-  readonly #open = new Set<Reservation>()
+  #open: Set<Reservation> | undefined
 
   private constructor(lines: readonly Line[], isMeasured: boolean, queue = new FundsQueue<Line>()) {
     this.#lines = lines
@@ -229,7 +229,8 @@ export class Ledger {
       line.holders += 1
     }
     const reservation: Reservation = { amount, lines: this.#lines }
-    this.#open.add(reservation)
+    const open = (this.#open ??= new Set())
+    open.add(reservation)
     return reservation
   }
 
@@ -239,7 +240,7 @@ export class Ledger {
    * What is no amount is not known either: then the reservation is what was spent.
    */
   settle(reservation: Reservation, spent: Amount, known = true): void {
-    if (!this.#open.delete(reservation)) return
+    if (this.#open?.delete(reservation) !== true) return
     const isKnown = known && isAmount(spent)
     const settled = isAmount(spent) ? spent : reservation.amount
     for (const line of reservation.lines) {

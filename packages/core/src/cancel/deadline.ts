@@ -91,7 +91,7 @@ class RunningDeadline implements Deadline {
   #waiting = 0
   #isCancelled = false
   #stopTimer: (() => void) | undefined
-  readonly #timers = new Set<ActiveTimer>()
+  #timers: Set<ActiveTimer> | undefined
 
   constructor(clock: Clock, { usedMs, limitMs }: DeadlineTimes, onPassed: () => void) {
     this.#clock = clock
@@ -121,17 +121,18 @@ class RunningDeadline implements Deadline {
 
   after(ms: number, callback: () => void): () => void {
     const timer = { dueMs: this.usedMs + ms, callback, stop: noTimer }
-    this.#timers.add(timer)
+    const timers = (this.#timers ??= new Set())
+    timers.add(timer)
     if (this.#waiting === 0) this.#start(timer)
     return () => {
       timer.stop()
-      this.#timers.delete(timer)
+      timers.delete(timer)
     }
   }
 
   #start(timer: ActiveTimer): void {
     timer.stop = this.#clock.after(Math.max(0, timer.dueMs - this.usedMs), () => {
-      this.#timers.delete(timer)
+      this.#timers?.delete(timer)
       timer.callback()
     })
   }
@@ -141,14 +142,14 @@ class RunningDeadline implements Deadline {
     if (this.#waiting++ > 0) return
     this.#usedMs = usedMs
     this.#stopTimer?.()
-    for (const timer of this.#timers) timer.stop()
+    for (const timer of this.#timers ?? []) timer.stop()
   }
 
   goOn(): void {
     if (--this.#waiting > 0) return
     this.#since = this.#clock.now()
     this.#startTimer()
-    for (const timer of this.#timers) this.#start(timer)
+    for (const timer of this.#timers ?? []) this.#start(timer)
   }
 
   cancel(): void {

@@ -203,13 +203,15 @@ export class HookContext {
 
   /** What it did to the transcript. */
   #said({ messages, replaced, attachments }: TranscriptChange): HookOutcome {
-    const { state, estimateTokens = () => 0 } = this.#init
+    const init = this.#init
+    const { state } = init
+    const tokensOf = (told: readonly ModelMessage[]): number => init.estimateTokens?.(told) ?? 0
     return {
       ...(replaced !== undefined && {
         replaced: {
           messages: replaced,
-          preTokens: estimateTokens(state.messages()),
-          postTokens: estimateTokens(replaced),
+          preTokens: tokensOf(state.messages()),
+          postTokens: tokensOf(replaced),
         },
       }),
       ...(messages.length > 0 && { messages }),

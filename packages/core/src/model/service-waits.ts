@@ -31,7 +31,7 @@ export class WaitTime {
   #past: ServiceWaits
   /** What came after that, in order; none touches another. */
   #spans: readonly Span[] = []
-  readonly #open = new Set<Span>()
+  #open: Set<Span> | undefined
 
   constructor(before: ServiceWaits | undefined) {
     this.#past = before ?? { ms: 0, untilMs: 0 }
@@ -49,9 +49,10 @@ export class WaitTime {
   begin(wanted: Span, isLive: boolean): (endedMs: number) => ServiceWaits {
     const setBackMs = isLive ? Math.max(0, this.#endedMs - wanted.sinceMs) : 0
     const open = { sinceMs: wanted.sinceMs + setBackMs, untilMs: wanted.untilMs + setBackMs }
-    this.#open.add(open)
+    const opened = (this.#open ??= new Set())
+    opened.add(open)
     return (endedMs) => {
-      this.#open.delete(open)
+      opened.delete(open)
       const untilMs = endedMs + setBackMs
       this.#enter({ sinceMs: open.sinceMs, untilMs })
       return { ms: this.#sum(untilMs), untilMs: Math.max(untilMs, this.#past.untilMs) }
@@ -68,7 +69,7 @@ export class WaitTime {
   /** How long a wait that begins now may be: for as long as others wait anyway, it costs nothing. */
   leftMs(limitMs: number, wallMs: number): number {
     const nowMs = Math.max(wallMs, this.#endedMs)
-    const othersMs = Math.max(0, ...[...this.#open].map(({ untilMs }) => untilMs - nowMs))
+    const othersMs = Math.max(0, ...[...(this.#open ?? [])].map(({ untilMs }) => untilMs - nowMs))
     return Math.max(othersMs, limitMs - this.#sum(nowMs))
   }
 
@@ -81,7 +82,10 @@ export class WaitTime {
 
   /** With what others have waited up to a moment. */
   #sum(momentMs: number): number {
-    const open = [...this.#open].map(({ sinceMs, untilMs }) => ({ sinceMs, untilMs: Math.min(untilMs, momentMs) }))
+    const open = [...(this.#open ?? [])].map(({ sinceMs, untilMs }) => ({
+      sinceMs,
+      untilMs: Math.min(untilMs, momentMs),
+    }))
     const spans = mergedSpans([...this.#spans, ...open.map((span) => this.#afterPast(span))])
     return spans.reduce((ms, { sinceMs, untilMs }) => ms + untilMs - sinceMs, this.#past.ms)
   }

@@ -110,10 +110,8 @@ export class DurableStepEngine implements AnswerableStepEngine {
     place: Place = this.#place,
   ): Eventually<StepResult<T>> {
     try {
-      const step =
-        this.#log.keeps === 'nothing'
-          ? this.#perform(key, effect, options)
-          : this.#answerOrPerform(key, effect, options, place)
+      if (this.#log.keeps === 'nothing') return this.#perform(key, effect, options)
+      const step = this.#answerOrPerform(key, effect, options, place)
       return this.#clock.pause === undefined ? step : this.#withPause(step)
     } catch (error) {
       // A driver refuses by rejecting, so that whoever runs several steps together hears of all of them.
@@ -142,9 +140,11 @@ export class DurableStepEngine implements AnswerableStepEngine {
     const intent = options.intent?.()
     const at = this.#now
     const value = effect(this.#scopeOf(key, options, intent))
-    return value instanceof Promise
-      ? value.then((came) => ({ value: came, replayed: false, at, durationMs: this.#now - at }))
-      : { value, replayed: false, at, durationMs: this.#now - at }
+    return value instanceof Promise ? value.then((came) => this.#performed(came, at)) : this.#performed(value, at)
+  }
+
+  #performed<T>(value: T, at: number): Eventually<StepResult<T>> {
+    return this.#paused({ value, replayed: false, at, durationMs: this.#now - at })
   }
 
   #scopeOf<T>(key: StepKey, { signal, emit }: StepOptions<T>, intent: Json | undefined): EffectScope {

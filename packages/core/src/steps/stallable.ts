@@ -16,15 +16,18 @@ import type {
 
 type What = 'step' | 'wait'
 
+/** What is pending, between what began before it and what began after it. */
 interface Pending {
   readonly what: What
   readonly reject: (error: HaltingError) => void
+  before: Pending | undefined
+  after: Pending | undefined
 }
 
 /** What all scopes of one driver share. */
 class Stall {
-  /** In the order in which they began. */
-  readonly #pending = new Set<Pending>()
+  /** The one that began last. They are a list of their own: a set would be made for each run that waits, mostly for one. */
+  #last: Pending | undefined
   error: HaltingError | undefined
 
   guarded<T>(what: What, start: () => Promise<T>): Promise<T>
@@ -39,15 +42,16 @@ class Stall {
   watched<T>(what: What, value: Eventually<T>): Eventually<T> {
     if (!(value instanceof Promise)) return value
     return new Promise<T>((resolve, reject) => {
-      const pending: Pending = { what, reject }
-      this.#pending.add(pending)
+      const pending: Pending = { what, reject, before: this.#last, after: undefined }
+      if (this.#last !== undefined) this.#last.after = pending
+      this.#last = pending
       value.then(
         (came) => {
-          this.#pending.delete(pending)
+          this.#remove(pending)
           resolve(came)
         },
         (thrown: unknown) => {
-          this.#pending.delete(pending)
+          this.#remove(pending)
           // What the driver rejected with is handed through as it is.
           reject(thrown)
         },
@@ -56,13 +60,24 @@ class Stall {
   }
 
   break(): boolean {
-    const all = [...this.#pending]
-    const last = all.at(-1)
+    const last = this.#last
     if (last === undefined) return false
-    this.error ??= stalledError(all.some(({ what }) => what === 'wait'))
-    this.#pending.delete(last)
+    let waits = false
+    for (let each: Pending | undefined = last; each !== undefined; each = each.before) waits ||= each.what === 'wait'
+    this.error ??= stalledError(waits)
+    this.#remove(last)
     last.reject(this.error)
     return true
+  }
+
+  /** Takes it out. One that was broken settles later, and is out already. */
+  #remove(pending: Pending): void {
+    const { before, after } = pending
+    if (after !== undefined) after.before = before
+    else if (this.#last === pending) this.#last = before
+    if (before?.after === pending) before.after = after
+    pending.before = undefined
+    pending.after = undefined
   }
 }
 

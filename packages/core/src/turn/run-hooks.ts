@@ -1,20 +1,22 @@
+import type { AgentState } from '../agent-state.ts'
 import type { AbortCause } from '../cancel/abort.ts'
 import { estimateMessages } from '../context/tokens.ts'
 import { isInstance, messageOf } from '../errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../eventually.ts'
 import type { Settled } from '../cancel/settle.ts'
-import { HookContext, type HookContextInit } from '../hooks/hook-context.ts'
+import { HookContext, type HookCompaction, type HookContextInit, type HookToolOutput } from '../hooks/hook-context.ts'
 import type { HookFigures } from '../hooks/hook-figures.ts'
 import type { Hook } from '../hooks/hook.ts'
 import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
 import type { AskModel } from '../hooks/questions.ts'
 import type { RegisteredHook } from '../hooks/registry.ts'
-import { noCount } from '../state.ts'
+import type { ModelMessage, ToolUseBlock } from '../messages.ts'
+import { noCount, type RunProgress, type RunState } from '../state.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { AgentStopException } from '../endings/stop-exception.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { stopSignalOf } from '../tools/output.ts'
-import type { ErrorPolicy } from '../run-context.ts'
+import type { ErrorPolicy, RunContext } from '../run-context.ts'
 import { hookFigures } from './limits-left.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
@@ -169,15 +171,15 @@ function callHook(
   subject: HookSubject,
 ): Eventually<StepResult<HookOutcome>> {
   const isOfTheEnd = trigger === 'afterExecution' || trigger === 'onError'
-  // Those before the step: a resume calls the hook once the step has ended, and the hook asks the same again.
-  const figures = hookFigures(run)
+  // What it is told of the run is from before the step: a resume calls the hook once the step has ended, and the hook asks the same again.
+  const before = run.state.spent
   return stepWithQuestions<HookOutcome>(run, name, {
     call(ask) {
       const { cause } = run.ports.abort
       // After an abort only hooks that report an ending are called.
       if (cause !== undefined && !isOfTheEnd) return { aborted: cause }
       const who = subject.isAfterAbort === true ? askNobody : ask
-      const context = contextFor(run, trigger, subject, { ask: who, figures })
+      const context = new HookContext(new CallOfHook(run, trigger, subject, { ask: who, before }))
       return run.withGrace(
         () => hook.handle(context),
         (settled) => {
@@ -207,26 +209,55 @@ const errorOfClosed = 'it redacts results, and failed. What went wrong is not to
 
 const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
 
-function contextFor(
-  run: Run,
-  trigger: HookTrigger,
-  subject: HookSubject,
-  { ask, figures }: { readonly ask: AskModel; readonly figures: HookFigures },
-): HookContext {
-  const { toolCall, toolOutput, compaction, error } = subject
-  return new HookContext({
-    trigger,
-    state: run.agentState,
-    signal: run.ports.abort.signal,
-    ask,
-    agentType: run.agentType,
-    figures: () => figures,
-    estimateTokens: (messages) => estimateMessages(run.context.tokens, messages),
-    ...(toolCall !== undefined && { toolCall }),
-    ...(toolOutput !== undefined && { toolOutput }),
-    ...(compaction !== undefined && { compaction }),
-    ...(error !== undefined && { error }),
-  })
+/** What a hook is given. Most hooks read little of it: what takes work is made when it is read, of the run as it was at the call. */
+class CallOfHook implements HookContextInit {
+  readonly trigger: HookTrigger
+  readonly signal: AbortSignal
+  readonly agentType: string | null
+  readonly ask: AskModel
+  declare readonly toolCall?: ToolUseBlock
+  declare readonly toolOutput?: HookToolOutput
+  declare readonly compaction?: HookCompaction
+  declare readonly error?: NonNullable<HookContextInit['error']>
+  readonly #run: Run
+  readonly #state: RunState
+  readonly #context: RunContext
+  readonly #before: RunProgress
+  #agentState: AgentState | undefined
+  #figures: HookFigures | undefined
+
+  constructor(
+    run: Run,
+    trigger: HookTrigger,
+    { toolCall, toolOutput, compaction, error }: HookSubject,
+    { ask, before }: { readonly ask: AskModel; readonly before: RunProgress },
+  ) {
+    this.trigger = trigger
+    this.signal = run.ports.abort.signal
+    this.agentType = run.agentType
+    this.ask = ask
+    this.#run = run
+    this.#state = run.state
+    this.#context = run.context
+    this.#before = before
+    if (toolCall !== undefined) this.toolCall = toolCall
+    if (toolOutput !== undefined) this.toolOutput = toolOutput
+    if (compaction !== undefined) this.compaction = compaction
+    if (error !== undefined) this.error = error
+  }
+
+  get state(): AgentState {
+    return (this.#agentState ??= this.#run.agentStateIn(this.#state))
+  }
+
+  figures(): HookFigures {
+    const { identity, ports } = this.#run
+    return (this.#figures ??= hookFigures({ spent: this.#before, context: this.#context, identity, ports }))
+  }
+
+  estimateTokens(messages: readonly ModelMessage[]): number {
+    return estimateMessages(this.#context.tokens, messages)
+  }
 }
 
 function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {

@@ -67,6 +67,12 @@ export class Run {
   /** Length of the transcript when the run began. */
   readonly startLength: number
   readonly emit: Emit
+  // A turn reads these three hundreds of times: they are fields and no getters.
+  /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
+  readonly context: RunContext
+  /** The live figures. Read them at once: the next write changes them. */
+  readonly spent: RunProgress
+  readonly transcript: Transcript
   /** The tool calls of this turn. When the run breaks, results for open calls are made from it. */
   tools: ToolPhase | undefined
   /** A summary that is being made beside this turn. */
@@ -80,11 +86,8 @@ export class Run {
   /** What a process before this one left running was looked for. */
   hasLookedForTasks: boolean
   readonly #given: RunContext
-  #context: RunContext
-  #transcript: Transcript
   #continuation: ExecutionContinuation
-  #progress: Writable<RunProgress>
-  /** A snapshot or a record holds `#progress`: it is copied before the next write. */
+  /** A snapshot or a record holds `spent`: it is copied before the next write. */
   #isShared = true
   #snapshot: RunState | undefined
   #agentState: AgentState | undefined
@@ -95,7 +98,7 @@ export class Run {
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.#given = context
-    this.#context = this.#contextOf(start.spent)
+    this.context = this.#contextOf(start.spent)
     this.ports = ports
     this.identity = start.run
     this.startLength = start.startLength
@@ -107,18 +110,13 @@ export class Run {
     this.agents = undefined
     this.hasLookedForTasks = false
     // Whoever began it may begin another from the same state, at the same time.
-    this.#transcript = start.transcript.fork()
+    this.transcript = start.transcript.fork()
     this.#continuation = start.continuation
-    this.#progress = start.spent
+    this.spent = start.spent
     this.#snapshot = undefined
     this.#lapLength = start.transcript.length
     this.#prefix = `${start.run.runId}/${start.run.agentPath}`
     this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
-  }
-
-  /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
-  get context(): RunContext {
-    return this.#context
   }
 
   #contextOf({ settings, goal }: Pick<RunProgress, 'settings' | 'goal'>): RunContext {
@@ -134,7 +132,7 @@ export class Run {
 
   /** Whether the model has replied since the last lap, or calls were carried out: what comes next is a turn of its own. */
   get hasReplied(): boolean {
-    return this.#transcript
+    return this.transcript
       .since(this.#lapLength)
       .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
   }
@@ -147,7 +145,7 @@ export class Run {
 
   /** The kind of subagent that this is; null for the main loop. */
   get agentType(): string | null {
-    return this.identity.depth === 0 ? null : this.#context.settings.querySource
+    return this.identity.depth === 0 ? null : this.context.settings.querySource
   }
 
   /** A snapshot of the run, which never changes. Use it for whatever is read later. */
@@ -156,9 +154,9 @@ export class Run {
     this.#isShared = true
     this.#snapshot = {
       run: this.identity,
-      transcript: this.#transcript.copyOnAppend(),
+      transcript: this.transcript.copyOnAppend(),
       startLength: this.startLength,
-      spent: this.#progress,
+      spent: this.spent,
       continuation: this.#continuation,
     }
     return this.#snapshot
@@ -169,13 +167,9 @@ export class Run {
     return (this.#agentState ??= agentStateOf(this.state))
   }
 
-  /** The live figures. Read them at once: the next write changes them. */
-  get spent(): RunProgress {
-    return this.#progress
-  }
-
-  get transcript(): Transcript {
-    return this.#transcript
+  /** A snapshot of the run, as hooks and tools see it. */
+  agentStateIn(snapshot: RunState): AgentState {
+    return snapshot === this.#snapshot ? this.agentState : agentStateOf(snapshot)
   }
 
   /** The stop signals that are raised and not overridden. */
@@ -195,7 +189,7 @@ export class Run {
   /** Appends an entry to the transcript and emits its event. */
   append(entry: TranscriptEntry): void {
     this.emit({ type: 'message', entry })
-    this.#transcript = this.#transcript.append(entry)
+    this.#fields().transcript = this.transcript.append(entry)
     this.#written()
   }
 
@@ -214,12 +208,26 @@ export class Run {
   }
 
   update(change: Partial<RunProgress>): void {
+    Object.assign(this.#own(), change)
+    this.#written()
+  }
+
+  /** The progress, which no snapshot and no record shares. */
+  #own(): Writable<RunProgress> {
     if (this.#isShared) {
-      this.#progress = copyOfProgress(this.#progress)
+      this.#setSpent(copyOfProgress(this.spent))
       this.#isShared = false
     }
-    Object.assign(this.#progress, change)
-    this.#written()
+    return this.spent
+  }
+
+  #setSpent(spent: RunProgress): void {
+    this.#fields().spent = spent
+  }
+
+  /** For writing: to all others they are read-only. */
+  #fields(): Writable<Pick<Run, 'context' | 'spent' | 'transcript'>> {
+    return this
   }
 
   /** Raises a stop signal and emits its event. */
@@ -230,20 +238,20 @@ export class Run {
 
   /** Applies a change of settings, which is recorded already. */
   set(change: RunChange): void {
-    const hasFallenBack = (this.#progress.laps.inRun.model_fallback ?? 0) > 0
+    const hasFallenBack = (this.spent.laps.inRun.model_fallback ?? 0) > 0
     const untilBefore = this.#given.goals.given.map(specOf)
-    const settings = inForceAfter(this.#progress.settings, { ...change, untilBefore }, hasFallenBack)
+    const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
-    this.#context = this.#contextOf({ settings, goal: goals === undefined ? this.#progress.goal : goals.goal })
+    this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
     this.update({ settings, ...goals })
     // What a subagent's calls were answered changes no limits of the run.
-    if (this.identity.depth === 0) this.ports.onSettings(settings, this.#context.settings)
+    if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)
     this.emit({ type: 'settings', change })
   }
 
   /** Other goals, or the same set anew: their tries begin anew. */
   #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
-    const { laps, toolResults } = this.#progress
+    const { laps, toolResults } = this.spent
     const goal = freshGoal(settings.until ?? this.#given.goals.given.map(specOf), toolResults)
     const { goal_unmet: triesBefore } = laps.inRun
     return { goal, laps: triesBefore === undefined ? laps : { ...laps, triesBefore } }
@@ -258,7 +266,13 @@ export class Run {
   /** Moves the run's clock to the end of a step; never back. */
   advanceClock({ at, durationMs }: Pick<StepResult<unknown>, 'at' | 'durationMs'>): void {
     const now = at + durationMs
-    if (now > this.#progress.now) this.update({ now })
+    if (now > this.spent.now) this.#setNow(now)
+  }
+
+  /** Every step ends here: no object is made of the change. */
+  #setNow(now: number): void {
+    this.#own().now = now
+    this.#written()
   }
 
   #written(): void {
@@ -269,7 +283,7 @@ export class Run {
 
   /** A name for the next entry that is the same in every replay. */
   entryId(name: string): string {
-    return `${this.#prefix}${name}:${this.#transcript.length}`
+    return `${this.#prefix}${name}:${this.transcript.length}`
   }
 
   /** The full key of a step. It is unique in the session, also where the service uses a call id twice. */
@@ -284,7 +298,7 @@ export class Run {
 
   /** Where the end of this turn lies. In a subagent it may be passed: a resume folds only the laps of the main loop. */
   get turnEnd(): RecordPosition {
-    return this.ports.isResumed && this.isRecorded(`model:${this.#progress.request + 1}.1`) ? 'passed' : 'open'
+    return this.ports.isResumed && this.isRecorded(`model:${this.spent.request + 1}.1`) ? 'passed' : 'open'
   }
 
   /** Runs one step and moves the run's clock to its end. */
@@ -332,22 +346,22 @@ export class Run {
 
   /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */
   lap(transition: IterationReason, { madeProgress = false, overridden }: LapDetails = {}): void {
-    const before = this.#progress.laps
+    const before = this.spent.laps
     const laps = spendLap(transition, before, madeProgress)
     const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
-    const spent = copyOfProgress(this.#progress)
+    const spent = copyOfProgress(this.spent)
     spent.laps = laps
     spent.request += 1
     spent.turnBegins ||= allowances[transition].countsAsTurn
     spent.approvals = null
     if (isRefilled) spent.resumedBrokenReply = false
-    const added = this.#transcript.since(this.#lapLength)
+    const added = this.transcript.since(this.#lapLength)
     const lap: Iteration = { scope: this.identity.agentPath, transition, spent, added }
     this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
-    this.#progress = spent
+    this.#setSpent(spent)
     this.#isShared = true
     this.#continuation = ExecutionContinuation.fresh()
-    this.#lapLength = this.#transcript.length
+    this.#lapLength = this.transcript.length
     this.tools = undefined
     this.#written()
     if (this.ports.isHeard()) this.#tellLap(transition, before)
@@ -355,11 +369,11 @@ export class Run {
 
   /** What is recorded of the end. */
   endOf(terminal: RunResult): RunEnd {
-    return { terminal, added: this.#transcript.since(this.#lapLength), spent: this.state.spent }
+    return { terminal, added: this.transcript.since(this.#lapLength), spent: this.state.spent }
   }
 
   #tellLap(transition: IterationReason, before: SpentIterations): void {
-    const { laps } = this.#progress
+    const { laps } = this.spent
     const { limits } = this.context
     this.emit({
       type: 'lap',

@@ -62,8 +62,9 @@ export function stepWithQuestions<T>(
       : // What an unfinished step means is of the first one alone: it has its value, or that it asks.
         run.stepBeside<T | Asks>(name, effect, beside.options)
   return after(step, (begun) => {
-    const { value } = begun
-    return isAsks(value) ? answered(run, name, who, begun, { live: asking, bill: beside?.bill }) : { ...begun, value }
+    if (isAsks(begun.value)) return answered(run, name, who, begun, { live: asking, bill: beside?.bill })
+    // Its value is no `Asks`, as was just seen.
+    return begun as StepResult<T>
   })
 }
 
@@ -106,16 +107,22 @@ function answered<T>(
   )
 }
 
-/** Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused. */
+/**
+ * Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused.
+ * Hardly anybody asks: what questions need is made with the first one.
+ */
 class Asking<T> {
   readonly #run: Run
   readonly #name: string
-  readonly #bill: OpenBill
   readonly #who: MayAsk<T>
-  readonly #questions: Questions
-  readonly #names = new Map<string, number>()
-  readonly #opened: Promise<boolean>
-  #open: (isOpen: boolean) => void = () => {}
+  #bill: OpenBill | undefined
+  readonly #isBeside: boolean
+  #questions: Questions | undefined
+  #names: Map<string, number> | undefined
+  /** Whether questions are asked, once that is decided. */
+  #isOpen: boolean | undefined
+  #opened: Promise<boolean> | undefined
+  #open: ((isOpen: boolean) => void) | undefined
   #working: Promise<T> | undefined
   #onFirst: (() => void) | undefined
   #hasAsked = false
@@ -124,19 +131,9 @@ class Asking<T> {
   constructor(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined) {
     this.#run = run
     this.#name = name
-    this.#bill = bill ?? new LiveBill(run)
     this.#who = who
-    this.#opened = new Promise((resolve) => {
-      this.#open = resolve
-    })
-    this.#questions = new Questions({
-      run,
-      name,
-      limit: hookQuestions,
-      who: bill === undefined ? 'A hook' : 'A tool',
-      bill: this.#bill,
-      isBeside: bill !== undefined,
-    })
+    this.#bill = bill
+    this.#isBeside = bill !== undefined
   }
 
   /** For a resume: its first step is on record. */
@@ -154,10 +151,10 @@ class Asking<T> {
       (time) => (request) => this.#ask(request, time),
     )
     if (!(working instanceof Promise)) {
-      this.#working = Promise.resolve(working)
       // In a resume it may ask no more than it did: then there is nothing to wait for.
+      if (this.#hasAsked) this.#working = Promise.resolve(working)
       this.#isOver = true
-      this.#open(false)
+      this.#decide(false)
       return working
     }
     this.#working = working
@@ -171,19 +168,49 @@ class Asking<T> {
     })
   }
 
+  #decide(isOpen: boolean): void {
+    // The first decision stands.
+    this.#isOpen ??= isOpen
+    this.#open?.(isOpen)
+  }
+
+  /** Whether what is asked may be asked, as soon as that is decided. */
+  #whenOpened(): Promise<boolean> {
+    if (this.#isOpen !== undefined) return Promise.resolve(this.#isOpen)
+    return (this.#opened ??= new Promise((resolve) => {
+      this.#open = resolve
+    }))
+  }
+
+  #openBill(): OpenBill {
+    return (this.#bill ??= new LiveBill(this.#run))
+  }
+
+  #asked(): Questions {
+    return (this.#questions ??= new Questions({
+      run: this.#run,
+      name: this.#name,
+      limit: hookQuestions,
+      who: this.#isBeside ? 'A tool' : 'A hook',
+      bill: this.#openBill(),
+      isBeside: this.#isBeside,
+    }))
+  }
+
   /** Its questions are asked from here on. Gives what it came to, once all of them have ended. */
   async end(): Promise<AskedRecord<T>> {
-    this.#open(true)
+    this.#decide(true)
     const working = this.#working ?? Promise.reject(new Error('it was not called'))
-    const value = await this.#questions.until(working)
+    const questions = this.#asked()
+    const value = await questions.until(working)
     this.#isOver = true
-    const { aborted, bill } = this.#questions
+    const { aborted, bill } = questions
     // What it asked before a crash, and not again, is paid all the same.
     const { steps, isResumed } = this.#run.ports
     if (isResumed) {
       const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
       restoreForAgent(this.#run, abandoned)
-      for (const charge of abandoned) this.#bill.charge(charge)
+      for (const charge of abandoned) this.#openBill().charge(charge)
     }
     return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
   }
@@ -201,16 +228,17 @@ class Asking<T> {
     }
     this.#hasAsked = true
     this.#onFirst?.()
-    const isOpen = await this.#opened
-    return isOpen && !this.#isOver ? this.#questions.ask(question, name, time) : tooLate
+    const isOpen = await this.#whenOpened()
+    return isOpen && !this.#isOver ? this.#asked().ask(question, name, time) : tooLate
   }
 
   /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */
   #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
     const searches = webSearch === undefined ? [] : [webSearch]
     const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))
-    const count = (this.#names.get(digest) ?? 0) + 1
-    this.#names.set(digest, count)
+    const names = (this.#names ??= new Map<string, number>())
+    const count = (names.get(digest) ?? 0) + 1
+    names.set(digest, count)
     return count === 1 ? digest : `${digest}-${count}`
   }
 }

@@ -110,3 +110,31 @@ test('the state in which a run began is as it was, also when the run could not e
   const { terminal } = await streamRun(start, { model: scriptedModel([]), tools: [tool('Write')], clock, steps }).ended
   expect([terminal.reason, terminal.summary.toolResults, JSON.stringify(start)]).toEqual(['error', 2, before])
 })
+
+test('what a hook reads of its context after the run is what it would have read at the call', async () => {
+  const told = async (when: 'at the call' | 'after the run') => {
+    const clock = createFakeClock()
+    const looks: (() => string)[] = []
+    let count = 0
+    const { terminal } = await run(script(clock), {
+      clock,
+      tools: [tool('Fail'), tool('Write')],
+      prices: dollarATokenPrices,
+      maxTotalTokens: 1_000_000,
+      hooks: [
+        hook(triggers, (given) => {
+          const look = () => JSON.stringify([given.trigger, given.state(), given.figures, given.toolCall, given.error])
+          const text = when === 'at the call' ? look() : undefined
+          looks.push(() => text ?? look())
+          // Others read it while the run goes on.
+          return ++count % 3 === 0 ? given.withState(given.state().withMetadata('count', count)) : undefined
+        }),
+      ],
+      steps: createMemorySteps({ clock }),
+    })
+    return [terminal.reason, ...looks.map((look) => look())]
+  }
+  const atTheCall = await told('at the call')
+  expect(new Set(atTheCall).size).toBe(atTheCall.length)
+  expect(await told('after the run')).toEqual(atTheCall)
+})

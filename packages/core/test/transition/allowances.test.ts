@@ -8,7 +8,9 @@ import {
   rankingOf,
   ranksBelow,
   spendLap,
+  spendsTurn,
   transitions,
+  turnsBegun,
   type SpentIterations,
 } from '../../src/allowance.ts'
 import type { IterationReason } from '../../src/index.ts'
@@ -54,6 +56,16 @@ test('the allowances are those of spec R-LAP-1, in its order', () => {
     [paidFrom, laps, resets, countsAsTurn],
   ])
   expect(Object.fromEntries(rows)).toEqual(table)
+})
+
+test('turns that were begun are the first, and each lap that spends one', () => {
+  fc.assert(
+    fc.property(fc.dictionary(anyTransition, fc.nat(50)), (inRun) => {
+      let laps = 1
+      for (const transition of transitions) if (spendsTurn(transition)) laps += inRun[transition] ?? 0
+      expect(turnsBegun({ ...noLaps, inRun })).toBe(laps)
+    }),
+  )
 })
 
 describe('the ranking', () => {

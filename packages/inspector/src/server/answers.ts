@@ -1,11 +1,12 @@
 import { HaltingError } from '@halting/core'
 import { nothingHere } from './admission.ts'
 import type { Answer } from './answer.ts'
-import { BadQuestion, keyIn, pieceIn } from './asked.ts'
+import { BadQuestion, figuresIn, keyIn, pieceIn, sizeIn } from './asked.ts'
 import { tellChanges } from './changes.ts'
+import { figureLines, outlineOf } from './figures.ts'
 import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
-import type { SessionSource } from '@halting/analysis/view'
+import type { SessionRow, SessionSource } from '@halting/analysis/view'
 
 /** What the answers are made from. */
 export interface Answered {
@@ -56,8 +57,7 @@ async function answerOf(
       return answer.send('application/json', JSON.stringify({ title: source.title }))
     case 'api/sessions': {
       answer.begin(lines)
-      if (!answer.isHead)
-        for await (const row of source.list(answer.gone)) await answer.write(`${JSON.stringify(row)}\n`)
+      if (!answer.isHead) await sendRows(answer, source.list(answer.gone))
       const { remaining = 0 } = source
       if (remaining > 0 && !answer.isHead) await answer.write(`${JSON.stringify({ remaining })}\n`)
       return answer.end()
@@ -67,9 +67,19 @@ async function answerOf(
       return answer.send('application/json', JSON.stringify({ remaining: source.remaining ?? 0 }))
     case 'api/session': {
       const key = keyIn(query)
-      const view = await source.session(key)
+      const view = await source.session(key, sizeIn(query))
       if (view === undefined) return answer.fail(404, noSession)
-      return answer.send('application/json', JSON.stringify(view))
+      return answer.send('application/json', JSON.stringify(outlineOf(view)))
+    }
+    case 'api/figures': {
+      const key = keyIn(query)
+      const { kind, run } = figuresIn(query)
+      const view = await source.session(key, sizeIn(query))
+      if (view === undefined) return answer.fail(404, noSession)
+      answer.begin(lines)
+      if (!answer.isHead)
+        for (const line of figureLines(view, kind, run)) await answer.write(`${JSON.stringify(line)}\n`)
+      return answer.end()
     }
     case 'api/records':
     case 'api/parts': {
@@ -97,6 +107,30 @@ async function answerOf(
 const lines = 'application/x-ndjson'
 
 const noSession = 'There is no session of this name here. It may have been deleted.'
+
+/** So many characters of rows are sent together, or what there is after so many milliseconds. */
+const rowsTogether = { characters: 16_384, ms: 50 }
+
+/** Rows as they are read. To send each by itself takes longer than to make it. */
+async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promise<void> {
+  let [text, sentAt] = ['', -Infinity]
+  const send = async (): Promise<void> => {
+    const sent = text
+    ;[text, sentAt] = ['', performance.now()]
+    if (sent !== '') await answer.write(sent)
+  }
+  // Of a row that takes long the others do not wait.
+  const timer = setInterval(() => void send().catch(() => undefined), rowsTogether.ms)
+  try {
+    for await (const row of rows) {
+      text += `${JSON.stringify(row)}\n`
+      if (text.length >= rowsTogether.characters || sentAt === -Infinity) await send()
+    }
+    await send()
+  } finally {
+    clearInterval(timer)
+  }
+}
 
 /** One after another: a thousand records may be more than a text can hold. */
 async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {

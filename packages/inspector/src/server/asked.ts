@@ -1,3 +1,5 @@
+import { figureKinds, type FigureKind } from './figures.ts'
+
 /** A question that cannot be answered as it was asked; its message says how it can. */
 export class BadQuestion extends Error {
   override readonly name = 'BadQuestion'
@@ -23,6 +25,19 @@ export function pieceIn(query: URLSearchParams): {
   if (count < 1 || count > mostAtOnce)
     throw new BadQuestion(`count takes a whole number from 1 to ${mostAtOnce}. Ask for more in pieces.`)
   return { run: numberIn(query, 'run'), from: numberIn(query, 'from'), count }
+}
+
+/** Which figures: of one run, or of all. @throws BadQuestion for others. */
+export function figuresIn(query: URLSearchParams): { readonly kind: FigureKind; readonly run?: number } {
+  const given = query.get('of')
+  const kind = figureKinds.find((each) => each === given)
+  if (kind === undefined) throw new BadQuestion(`of takes one of ${figureKinds.join(', ')}.`)
+  return { kind, ...(query.has('run') && { run: numberIn(query, 'run') }) }
+}
+
+/** Whether the beginning of a long session will do. */
+export function sizeIn(query: URLSearchParams): 'beginning' | 'whole' {
+  return query.has('beginning') ? 'beginning' : 'whole'
 }
 
 function numberIn(query: URLSearchParams, name: string): number {

@@ -1,6 +1,7 @@
 import { HaltingError } from '@halting/core'
 import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
 import { mostAtOnce } from './asked.ts'
+import { figureKinds, figureLines, outlineOf } from './figures.ts'
 import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
 
 /** What an exported session is made from. */
@@ -28,9 +29,13 @@ export async function* exportedPage({ page, view, source }: ExportedFrom): Async
     ...head.slice(3),
     `<style>${files.style}</style>`,
     ...bodyStart,
-    dataElement('session', { view, inElement: mostInElement }),
+    dataElement('session', { view: outlineOf(view), inElement: mostInElement }),
     '',
   ].join('\n')
+  for (const kind of figureKinds) {
+    let place = 0
+    for (const line of figureLines(view, kind)) yield `${dataElement(`${kind}-${place++}`, line)}\n`
+  }
   for (const [run, { records, parts }] of view.runs.entries()) {
     yield* pieces('records', run, records, (from, count) => source.records(view.row.key, run, from, count))
     yield* pieces('parts', run, parts, (from, count) => source.parts(view.row.key, run, from, count))

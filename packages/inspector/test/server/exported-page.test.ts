@@ -5,6 +5,9 @@ import { expect, test } from 'vitest'
 import { exportedName, exportedPage, type PageFiles } from '../../src/index.ts'
 import { transcriptParts, viewOf, type SessionView, type TranscriptPart } from '@halting/analysis/view'
 import { exportedSource } from '../../src/page/data/exported-source.ts'
+import { withFigures } from '../../src/page/data/figures.ts'
+import type { PageSource } from '../../src/page/data/page-source.ts'
+import { figureKinds } from '../../src/server/figures.ts'
 import { plainRow, plainSource, type PlainSession } from '../support/plain-source.ts'
 import { hostileSession } from '../../../analysis/test/support/sessions.ts'
 
@@ -21,6 +24,11 @@ async function exported(session: PlainSession, files: PageFiles = page): Promise
   let text = ''
   for await (const piece of exportedPage({ page: files, view, source: plainSource([session]) })) text += piece
   return text
+}
+
+/** With all figures of all runs. */
+async function wholeOf(source: PageSource | undefined, key: string): Promise<SessionView | undefined> {
+  return source === undefined ? undefined : withFigures(source, await source.session(key), figureKinds)
 }
 
 /** What a browser makes of the text between the first `<script` of this id and the next end tag, which is where its element ends. */
@@ -58,7 +66,7 @@ test('the page finds in the file all that the server would have told it', async 
   const rows: unknown[] = []
   await source?.list((more) => void rows.push(...more), new AbortController().signal)
   expect(rows).toEqual([session.row])
-  expect(await source?.session('s-1')).toEqual(await viewIn(session))
+  expect(await wholeOf(source, 's-1')).toEqual(await viewIn(session))
   await expect(source?.session('s-2')).rejects.toThrow('not in this file')
   await assert(
     asyncProperty(nat(1_400), nat(1_000), async (from, count) => {
@@ -141,7 +149,7 @@ test('a session with script in every field becomes a file with no element of its
     new Set(elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] }))),
   )
   const read = exportedSource(inFile(text))
-  expect(await read?.session(session.key)).toEqual(JSON.parse(JSON.stringify(view)))
+  expect(await wholeOf(read, session.key)).toEqual(JSON.parse(JSON.stringify(view)))
   expect(await read?.parts(session.key, 0, 0, 1_000)).toEqual(transcriptParts(session, 0))
   expect(exportedName(view)).toMatch(/^[\w-]+\.html$/)
 })

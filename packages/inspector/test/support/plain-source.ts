@@ -91,7 +91,7 @@ function viewOf(session: PlainSession | undefined): SessionView | undefined {
     unpriced: [],
   }
   // True where nobody asks for the figures: what is tested is how they are sent.
-  const figures = { account: {}, trajectory: {} } as unknown as Pick<
+  const figures = { account: {}, trajectory: { turns: [] } } as unknown as Pick<
     SessionView['runs'][number],
     'account' | 'trajectory'
   >

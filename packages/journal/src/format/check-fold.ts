@@ -34,12 +34,23 @@ const isItem: Check = (value) => {
       return typeof item[1] === 'string' && item.length === 4
     case 'r':
       return typeof item[1] === 'string' && item.length > 2 && item.length % 2 === 0
+    case 'A':
+      return isId(item[1]) && item.length === 5 && isPlace(item[2])
+    case 'R':
+      return isId(item[1]) && item.length > 2 && item.length % 3 === 2 && areNames(item)
     case 'e':
       return isJsonObject(item[1]) && isText(item[1]['kind']) && isText(item[1]['id'])
     case 'l':
-      return item.length === 3 && isPlace(item[1]) && isPlace(item[2])
+      return item.length >= 3 && item.length <= 4 && item.slice(1).every(isPlace)
   }
   return false
+}
+
+const isId: Check = (value) => typeof value === 'string' || isPlace(value)
+
+function areNames(item: readonly unknown[]): boolean {
+  for (let at = 2; at < item.length; at += 3) if (!isPlace(item[at])) return false
+  return true
 }
 
 const fields: { readonly [field in keyof FoldLine]: Check } = {
@@ -49,7 +60,7 @@ const fields: { readonly [field in keyof FoldLine]: Check } = {
   items: (value) => isListOf(value, isItem),
   transition: isText,
   spent: isSpent,
-  newest: (value) => value === null || isText(value),
+  newest: (value) => value === null || isText(value) || isPlace(value),
   past: (value) =>
     isJsonObject(value) &&
     isAmount(value['settled']) &&

@@ -2,10 +2,13 @@ import type { AssistantMessage, ContentBlock, ModelMessage, TranscriptEntry } fr
 import type { ToolResultBlock } from '@halting/core/adapters'
 import { PastOfRun, type FoldedPast, type Iteration, type RunStart, type StepRecord } from '@halting/core/steps'
 import { HeldIntents } from './pending-intents.ts'
-import { goBack, lineNamedBy, type NotedLine } from './line-chain.ts'
+import { goBack, isLineName, lineNamedBy, longEntry, type LineName, type NotedLine } from './line-chain.ts'
+import { withChanges, type FigureChanges } from './figures.ts'
 import type { FoldedLines, MessageOfLine } from './folded-lines.ts'
-import { OpenSegment, foldMark, type FoldItem, type FoldLine } from './fold.ts'
-import { callIdOf, type Fields, type Unfolded, type WrittenLines, type WrittenResult } from './encoder.ts'
+import { OpenSegment, ShortIds, foldMark, type FoldItem, type FoldLine } from './fold.ts'
+import { valueOfWhole } from './line.ts'
+import { callIdOf, journalVersion, type Fields, type JournalFormat, type StepIntent, type Unfolded } from './encoder.ts'
+import type { WrittenLines, WrittenResult } from './encoder.ts'
 import { compactedIn } from './compaction-record.ts'
 import { RunSums } from './session-sums.ts'
 import type { JoinedContent, Ref } from './shared-contents.ts'
@@ -16,6 +19,17 @@ import type { JoinedContent, Ref } from './shared-contents.ts'
  * `outcomes`: all but the intents that have their result, of turns that are over.
  */
 export type KeptRecords = 'all' | 'outcomes' | 'conversation' | 'open'
+
+/** A record as it stands in its line: a result may name the line of its intent in place of its type, its key, its digest and mostly its moment. */
+type NamedStep =
+  | (StepRecord & { readonly of?: undefined })
+  | {
+      readonly of: number
+      readonly type?: undefined
+      readonly value: unknown
+      readonly at?: number
+      readonly durationMs: number
+    }
 
 /** A line of those that a fold is of. */
 type LineAt = (at: number, length: number) => Fields
@@ -47,16 +61,24 @@ const foldStart = foldMark.slice(1)
 
 /** Puts lines back into records. */
 export class JournalDecoder implements WrittenLines {
-  readonly #contents: Map<string, unknown> = new Map()
+  /** Of the file, as its first line says. */
+  format: JournalFormat = journalVersion
+  readonly #contents: Map<LineName, unknown> = new Map()
   readonly joined: JoinedContent[] = []
   readonly results: Map<string, WrittenResult> = new Map()
-  readonly newest: Map<string, string> = new Map()
-  readonly #entryLines: Map<string, string> = new Map()
+  readonly newest: Map<string, LineName> = new Map()
+  readonly #entryLines: Map<string, LineName> = new Map()
   /** What is not in these maps yet, in its order: most who go on with a session never ask. */
   #notes: Note[] = []
   readonly spent: Map<string, Fields> = new Map()
   readonly sums: RunSums = new RunSums()
-  readonly #replies = new Map<string, unknown>()
+  readonly #replies = new Map<LineName, unknown>()
+  readonly #openIntents: Map<number, StepIntent> = new Map()
+  #lastFold = 0
+  /** Of these, lines that are not parsed. */
+  readonly #intentLines = new Map<number, string>()
+  /** Of the result at hand, where that names one. */
+  #intent: StepIntent | undefined
   readonly records: StepRecord[] = []
   /** When each run began, as lines of it say. */
   readonly began: string[] = []
@@ -84,12 +106,16 @@ export class JournalDecoder implements WrittenLines {
       keeps === 'all' || keeps === 'outcomes' ? undefined : { segment: new OpenSegment(), past: new PastOfRun() }
   }
 
-  get contents(): ReadonlyMap<string, unknown> {
+  get intents(): ReadonlyMap<number, StepIntent> {
+    return new Map([...this.#openIntents].filter(([line]) => line > this.#lastFold))
+  }
+
+  get contents(): ReadonlyMap<LineName, unknown> {
     this.#enterNotes()
     return this.#contents
   }
 
-  get entryLines(): ReadonlyMap<string, string> {
+  get entryLines(): ReadonlyMap<string, LineName> {
     this.#enterNotes()
     return this.#entryLines
   }
@@ -107,7 +133,10 @@ export class JournalDecoder implements WrittenLines {
   takesText(line: string): boolean {
     // A fold is for those who go on with the file.
     const isPassed = this.unfolded === undefined && line.startsWith(foldStart)
-    if (!isPassed && this.#intents?.take(line, this.records.length) !== true) return false
+    if (!isPassed) {
+      if (this.#intents?.take(line, this.records.length) !== true) return false
+      this.#intentLines.set(this.lines, line)
+    }
     this.lines++
     return true
   }
@@ -119,23 +148,58 @@ export class JournalDecoder implements WrittenLines {
   }
 
   #take(line: Fields, keeps: KeptRecords): void {
-    const { uuid, message, agentId, timestamp } = line
+    const { message, agentId, timestamp } = line
     if (typeof timestamp === 'string') this.#timestamp = timestamp
-    if (typeof uuid === 'string' && typeof message === 'object' && message !== null) {
-      this.#contents.set(uuid, (message as Fields)['content'])
-      this.newest.set(typeof agentId === 'string' ? agentId : '', uuid)
+    const name = typeof message === 'object' && message !== null ? this.#nameOf(line) : undefined
+    if (name !== undefined) {
+      this.#contents.set(name, (message as Fields)['content'])
+      this.newest.set(typeof agentId === 'string' ? agentId : '', name)
     }
     const record = line['record']
     if (typeof record === 'object' && record !== null) {
-      const decoded = this.#recordOf(record as StepRecord, line)
+      const decoded = this.#recordOf(this.#namedStep(record as NamedStep), line, name)
       this.#keep(decoded, keeps)
       if (typeof timestamp === 'string' && decoded.type === 'result') this.#noteClock(decoded, timestamp)
       this.sums.note(decoded)
       this.#intents?.note(decoded)
-      if (typeof uuid === 'string') this.#keepResult(decoded, uuid)
+      if (name !== undefined) this.#keepResult(decoded, name)
       if (decoded.type === 'lap' && decoded.lap.scope === '') this.results.clear()
-    }
+    } else if (line['fold'] !== undefined) this.#lastFold = this.lines
     this.lines++
+  }
+
+  /** What a line with a message is known by: its uuid, or else its number. */
+  #nameOf({ uuid }: Fields): LineName {
+    return typeof uuid === 'string' ? uuid : this.lines
+  }
+
+  /** A result that names the line of its intent, with what that says of the step. */
+  #namedStep(record: NamedStep): StepRecord {
+    this.#intent = undefined
+    if (record.of !== undefined) {
+      const { key, digest, at } = this.#intentAt(record.of)
+      const { value, durationMs } = record
+      return { type: 'result', key, digest, value, at: record.at ?? at, durationMs }
+    }
+    if (record.type === 'intent' && this.format > 1) this.#openIntents.set(this.lines, record)
+    return record
+  }
+
+  /** The same with its key, which is all that is asked of it before it is taken. */
+  #keyed(record: NamedStep): StepRecord {
+    if (record.of === undefined) return record
+    const { key = '', digest = null, at = 0 } = this.#openIntents.get(record.of) ?? {}
+    return { type: 'result', key, digest, value: record.value, at: record.at ?? at, durationMs: record.durationMs }
+  }
+
+  #intentAt(line: number): StepIntent {
+    const text = this.#intentLines.get(line)
+    const intent = text === undefined ? this.#openIntents.get(line) : (valueOfWhole(text)['record'] as StepIntent)
+    if (intent === undefined) throw new TypeError(`it is of a step in line ${line + 1}, which is none`)
+    this.#intentLines.delete(line)
+    this.#openIntents.delete(line)
+    this.#intent = intent
+    return intent
   }
 
   #keep(record: StepRecord, keeps: KeptRecords): void {
@@ -168,11 +232,15 @@ export class JournalDecoder implements WrittenLines {
     if (this.unfolded === undefined) return
     const { segment, past } = this.unfolded
     if (line['fold'] !== undefined) return segment.clear()
-    segment.read(bytes, line)
+    segment.read(
+      bytes,
+      line,
+      typeof line['message'] === 'object' && line['message'] !== null ? this.#nameOf(line) : undefined,
+    )
     // Of a record that nobody has put anything into.
-    const record = line['record'] as StepRecord | undefined
+    const record = line['record'] as NamedStep | undefined
     if (record === undefined) return
-    past.note(record)
+    past.note(this.#keyed(record))
     if (record.type === 'rewind' || record.type === 'stage') segment.record([], bytes.length)
     else if (record.type === 'lap' && record.lap.scope === '') segment.lap(record.lap.added)
     else if (record.type === 'start' && record.scope === '') segment.record(record.start.added, bytes.length)
@@ -186,32 +254,38 @@ export class JournalDecoder implements WrittenLines {
   fold({ items, lines, transition, spent, newest, past }: FoldLine, folded: FoldedLines, lineAt: LineAt): void {
     this.#foldRun()
     const messages = folded.messagesAt(items)
+    const ids = new ShortIds()
     let next = 0
     let added: TranscriptEntry[] | undefined
     for (let index = 0; index < items.length; index++) {
       const item = items[index] as FoldItem
       // Of a step there is the message: what it has cost is among the figures of the fold.
       if (item[0] === 'l') {
-        this.#take(lineAt(item[1], item[2]), 'conversation')
+        if (item.length === 4) this.lines = item[3]
+        this.#take(withoutStep(lineAt(item[1], item[2])), 'conversation')
         // It may begin another run.
         added = undefined
         continue
       }
       added ??= this.#foldedLap().lap.added
       if (item[0] === 'e') added.push(this.#entryAt(item))
-      else if (item[0] === 'a') {
-        const message = this.#messageOf(item[1], messages[next++], 'assistant')
-        added.push({ kind: 'assistant', id: item[1], message })
+      else if (item[0] === 'a' || item[0] === 'A') {
+        const said = messages[next++]
+        const id = item[0] === 'a' ? item[1] : ids.long('assistant', item[1])
+        const message = this.#messageOf(id, said, item[0] === 'a' ? said?.uuid : item[2], 'assistant')
+        added.push({ kind: 'assistant', id, message })
       } else {
         const first = next
-        next += (item.length - 2) / 2
-        const message = this.#resultsOf(item[1], messages, first, next)
-        added.push({ kind: 'user', id: item[1], message, origin: 'tool_results' })
+        next += (item.length - 2) / (item[0] === 'r' ? 2 : 3)
+        const id = item[0] === 'r' ? item[1] : ids.long('tool_results', item[1])
+        const message = this.#resultsOf(id, item, messages, first, next)
+        added.push({ kind: 'user', id, message, origin: 'tool_results' })
       }
     }
     const { lap } = Object.assign(this.#foldedLap(), { folds: past })
     lap.transition = transition
     lap.spent = spent[''] as RunStart['spent']
+    this.#openIntents.clear()
     this.spent.clear()
     for (const [scope, figures] of Object.entries(spent)) this.spent.set(scope, figures as Fields)
     if (newest !== null) this.newest.set('', newest)
@@ -258,10 +332,11 @@ export class JournalDecoder implements WrittenLines {
   #messageOf<Role extends ModelMessage['role']>(
     id: string,
     said: MessageOfLine | undefined,
+    uuid: LineName | undefined,
     role: Role,
   ): MessageOf<Role> {
-    if (said?.uuid === undefined || said.message?.role !== role) throw new TypeError('it names another place')
-    const { uuid, message } = said
+    if (uuid === undefined || said?.message?.role !== role) throw new TypeError('it names another place')
+    const { message } = said
     // A compaction may refer to it later.
     this.#notes.push({ id, uuid, content: message.content })
     // The journal wrote all of it, as the checksum says.
@@ -269,11 +344,26 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /** The results of a turn, which stand in a line each. */
-  #resultsOf(id: string, messages: readonly MessageOfLine[], from: number, to: number): MessageOf<'user'> {
-    if (to === from + 1) return this.#messageOf(id, messages[from], 'user')
-    const said = messages.slice(from, to)
-    const content = said.flatMap((each) => this.#messageOf(id, each, 'user').content as readonly ContentBlock[])
-    this.joined.push({ content, lines: said.map(({ uuid }) => uuid) })
+  #resultsOf(
+    id: string,
+    [kind, , ...places]: Extract<FoldItem, readonly ['r' | 'R', ...unknown[]]>,
+    messages: readonly MessageOfLine[],
+    from: number,
+    to: number,
+  ): MessageOf<'user'> {
+    const nameAt = (index: number): LineName | undefined =>
+      kind === 'r' ? messages[index]?.uuid : places[(index - from) * 3]
+    if (to === from + 1) return this.#messageOf(id, messages[from], nameAt(from), 'user')
+    const lines: LineName[] = []
+    const content: ContentBlock[] = []
+    for (let index = from; index < to; index++) {
+      const name = nameAt(index)
+      const message = this.#messageOf(id, messages[index], name, 'user')
+      for (const block of message.content as readonly ContentBlock[]) content.push(block)
+      // It was looked at.
+      lines.push(name as LineName)
+    }
+    this.joined.push({ content, lines })
     return { role: 'user', content }
   }
 
@@ -286,7 +376,7 @@ export class JournalDecoder implements WrittenLines {
     this.#notes = []
   }
 
-  #keepResult(record: StepRecord, uuid: string): void {
+  #keepResult(record: StepRecord, uuid: LineName): void {
     const callId = record.type === 'result' ? callIdOf(record.key) : undefined
     if (record.type !== 'result' || callId === undefined) return
     const { content, isError } = record.value as Fields
@@ -294,14 +384,14 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /** The record was just parsed and is nobody else's: what stands elsewhere is put into it, and nothing is copied. */
-  #recordOf(record: StepRecord, line: Fields): StepRecord {
+  #recordOf(record: StepRecord, line: Fields, name: LineName | undefined): StepRecord {
     switch (record.type) {
       case 'start':
         this.#putEntries(record.start.added)
         return record
       case 'lap':
         this.#putEntries(record.lap.added)
-        this.#putSpent(record.lap, line['changed'] as Fields | undefined)
+        this.#putSpent(record.lap, line)
         return record
       case 'end':
         this.spent.delete(record.scope)
@@ -309,7 +399,7 @@ export class JournalDecoder implements WrittenLines {
         return record
       case 'result':
         for (const message of compactedIn(record)?.messages ?? []) this.#putContent(message)
-        this.#putMessage(record.value as { [field: string]: unknown }, line)
+        this.#putMessage(record.value as { [field: string]: unknown }, line, name)
         return record
       case 'rewind':
         goBack(this.newest, (id) => this.entryLines.get(id), record.after)
@@ -322,10 +412,15 @@ export class JournalDecoder implements WrittenLines {
   }
 
   /** The reply, or the content of the result, that the line is the message of. */
-  #putMessage(value: { [field: string]: unknown }, { type, uuid, message, toolUseResult: details }: Fields): void {
+  #putMessage(value: { [field: string]: unknown }, line: Fields, name: LineName | undefined): void {
+    const { type, message, toolUseResult: details, same } = line
+    if (name === undefined) return
     if (type === 'assistant') {
-      const { type: _type, ...shown } = message as Fields
-      this.#replies.set(String(uuid), shown)
+      // In the first format it stands in every reply, for others.
+      const { type: _type, ...more } = message as Fields
+      const shown = typeof line['uuid'] === 'string' ? more : (message as Fields)
+      this.#replies.set(name, shown)
+      if (Array.isArray(same)) this.#putSame(value, same, shown)
       value['message'] = shown
     } else if (type === 'user') {
       value['content'] = (message as { readonly content: readonly ToolResultBlock[] }).content[0]?.content
@@ -333,26 +428,49 @@ export class JournalDecoder implements WrittenLines {
     }
   }
 
-  #putSpent(lap: { readonly scope: string; spent?: unknown }, changed: Fields | undefined): void {
-    if (changed !== undefined) {
-      const before = this.spent.get(lap.scope)
-      if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
+  /** What is as the intent or the message says. */
+  #putSame(value: { [field: string]: unknown }, same: readonly unknown[], { usage }: Fields): void {
+    if (same.includes('grant')) {
+      if (this.#intent === undefined) throw new TypeError('it names what an intent says, and no intent')
+      value['grant'] = this.#intent.intent
+    }
+    if (same.includes('usage')) value['charge'] = { ...(value['charge'] as Fields), usage }
+  }
+
+  #putSpent(lap: { readonly scope: string; spent?: unknown }, { changed, delta, whole }: Fields): void {
+    const isInPlace = this.#keeps === 'conversation'
+    if (delta !== undefined)
+      lap.spent = withChanges(this.#spentBefore(lap.scope), { delta, whole } as FigureChanges, isInPlace)
+    else if (changed !== undefined) {
+      const before = this.#spentBefore(lap.scope)
       // Every field is there already. To set them is several times faster than to spread both.
-      const spent: { [field: string]: unknown } = this.#keeps === 'conversation' ? before : { ...before }
-      for (const field of Object.keys(changed)) spent[field] = changed[field]
+      const spent: { [field: string]: unknown } = isInPlace ? before : { ...before }
+      const fields = changed as Fields
+      for (const field of Object.keys(fields)) spent[field] = fields[field]
       lap.spent = spent
     }
     this.spent.set(lap.scope, lap.spent as Fields)
   }
 
+  #spentBefore(scope: string): Fields {
+    const before = this.spent.get(scope)
+    if (before === undefined) throw new TypeError('it tells what changed since a lap that is missing')
+    return before
+  }
+
   #putEntries(entries: readonly TranscriptEntry[]): void {
-    for (const entry of entries) {
+    for (const [index, each] of entries.entries()) {
+      const entry = longEntry(each) as TranscriptEntry
+      // It was just parsed.
+      if (entry !== each) (entries as TranscriptEntry[])[index] = entry
       const uuid = lineNamedBy(entry)
       if (uuid !== undefined) this.#notes.push({ id: entry.id, uuid })
       if (entry.kind === 'compact_boundary') for (const message of entry.messages) this.#putContent(message)
       if (entry.kind !== 'user' && entry.kind !== 'assistant') continue
       const holder = entry as { message: unknown }
-      if (typeof holder.message === 'string') holder.message = this.#reply(holder.message)
+      if (isLineName(holder.message)) holder.message = this.#reply(holder.message)
+      else if (Array.isArray(holder.message))
+        holder.message = { role: 'user', content: this.#joinedContent(holder.message as readonly LineName[]) }
       else this.#putContent(entry.message)
     }
   }
@@ -361,12 +479,12 @@ export class JournalDecoder implements WrittenLines {
     const { content } = message
     if (typeof content !== 'object' || content === null || Array.isArray(content)) return
     const holder = message as { content: unknown }
-    if ('ref' in content) holder.content = this.#content(String(content.ref))
+    if ('ref' in content) holder.content = this.#content(content.ref as LineName)
     else if ('blocks' in content && Array.isArray(content.blocks))
       holder.content = this.#joinedContent((content.blocks as readonly Ref[]).map(({ ref }) => ref))
   }
 
-  #joinedContent(lines: readonly string[]): readonly ContentBlock[] {
+  #joinedContent(lines: readonly LineName[]): readonly ContentBlock[] {
     const [first = ''] = lines
     // Most are of one result: that content is known by its line.
     if (lines.length === 1) return this.#content(first) as readonly ContentBlock[]
@@ -375,13 +493,13 @@ export class JournalDecoder implements WrittenLines {
     return content
   }
 
-  #reply(uuid: string): unknown {
+  #reply(uuid: LineName): unknown {
     const reply = this.#replies.get(uuid)
     if (reply === undefined) throw new TypeError(`it refers to line ${uuid}, which is missing`)
     return reply
   }
 
-  #content(uuid: string): unknown {
+  #content(uuid: LineName): unknown {
     if (!this.#contents.has(uuid)) this.#enterNotes()
     if (!this.#contents.has(uuid)) throw new TypeError(`it refers to line ${uuid}, which is missing`)
     return this.#contents.get(uuid)
@@ -389,6 +507,15 @@ export class JournalDecoder implements WrittenLines {
 }
 
 type MessageOf<Role> = Role extends 'assistant' ? AssistantMessage : Extract<ModelMessage, { readonly role: 'user' }>
+
+/** A line of those that a fold is of: what intent a result names is in none that is read, and nobody asks for more than its message. */
+function withoutStep(line: Fields): Fields {
+  const record = line['record'] as NamedStep | undefined
+  if (record?.of === undefined) return line
+  const { timestamp: _timestamp, same: _same, ...message } = line
+  const { value, durationMs } = record
+  return { ...message, record: { type: 'result', key: '', digest: null, value, at: 0, durationMs } }
+}
 
 function isOfConversation(record: StepRecord): boolean {
   if (record.type === 'lap') return record.lap.scope === ''

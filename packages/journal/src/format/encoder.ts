@@ -2,16 +2,22 @@ import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapte
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
 import { compactedIn } from './compaction-record.ts'
-import { goBack, lineNamedBy } from './line-chain.ts'
-import { changedSince } from './figures.ts'
-import { OpenSegment, foldedBytes, messagePlace, type FoldLine } from './fold.ts'
+import { goBack, lineNamedBy, shortEntry, type LineName } from './line-chain.ts'
+import { changedSince, changesSince, isSameJson } from './figures.ts'
+import { OpenSegment, foldedBytes, messagePlace, replyStart, type FoldLine } from './fold.ts'
 import { lineOf, lineOfJson } from './line.ts'
 import { withoutPayloads, type Payload } from './payloads.ts'
 import { RunSums } from './session-sums.ts'
 import { WrittenContents, type ReadContents, type Ref } from './shared-contents.ts'
 
-/** The version of the format; a reader refuses a later one. */
-export const journalVersion = 1
+/**
+ * The version of the format; a reader refuses a later one. In files of the first each message has all that readers of other programs look for. Later ones leave
+ * out of a line what the first line, the number of the line or an earlier line says.
+ */
+export const journalVersion = 2
+
+/** A version that is written: a file goes on in the one that it began in. */
+export type JournalFormat = 1 | 2
 
 /** What stands in every line that other tools read, too. */
 export interface JournalPlace {
@@ -29,28 +35,34 @@ export type Fields = { readonly [field: string]: unknown }
 
 /** A tool's result that stands in a line of its own. */
 export interface WrittenResult {
-  readonly uuid: string
+  readonly uuid: LineName
   readonly content: unknown
   readonly isError: boolean
 }
 
 /** What a file holds, as far as its next lines depend on it. */
 export interface WrittenLines extends ReadContents {
+  readonly format: JournalFormat
   /** Number of lines. */
   readonly lines: number
   /** Results since the last lap, by the ids of their calls. */
   readonly results: ReadonlyMap<string, WrittenResult>
   /** The newest message of each agent; '' is the main loop. */
-  readonly newest: ReadonlyMap<string, string>
+  readonly newest: ReadonlyMap<string, LineName>
+  /** Intents since the last fold that have no result, by their lines. */
+  readonly intents: ReadonlyMap<number, StepIntent>
   /** What was spent at the newest lap of each agent that goes on. */
   readonly spent: ReadonlyMap<string, Fields>
   /** The line in which each entry of the conversation stands last. */
-  readonly entryLines: ReadonlyMap<string, string>
+  readonly entryLines: ReadonlyMap<string, LineName>
   /** What its runs come to. */
   readonly sums: RunSums
   /** What the last lines and the run that goes on come to, where the reader kept that: the next fold is of them, too. */
   readonly unfolded?: Unfolded | undefined
 }
+
+/** What a result names of the intent of its step. */
+export type StepIntent = Pick<Extract<StepRecord, { readonly type: 'intent' }>, 'key' | 'digest' | 'intent' | 'at'>
 
 /** The lines since the last fold, and what the run that goes on comes to. */
 export interface Unfolded {
@@ -66,29 +78,43 @@ export class JournalEncoder {
   readonly #place: JournalPlace
   readonly #written: WrittenContents
   /** Lines of replies, by the message itself: an entry that holds it as it is names the line and nothing else. */
-  readonly #replies = new WeakMap<object, string>()
+  readonly #replies = new WeakMap<object, LineName>()
   /** What was spent at the newest lap of each agent: the next one tells what changed. */
   readonly #spent: Map<string, Fields>
   /** Results of the turn that goes on, by the ids of their calls. */
   readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
-  readonly #newest: Map<string, string>
+  readonly #newest: Map<string, LineName>
   /** Lines of the entries that were written here, and before them of those that the file held. */
-  readonly #entryLines: Map<string, string> = new Map()
+  readonly #entryLines: Map<string, LineName> = new Map()
   readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
+  readonly #format: JournalFormat
+  /** Of steps since the last fold without a result, by their keys: the result names the line. */
+  readonly #intents: Map<string, StepIntent & { readonly line: number }> = new Map()
   readonly #sums: RunSums
   readonly #segment: OpenSegment
   /** Of the run that goes on; unknown where the reader did not keep it: then no fold is made before the next run. */
   #past: PastOfRun | undefined
   readonly #foldedBytes: number
   #count: number
+  /** The JSON of lines before long texts are taken out of them, where somebody asks for it. */
+  #whole: string[] | undefined
+  /** Of the last line that was put. */
+  #lastBytes = 0
   #payloads: Payload[] = []
   /** When the record at hand was recorded, where that was not now. */
   #timestamp: string | undefined
 
   /** Goes on with a file, where there is one: what it holds is not written again. */
-  constructor(place: JournalPlace, file?: WrittenLines, foldAfterBytes: number = foldedBytes) {
+  constructor(
+    place: JournalPlace,
+    file?: WrittenLines,
+    foldAfterBytes: number = foldedBytes,
+    format: JournalFormat = file?.format ?? journalVersion,
+  ) {
     this.#place = place
+    this.#format = format
+    for (const [line, intent] of file?.intents ?? []) this.#intents.set(intent.key, { ...intent, line })
     this.#foldedBytes = foldAfterBytes
     this.#segment = file?.unfolded?.segment ?? new OpenSegment()
     this.#past = file?.unfolded?.past
@@ -104,7 +130,7 @@ export class JournalEncoder {
   /** The first line; with the time, and more fields, of a session that was recorded elsewhere. */
   head(timestamp: string = new Date().toISOString(), more: Fields = {}): string {
     this.#count++
-    return lineOf({ type: 'halting', format: journalVersion, ...this.#place, timestamp, ...more })
+    return lineOf({ type: 'halting', format: this.#format, ...this.#place, timestamp, ...more })
   }
 
   /** The lines of a record, and the long texts that stand in files of their own: these come first. `timestamp` is when it was recorded; now when absent. */
@@ -118,6 +144,13 @@ export class JournalEncoder {
     return { lines, payloads: this.#payloads }
   }
 
+  /** The JSON of the lines of a record, with its long texts in their places. */
+  wholeLinesOf(record: StepRecord, timestamp: string | undefined): readonly string[] {
+    this.#whole = []
+    const { lines } = this.linesOf(record, timestamp)
+    return lines === '' ? [] : this.#whole
+  }
+
   #linesOf(record: StepRecord): string {
     switch (record.type) {
       case 'start': {
@@ -126,9 +159,10 @@ export class JournalEncoder {
       }
       case 'lap': {
         const { added, spent, ...lap } = record.lap
-        const { changed, ...figures } = this.#figures(lap.scope, spent)
+        const { all, ...changes } = this.#figures(lap.scope, spent)
+        const figures = all === undefined ? {} : { spent: all }
         const recordOf = (refs: readonly unknown[]): Fields => ({ ...record, lap: { ...lap, ...figures, added: refs } })
-        const lines = this.#withEntries(record, added, recordOf, changed === undefined ? {} : { changed })
+        const lines = this.#withEntries(record, added, recordOf, changes)
         if (record.lap.scope !== '') return lines
         this.#results.clear()
         // Whoever goes on inside an agent of the background needs its records from before.
@@ -148,60 +182,96 @@ export class JournalEncoder {
         const { endedAs } = this.#sums
         const isLast = record.stage.phase === 'ended' && endedAs !== undefined
         const own = isLast ? { session: this.#sums.sums(), ended: endedAs } : {}
-        return this.#ownLine({ type: 'halting', record, ...own }, [])
+        return this.#ownLine(this.#own({ record, ...own }), [])
       }
       case 'rewind':
         // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
         goBack(this.#newest, (id) => this.#entryLines.get(id) ?? this.#before?.entryLines.get(id), record.after)
-        return this.#ownLine({ type: 'halting', record }, [])
+        return this.#ownLine(this.#own({ record }), [])
       case 'intent':
+        if (this.#format > 1) this.#intents.set(record.key, { ...record, line: this.#count })
+        return this.#line(this.#own({ record }))
       case 'control':
-        return this.#line({ type: 'halting', record })
+        return this.#line(this.#own({ record }))
     }
   }
 
-  #figures(scope: string, spent: object): { readonly spent?: Fields; readonly changed?: Fields } {
+  /** A line that is no message. */
+  #own(fields: Fields): Fields {
+    return this.#format === 1 ? { type: 'halting', ...fields } : fields
+  }
+
+  /** `all` of what was spent, or what a line says of its changes. */
+  #figures(scope: string, spent: object): Fields {
     const figures = spent as Fields
     const before = this.#spent.get(scope)
     this.#spent.set(scope, figures)
-    const changed = before === undefined ? undefined : changedSince(before, figures)
-    return changed === undefined ? { spent: figures } : { changed }
+    if (before === undefined) return { all: figures }
+    if (this.#format > 1) return (changesSince(before, figures) as Fields | undefined) ?? { all: figures }
+    const changed = changedSince(before, figures)
+    return changed === undefined ? { all: figures } : { changed }
   }
 
   /** The reply of a model, and the result of a tool, are messages by themselves. */
-  #result(record: Extract<StepRecord, { readonly type: 'result' }>): string {
+  #result(record: ResultRecord): string {
     const value = record.value as Fields | null
-    if (typeof value !== 'object' || value === null) return this.#line({ type: 'halting', record })
-    const scope = scopeOf(record.key)
-    if (value['kind'] === 'answered' && isMessage(value['message'])) {
-      const { message, ...rest } = value
-      const shown = message as { readonly content: readonly ContentBlock[] }
-      const uuid = this.#uuid(record.key)
-      this.#written.set(shown.content, { ref: uuid })
-      this.#replies.set(shown, uuid)
-      return this.#message(
-        'assistant',
-        uuid,
-        scope,
-        { type: 'message', ...shown },
-        { record: { ...record, value: rest } },
-      )
-    }
+    const intent = this.#intentOf(record)
+    if (typeof value !== 'object' || value === null) return this.#line(this.#own({ record: recordFor(record, intent) }))
+    if (value['kind'] === 'answered' && isMessage(value['message'])) return this.#reply(record, value, intent)
     const compacted = compactedIn(record)
     if (compacted !== undefined) {
       const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
-      return this.#line({ type: 'halting', record: { ...record, value: { ...value, result } } })
+      return this.#line(this.#own({ record: recordFor({ ...record, value: { ...value, result } }, intent) }))
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
-      return this.#line({ type: 'halting', record })
+      return this.#line(this.#own({ record: recordFor(record, intent) }))
     const { content, details, ...rest } = value
     const isError = value['isError'] === true
-    const uuid = this.#uuid(record.key)
+    const uuid = this.#name(record.key)
     this.#results.set(callId, { uuid, content, isError })
     const block = { type: 'tool_result', tool_use_id: callId, content, ...(isError && { is_error: true }) }
-    const own = { ...(details !== undefined && { toolUseResult: details }), record: { ...record, value: rest } }
-    return this.#message('user', uuid, scope, { role: 'user', content: [block] }, own)
+    const written = recordFor({ ...record, value: rest }, intent)
+    const own = details === undefined ? { record: written } : { toolUseResult: details, record: written }
+    return this.#message('user', uuid, scopeOf(record.key), JSON.stringify({ role: 'user', content: [block] }), own)
+  }
+
+  /** The intent that a result names, which no other one will. */
+  #intentOf({ key, digest }: ResultRecord): NamedIntent | undefined {
+    const intent = this.#intents.get(key)
+    if (intent?.digest !== digest) return undefined
+    this.#intents.delete(key)
+    return intent
+  }
+
+  /** What the intent and the message say already stands in no record of it. */
+  #reply(record: ResultRecord, value: Fields, intent: NamedIntent | undefined): string {
+    const { message, ...others } = value
+    const rest: { [field: string]: unknown } = others
+    const shown = message as { readonly content: readonly ContentBlock[]; readonly usage?: unknown }
+    const uuid = this.#name(record.key)
+    this.#written.set(shown.content, { ref: uuid })
+    this.#replies.set(shown, uuid)
+    const own: { [field: string]: unknown } = {}
+    const same: string[] = []
+    if (intent !== undefined && isSameObject(rest['grant'], intent.intent)) {
+      delete rest['grant']
+      same.push('grant')
+    }
+    const charge = rest['charge'] as Fields | null | undefined
+    if (this.#format > 1 && typeof charge === 'object' && isSameObject(charge?.['usage'], shown.usage)) {
+      const { usage: _usage, ...figures } = charge ?? {}
+      rest['charge'] = figures
+      same.push('usage')
+    }
+    own['record'] = recordFor({ ...record, value: rest }, intent)
+    if (same.length > 0) own['same'] = same
+    return this.#message('assistant', uuid, scopeOf(record.key), this.#replyJson(shown), own)
+  }
+
+  #replyJson(message: object): string {
+    const json = JSON.stringify(message)
+    return this.#format > 1 ? json : `${replyStart}${json.slice(1)}`
   }
 
   /** Lines for entries that are in none yet, and then one line that refers to them. */
@@ -220,7 +290,7 @@ export class JournalEncoder {
       if (uuid !== undefined) this.#entryLines.set(entry.id, uuid)
       refs.push(encoded.ref)
     }
-    return lines + this.#entriesLine(record, { type: 'halting', record: recordOf(refs), ...own }, refs)
+    return lines + this.#entriesLine(record, this.#own({ record: recordOf(refs), ...own }), refs)
   }
 
   /** What a fold says of a line that has entries of the main loop. */
@@ -236,7 +306,7 @@ export class JournalEncoder {
   /** A line that is read as it is by whoever reads a fold. */
   #ownLine(line: Fields, refs: readonly unknown[]): string {
     const written = this.#line(line)
-    this.#segment.record(refs, Buffer.byteLength(written))
+    this.#segment.record(refs, this.#lastBytes)
     return written
   }
 
@@ -255,6 +325,7 @@ export class JournalEncoder {
       past: this.#past.folded(),
     })
     if (fold === undefined) return ''
+    this.#intents.clear()
     this.#count++
     return lineOf({ type: 'halting', fold })
   }
@@ -264,17 +335,17 @@ export class JournalEncoder {
       case 'assistant': {
         const { content } = entry.message
         const reply = this.#replies.get(entry.message)
-        if (reply !== undefined) return { lines: '', ref: { ...entry, message: reply } }
+        if (reply !== undefined) return { lines: '', ref: shortEntry({ ...entry, message: reply }) }
         const known = this.#written.placeOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
-        return this.#newMessage(entry, 'assistant', { type: 'message', ...entry.message })
+        return this.#newMessage(entry, 'assistant', this.#replyJson(entry.message))
       }
       case 'user': {
         const { content } = entry.message
         if (entry.origin === 'tool_results' && typeof content !== 'string') return this.#toolResults(entry, content)
         const known = this.#written.placeOf(content)
         if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
-        return this.#newMessage(entry, 'user', entry.message)
+        return this.#newMessage(entry, 'user', JSON.stringify(entry.message))
       }
       case 'compact_boundary': {
         const messages = entry.messages.map((message) => this.#shown(message))
@@ -298,12 +369,12 @@ export class JournalEncoder {
   #newMessage(
     entry: Extract<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>,
     type: 'user' | 'assistant',
-    message: object,
+    json: string,
   ): { readonly lines: string; readonly ref: unknown } {
-    const uuid = this.#uuid(entry.id)
+    const uuid = this.#name(entry.id)
     const { content } = entry.message
     this.#written.set(content, { ref: uuid })
-    return { lines: this.#message(type, uuid, scopeOf(entry.id), message, {}), ref: withContent(entry, { ref: uuid }) }
+    return { lines: this.#message(type, uuid, scopeOf(entry.id), json, {}), ref: withContent(entry, { ref: uuid }) }
   }
 
   /** Results stand in the lines of their steps, unless a hook or the loop put something else in their place. */
@@ -319,12 +390,15 @@ export class JournalEncoder {
         blocks.push({ ref: known.uuid })
         continue
       }
-      const uuid = this.#uuid(`${entry.id}#${index}`)
-      lines += this.#message('user', uuid, scopeOf(entry.id), { role: 'user', content: [block] }, {})
+      const uuid = this.#name(`${entry.id}#${index}`)
+      const json = JSON.stringify({ role: 'user', content: [block] })
+      lines += this.#message('user', uuid, scopeOf(entry.id), json, {})
       blocks.push({ ref: uuid })
     }
     this.#written.set(content, { blocks })
-    return { lines, ref: withContent(entry, { blocks }) }
+    const isPlain = this.#format > 1 && Object.keys(entry.message).length === 2
+    if (!isPlain) return { lines, ref: withContent(entry, { blocks }) }
+    return { lines, ref: shortEntry({ ...entry, message: blocks.map((block) => block.ref) }) }
   }
 
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
@@ -334,37 +408,61 @@ export class JournalEncoder {
     return known === undefined ? message : { ...message, content: known }
   }
 
-  #message(type: 'user' | 'assistant', uuid: string, scope: string, message: object, own: Fields): string {
+  /** `json` is that of the message. */
+  #message(type: 'user' | 'assistant', uuid: LineName, scope: string, json: string, own: Fields): string {
     const isSidechain = scope.includes('/agent:')
     // One chain for the main loop over all runs, and one for each subagent.
     const chain = isSidechain ? scope : ''
     const parentUuid = this.#newest.get(chain) ?? null
     this.#newest.set(chain, uuid)
-    const { cwd, sessionId, version } = this.#place
-    const first = { parentUuid, isSidechain, ...(isSidechain && { agentId: scope }), type }
-    const json = JSON.stringify(message)
     const timestamp = this.#timestamp ?? new Date().toISOString()
+    const agent = isSidechain ? { agentId: scope } : {}
+    if (this.#format > 1) {
+      const start = isSidechain ? JSON.stringify({ ...agent, type }) : `{"type":"${type}"}`
+      const last = JSON.stringify(own)
+      const line = `${start.slice(0, -1)},"message":${json},"timestamp":"${timestamp}"${last === '{}' ? '}' : `,${last.slice(1)}`}`
+      return this.#put(line, uuid, messagePlace(start, json, type))
+    }
+    const { cwd, sessionId, version } = this.#place
+    const start = JSON.stringify({ parentUuid, isSidechain, ...agent, type })
     const last = JSON.stringify({ uuid, timestamp, userType: 'external', cwd, sessionId, version, ...own })
-    const line = `${JSON.stringify(first).slice(0, -1)},"message":${json},${last.slice(1)}`
-    return this.#put(line, uuid, messagePlace(first, json))
+    return this.#put(`${start.slice(0, -1)},"message":${json},${last.slice(1)}`, uuid, messagePlace(start, json, type))
   }
 
-  #uuid(name: string): string {
-    return uuidOf(`${this.#place.sessionId}/${name}/${this.#count}`)
+  /** What the next line is known by. */
+  #name(of: string): LineName {
+    return this.#format > 1 ? this.#count : uuidOf(`${this.#place.sessionId}/${of}/${this.#count}`)
   }
 
   #line(value: Fields): string {
     return this.#put(JSON.stringify(value))
   }
 
-  #put(value: string, uuid?: string, message?: ReturnType<typeof messagePlace>): string {
+  #put(value: string, uuid?: LineName, message?: ReturnType<typeof messagePlace>): string {
     this.#count++
+    this.#whole?.push(value)
     const { json, payloads } = withoutPayloads(value)
     this.#payloads.push(...payloads)
     const line = lineOfJson(json)
-    this.#segment.wrote(line, uuid, payloads.length === 0 ? message : undefined)
+    this.#lastBytes = Buffer.byteLength(line)
+    this.#segment.wrote(line, this.#lastBytes, uuid, payloads.length === 0 ? message : undefined)
     return line
   }
+}
+
+type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
+
+type NamedIntent = StepIntent & { readonly line: number }
+
+/** A result as its line has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. */
+function recordFor(record: ResultRecord, intent: NamedIntent | undefined): Fields {
+  if (intent === undefined) return record
+  const { value, at, durationMs } = record
+  return at === intent.at ? { of: intent.line, value, durationMs } : { of: intent.line, value, at, durationMs }
+}
+
+function isSameObject(value: unknown, other: unknown): boolean {
+  return typeof value === 'object' && value !== null && isSameJson(value, other)
 }
 
 type EntriesRecord = Extract<StepRecord, { readonly type: 'start' | 'lap' | 'end' }>

@@ -2,6 +2,7 @@
 // records passes it over.
 import type { FoldedPast, Iteration } from '@halting/core/steps'
 import { crc32OfMuch } from '../files/crc32.ts'
+import { isLineName, linesNamedBy, longEntry, type LineName } from './line-chain.ts'
 
 /** What stands in such a line. Places are counted in bytes from where the lines begin that it is of. */
 export interface FoldLine {
@@ -16,20 +17,49 @@ export interface FoldLine {
   /** What was spent at the last lap of each agent that goes on. */
   readonly spent: { readonly [scope: string]: unknown }
   /** The newest message of the main loop. */
-  readonly newest: string | null
+  readonly newest: LineName | null
   readonly past: FoldedPast
+}
+
+/** Of an id such as `run1/assistant:7` the number, where the last such id before it began as this one does. */
+export type ShortId = string | number
+
+/** Makes ids of entries shorter, or long again, one after the other. */
+export class ShortIds {
+  /** How the last id began. */
+  #start = ''
+
+  short(name: 'assistant' | 'tool_results', id: string): ShortId {
+    const at = id.lastIndexOf('/') + 1
+    const number = Number(id.slice(at + name.length + 1))
+    if (id !== `${id.slice(0, at)}${name}:${number}` || !Number.isSafeInteger(number) || number < 0) return id
+    if (id.startsWith(this.#start) && at === this.#start.length && at > 0) return number
+    this.#start = id.slice(0, at)
+    return id
+  }
+
+  long(name: 'assistant' | 'tool_results', id: ShortId): string {
+    if (typeof id === 'number') return `${this.#start}${name}:${id}`
+    const at = id.lastIndexOf('/') + 1
+    if (id.startsWith(`${name}:`, at) && at > 0) this.#start = id.slice(0, at)
+    return id
+  }
 }
 
 /** In their order: the entries of laps, and lines that are read as any other. */
 export type FoldItem =
-  /** A reply: the id of its entry, and where the JSON of the message stands. */
+  /** A reply: the id of its entry, the number of its line, and where the JSON of the message stands. */
+  | readonly ['A', ShortId, number, number, number]
+  /** Results of tools: the id of their entry, and for each the number of its line and where the JSON of its message stands. */
+  | readonly ['R', ShortId, ...number[]]
+  /** The same of a file of the first format, without the numbers of lines. */
   | readonly ['a', string, number, number]
-  /** Results of tools: the id of their entry, and for each where the JSON of its message stands. */
   | readonly ['r', string, ...number[]]
   /** Any other entry, as its lap has it. */
   | readonly ['e', unknown]
-  /** A line. */
+  /** A line, and its number where it is known by that. */
   | readonly ['l', number, number]
+  | readonly ['l', number, number, number]
 
 /** How such a line begins, after the end of the one before it. */
 export const foldMark: string = '\n{"type":"halting","fold":{'
@@ -58,11 +88,11 @@ export class OpenSegment {
   #held: string[] = []
   #heldLength = 0
   #items: FoldItem[] = []
-  readonly #spots = new Map<string, Spot>()
+  #ids: ShortIds = new ShortIds()
+  readonly #spots = new Map<LineName, Spot>()
 
-  /** Takes a line that is written. */
-  wrote(line: string, uuid?: string, message?: Spot['message']): void {
-    const length = Buffer.byteLength(line)
+  /** Takes a line that is written, and its bytes. */
+  wrote(line: string, length: number, uuid?: LineName, message?: Spot['message']): void {
     this.#note(length, uuid, message)
     if (!this.canFold) return
     this.#held.push(line)
@@ -70,12 +100,11 @@ export class OpenSegment {
     if (this.#heldLength > foldedBytes / 2) this.#sum()
   }
 
-  /** Takes a line that was read, with its end. */
-  read(bytes: Buffer, line: { readonly [field: string]: unknown }): void {
+  /** Takes a line that was read, with its end, and what it is known by where it has a message. */
+  read(bytes: Buffer, line: { readonly [field: string]: unknown }, name: LineName | undefined): void {
     if (this.canFold) this.#crc = crc32OfMuch(bytes, this.#crc)
-    const { uuid } = line
-    if (typeof uuid !== 'string' || !this.canFold) this.#note(bytes.length)
-    else this.#note(bytes.length, uuid, messageIn(bytes, line))
+    if (name === undefined || !this.canFold) this.#note(bytes.length)
+    else this.#note(bytes.length, name, messageIn(bytes, line))
   }
 
   /** Otherwise these lines are too many to be held together. */
@@ -83,7 +112,7 @@ export class OpenSegment {
     return this.bytes <= mostFoldedBytes
   }
 
-  #note(length: number, uuid?: string, message?: Spot['message']): void {
+  #note(length: number, uuid?: LineName, message?: Spot['message']): void {
     const at = this.bytes
     this.bytes += length
     if (uuid === undefined || !this.canFold) return
@@ -94,7 +123,8 @@ export class OpenSegment {
   /** The entries of a lap of the main loop, as its line has them. */
   lap(refs: readonly unknown[]): void {
     if (!this.canFold) return
-    for (const ref of refs) {
+    for (const each of refs) {
+      const ref = longEntry(each)
       const item = this.#replyOf(ref) ?? this.#resultsOf(ref)
       if (item !== undefined) {
         this.#items.push(item)
@@ -128,6 +158,7 @@ export class OpenSegment {
     this.#held = []
     this.#heldLength = 0
     this.#items = []
+    this.#ids = new ShortIds()
     this.#spots.clear()
   }
 
@@ -139,28 +170,36 @@ export class OpenSegment {
 
   #replyOf(ref: unknown): FoldItem | undefined {
     const { kind, id, message, ...more } = ref as { readonly [field: string]: unknown }
-    if (kind !== 'assistant' || typeof message !== 'string' || Object.keys(more).length > 0) return undefined
+    if (kind !== 'assistant' || !isLineName(message) || Object.keys(more).length > 0) return undefined
     const place = this.#spots.get(message)?.message
-    return place?.isReply === true ? ['a', String(id), place.at, place.length] : undefined
+    if (place?.isReply !== true) return undefined
+    const { at, length } = place
+    return typeof message === 'number'
+      ? ['A', this.#ids.short('assistant', String(id)), message, at, length]
+      : ['a', String(id), at, length]
   }
 
   #resultsOf(ref: unknown): FoldItem | undefined {
     const { kind, id, message, origin, ...more } = ref as { readonly [field: string]: unknown }
     if (kind !== 'user' || origin !== 'tool_results' || Object.keys(more).length > 0) return undefined
     const places: number[] = []
-    for (const uuid of uuidsOf({ message })) {
-      const place = this.#spots.get(uuid)?.message
+    let named = 0
+    for (const name of linesNamedBy(message)) {
+      const place = this.#spots.get(name)?.message
       if (place === undefined || place.isReply) return undefined
+      if (typeof name === 'number') named = places.push(name)
       places.push(place.at, place.length)
     }
-    return places.length === 0 ? undefined : ['r', String(id), ...places]
+    if (places.length === 0) return undefined
+    return named > 0 ? ['R', this.#ids.short('tool_results', String(id)), ...places] : ['r', String(id), ...places]
   }
 
   #linesOf(ref: unknown): void {
-    for (const uuid of uuidsOf(ref)) {
+    for (const uuid of linesOfEntry(ref)) {
       const spot = this.#spots.get(uuid)
       if (spot === undefined) continue
-      this.#items.push(['l', spot.at, spot.length])
+      const { at, length } = spot
+      this.#items.push(typeof uuid === 'number' ? ['l', at, length, uuid] : ['l', at, length])
       // Once is enough.
       this.#spots.delete(uuid)
     }
@@ -168,18 +207,9 @@ export class OpenSegment {
 }
 
 /** The lines that an entry refers to. */
-function uuidsOf(ref: unknown): readonly string[] {
-  const { message, messages } = ref as { readonly message?: unknown; readonly messages?: readonly unknown[] }
-  if (typeof message === 'string') return [message]
-  if (Array.isArray(messages)) return messages.flatMap((each) => uuidsOf({ message: each }))
-  const { content } = (message ?? {}) as { readonly content?: unknown }
-  if (typeof content !== 'object' || content === null || Array.isArray(content)) return []
-  const { ref: own, blocks } = content as {
-    readonly ref?: string
-    readonly blocks?: readonly { readonly ref: string }[]
-  }
-  if (own !== undefined) return [own]
-  return blocks?.map((block) => block.ref) ?? []
+function linesOfEntry(ref: unknown): readonly LineName[] {
+  const { message, messages } = longEntry(ref) as { readonly message?: unknown; readonly messages?: readonly unknown[] }
+  return Array.isArray(messages) && !isLineName(message) ? messages.flatMap(linesNamedBy) : linesNamedBy(message)
 }
 
 /** Where the message stands in a line that was read: where a writer puts it, or nowhere. */
@@ -187,14 +217,18 @@ function messageIn(bytes: Buffer, line: { readonly [field: string]: unknown }): 
   const { parentUuid, isSidechain, agentId, type, message, uuid, payloads } = line
   if (payloads !== undefined || typeof message !== 'object') return undefined
   const json = JSON.stringify(message)
-  const place = messagePlace({ parentUuid, isSidechain, agentId, type }, json)
-  const found = `${json},"uuid":${JSON.stringify(uuid)},`
+  const place = messagePlace(JSON.stringify({ parentUuid, isSidechain, agentId, type }), json, type)
+  const found = uuid === undefined ? `${json},"timestamp":` : `${json},"uuid":${JSON.stringify(uuid)},`
   const isThere = bytes.toString('utf8', place.at, place.at + Buffer.byteLength(found)) === found
   return isThere ? place : undefined
 }
 
-/** Where the JSON of a message stands in a line that begins with these fields, in bytes from its beginning. */
-export function messagePlace(first: { readonly [field: string]: unknown }, json: string): NonNullable<Spot['message']> {
-  const at = Buffer.byteLength(JSON.stringify(first)) - 1 + ',"message":'.length
-  return { at, length: Buffer.byteLength(json), isReply: json.startsWith(replyStart) }
+/** Where the JSON of a message stands in a line that begins with the fields of this object, in bytes from its beginning. */
+export function messagePlace(start: string, json: string, type: unknown): NonNullable<Spot['message']> {
+  const at = Buffer.byteLength(start) - 1 + ',"message":'.length
+  return {
+    at,
+    length: Buffer.byteLength(json),
+    isReply: type === 'assistant' && (json.startsWith(replyStart) || !json.startsWith('{"type":')),
+  }
 }

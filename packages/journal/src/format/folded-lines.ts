@@ -3,10 +3,10 @@ import type { ModelMessage } from '@halting/core'
 import { replyStart, type FoldItem } from './fold.ts'
 import { valueOf } from './line.ts'
 
-/** A message and the uuid of its line. */
+/** A message and the uuid of its line, where the file is of the first format. */
 export interface MessageOfLine {
   readonly message: ModelMessage
-  readonly uuid: string
+  readonly uuid?: string
 }
 
 /** What is read of a line in front of its message, but for two bytes that are put before that, and behind it. */
@@ -54,13 +54,17 @@ export class FoldedLines {
     let count = 0
     for (let index = 0; index < items.length; index++) {
       const item = items[index] as FoldItem
-      const isReply = item[0] === 'a'
-      if (!isReply && item[0] !== 'r') continue
+      const kind = item[0]
+      if (kind === 'e' || kind === 'l') continue
+      const isReply = kind === 'a'
+      // Items of the first format name no lines: the uuid stands behind the message.
+      const isNamed = kind === 'A' || kind === 'R'
+      const step = isNamed ? 3 : 2
       // Where something else stands in them it is no place, or this is no JSON of messages.
       const places = item as readonly unknown[] as readonly number[]
-      for (let place = 3; place < places.length; place += 2) {
+      for (let place = step + 1; place < places.length; place += step) {
         const at = (places[place - 1] ?? 0) - inFront
-        const taken = (places[place] ?? 0) + inFront + behind
+        const taken = (places[place] ?? 0) + inFront + (isNamed ? 0 : behind)
         if (!(at >= 0 && taken > 0 && at + taken <= size)) throw new TypeError('it names a place that is not there')
         json.set(new Uint8Array(buffer, byteOffset + at, taken), end)
         json[end] = comma

@@ -40,6 +40,12 @@ export function wholeLine(bytes: Buffer, start: number, end: number, ascii?: str
   return text.endsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
+/** Whether a line is as it was written. `text` has a character for each byte. */
+export function isWholeLine(bytes: Buffer, start: number, end: number, text: string): boolean {
+  if (end - start < sumLength) return false
+  return text.startsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength))), end - sumLength)
+}
+
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */
 export function valueOf(
   bytes: Buffer,

@@ -1,7 +1,10 @@
 import type { StepRecord } from '@halting/core/steps'
 
-/** How the line of an intent begins, up to its key. */
-const intentStart = '{"type":"halting","record":{"type":"intent","key":"'
+/** How the line of an intent begins, up to its key; before that, how it begins in files of the first format. */
+const intentStarts = [
+  '{"record":{"type":"intent","key":"',
+  '{"type":"halting","record":{"type":"intent","key":"',
+] as const
 
 /** The text of a line that is not parsed yet, and how many records stand before it. */
 interface Held {
@@ -19,7 +22,8 @@ export class HeldIntents {
 
   /** False for a line that is something else. `at`: the number of records before it. */
   take(line: string, at: number): boolean {
-    if (!line.startsWith(intentStart)) return false
+    const intentStart = intentStarts.find((start) => line.startsWith(start))
+    if (intentStart === undefined) return false
     const key = line.slice(intentStart.length, line.indexOf('"', intentStart.length))
     // Of one that is written otherwise than it reads nothing is known here.
     if (key.includes('\\')) return false

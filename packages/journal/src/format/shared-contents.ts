@@ -1,6 +1,8 @@
-/** A place in a line: content that stands in another line, by its uuid. */
+import type { LineName } from './line-chain.ts'
+
+/** A place in a line: content that stands in another line. */
 export interface Ref {
-  readonly ref: string
+  readonly ref: LineName
 }
 
 /** Content that stands in other lines: in one, or block by block. */
@@ -9,7 +11,7 @@ export type ContentPlace = Ref | { readonly blocks: readonly Ref[] }
 /** What a reader knows of contents: which stand in one line, and which in the lines of several results. */
 export interface ReadContents {
   /** Contents in one line, by their names. */
-  readonly contents: ReadonlyMap<string, unknown>
+  readonly contents: ReadonlyMap<LineName, unknown>
   /** Contents in the lines of several results. */
   readonly joined: readonly JoinedContent[]
 }
@@ -17,7 +19,7 @@ export interface ReadContents {
 /** The content of a message that is put together of results, and the lines of these. */
 export interface JoinedContent {
   readonly content: object
-  readonly lines: readonly string[]
+  readonly lines: readonly LineName[]
 }
 
 /** Where contents of messages stand, by the content itself. */

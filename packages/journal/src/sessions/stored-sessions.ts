@@ -1,3 +1,4 @@
+import { statSync, type Stats } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf, messageOf } from '@halting/core/adapters'
@@ -5,6 +6,7 @@ import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFileBeside } from './grades.ts'
+import { forgetIndexed } from './session-index.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
@@ -74,18 +76,23 @@ async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonl
 async function filesOf(base: string, project: string): Promise<readonly StoredSessionFile[]> {
   // Without an id the folder of a session would be the one that all are in.
   const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension) && name !== extension)
-  const found = await Promise.all(
-    names.map(async (name) => {
-      const path = join(base, project, name)
-      // Another process may have removed it since.
-      const stats = await stat(path).catch(() => undefined)
-      // Whoever opens a pipe waits for who writes it.
-      return stats === undefined || stats.isFIFO()
-        ? []
-        : [{ sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }]
-    }),
-  )
-  return found.flat()
+  return names.flatMap((name) => {
+    const path = join(base, project, name)
+    const stats = statsOf(path)
+    // Whoever opens a pipe waits for who writes it.
+    return stats === undefined || stats.isFIFO()
+      ? []
+      : [{ sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }]
+  })
+}
+
+/** Undefined for what is gone, or cannot be reached. Of some thousand files the promises take longer than the system. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 /** None where there is no such folder, or a file in its place. */
@@ -109,6 +116,7 @@ export async function deleteSession({ path, sessionId }: StoredSessionFile): Pro
   await rm(path)
   await rm(path.slice(0, -extension.length), { recursive: true, force: true })
   await rm(`${path}.lock`, { force: true })
+  forgetIndexed(dirname(path), (id) => id === sessionId)
   await removeGrades(path, sessionId)
 }
 

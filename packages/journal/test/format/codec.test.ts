@@ -8,7 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { JournalEncoder } from '../../src/format/encoder.ts'
+import { JournalEncoder, type JournalFormat } from '../../src/format/encoder.ts'
 import { payloadsFolder } from '../../src/format/payloads.ts'
 import { parseJournal, readJournal } from '../../src/read-journal.ts'
 import { openJournal } from '../../src/open-journal.ts'
@@ -58,70 +58,87 @@ describe('a file that is read in pieces', () => {
   })
 })
 
+/** Files of the first format go on in it. */
+const format = fc.constantFrom<JournalFormat>(1, 2)
+
 describe('lines and records', () => {
   test('come to the same, whatever was said and wherever another process went on', () => {
     fc.assert(
-      fc.property(added, fc.array(record, { maxLength: 14 }), fc.nat({ max: 14 }), (first, drawnRecords, cut) => {
-        const records = [start(first, 'run1'), ...shared(drawnRecords)]
-        const place = placeOf()
-        const encoder = new JournalEncoder(place)
-        let bytes =
-          encoder.head() +
-          records
-            .slice(0, cut)
-            .map((each) => encoder.linesOf(each).lines)
+      fc.property(
+        added,
+        fc.array(record, { maxLength: 14 }),
+        fc.nat({ max: 14 }),
+        format,
+        (first, drawnRecords, cut, written) => {
+          const records = [start(first, 'run1'), ...shared(drawnRecords)]
+          const place = placeOf()
+          const encoder = new JournalEncoder(place, undefined, undefined, written)
+          let bytes =
+            encoder.head() +
+            records
+              .slice(0, cut)
+              .map((each) => encoder.linesOf(each).lines)
+              .join('')
+          const before = parseJournal(Buffer.from(bytes), place.path)
+          const other = new JournalEncoder(place, before.written)
+          // Another process goes on from what it read, and may hold the same contents.
+          bytes += records
+            .slice(cut)
+            .map((each) => other.linesOf(each).lines)
             .join('')
-        const before = parseJournal(Buffer.from(bytes), place.path)
-        const other = new JournalEncoder(place, before.written)
-        // Another process goes on from what it read, and may hold the same contents.
-        bytes += records
-          .slice(cut)
-          .map((each) => other.linesOf(each).lines)
-          .join('')
-        const { runs } = parseJournal(Buffer.from(bytes), place.path)
-        expect(runs.flat()).toEqual(JSON.parse(JSON.stringify(records)))
-        expect(JSON.stringify(runs.flat())).toHaveLength(JSON.stringify(records).length)
-        const uuids = bytes.split('\n').flatMap((line) => {
-          const { uuid } = JSON.parse(line === '' ? '{}' : line) as { uuid?: string }
-          return uuid === undefined ? [] : [uuid]
-        })
-        expect(new Set(uuids).size).toBe(uuids.length)
-      }),
+          const { runs } = parseJournal(Buffer.from(bytes), place.path)
+          expect(runs.flat()).toEqual(JSON.parse(JSON.stringify(records)))
+          expect(JSON.stringify(runs.flat())).toHaveLength(JSON.stringify(records).length)
+          const uuids = bytes.split('\n').flatMap((line) => {
+            const { uuid } = JSON.parse(line === '' ? '{}' : line) as { uuid?: string }
+            return uuid === undefined ? [] : [uuid]
+          })
+          expect(new Set(uuids).size).toBe(uuids.length)
+          expect(uuids.length === 0 || written === 1).toBe(true)
+        },
+      ),
       { numRuns: drawn(2_000) },
     )
   })
 
-  test('a lap names its reply by its line, and tells of what was spent only what changed', () => {
-    const place = placeOf()
-    const encoder = new JournalEncoder(place)
-    const reply = { role: 'assistant', id: 'm', model: 'x', content: [], stop_reason: 'end_turn', usage: noUsage }
-    const lap = (request: number, message: object): StepRecord =>
-      ({
-        type: 'lap',
-        lap: {
-          scope: '',
-          transition: 'next_turn',
-          spent: { request, usage: { in: 1 }, metadata: {} },
-          added: [{ kind: 'assistant', id: 'run1/assistant:1', message }],
-        },
-      }) as unknown as StepRecord
-    const answered: StepRecord = {
-      type: 'result',
-      key: 'run1/model:1.1',
-      digest: null,
-      value: { kind: 'answered', message: reply },
-      at: 1,
-      durationMs: 1,
-    }
-    const records = [start([], 'run1'), answered, lap(1, reply), answered, lap(2, reply)]
-    const lines = records.map((each) => encoder.linesOf(each).lines)
-    const { changed } = JSON.parse(lines[4] ?? '') as { readonly changed: unknown }
-    expect(changed).toEqual({ request: 2 })
-    expect(lines[4]).not.toContain('stop_reason')
-    // A line that says what changed since one that is not there is damage.
-    const bytes = [new JournalEncoder(place).head(), ...lines.filter((_, index) => index !== 2), lines[1]].join('')
-    expect(() => parseJournal(Buffer.from(bytes), place.path)).toThrow('is damaged in line 5')
-  })
+  test.each([
+    [1, 'changed', { request: 2, usage: { in: 1, out: 2 } }],
+    [2, 'delta', { request: 2, usage: { out: 2 } }],
+  ] as const)(
+    'a lap of format %i names its reply by its line, and tells of what was spent only what changed',
+    (written, field, expected) => {
+      const place = placeOf()
+      const encoder = new JournalEncoder(place, undefined, undefined, written)
+      const reply = { role: 'assistant', id: 'm', model: 'x', content: [], stop_reason: 'end_turn', usage: noUsage }
+      const lap = (request: number, message: object): StepRecord =>
+        ({
+          type: 'lap',
+          lap: {
+            scope: '',
+            transition: 'next_turn',
+            // What is undefined is in no line, and is no field that another lap lacks.
+            spent: { request, usage: { in: 1, out: request }, metadata: {}, goal: undefined },
+            added: [{ kind: 'assistant', id: 'run1/assistant:1', message }],
+          },
+        }) as unknown as StepRecord
+      const answered: StepRecord = {
+        type: 'result',
+        key: 'run1/model:1.1',
+        digest: null,
+        value: { kind: 'answered', message: reply },
+        at: 1,
+        durationMs: 1,
+      }
+      const records = [start([], 'run1'), answered, lap(1, reply), answered, lap(2, reply)]
+      const lines = records.map((each) => encoder.linesOf(each).lines)
+      expect((JSON.parse(lines[4] ?? '') as { readonly [field: string]: unknown })[field]).toEqual(expected)
+      expect(lines[4]).not.toContain('stop_reason')
+      // A line that says what changed since one that is not there is damage.
+      const head = new JournalEncoder(place, undefined, undefined, written).head()
+      const bytes = [head, ...lines.filter((_, index) => index !== 2), lines[1]].join('')
+      expect(() => parseJournal(Buffer.from(bytes), place.path)).toThrow('is damaged in line 5')
+    },
+  )
 
   test('one chain of parents goes through all runs of a session; a subagent has its own', () => {
     const user = (id: string): TranscriptEntry => ({
@@ -131,7 +148,7 @@ describe('lines and records', () => {
       origin: 'prompt',
     })
     const place = placeOf()
-    const first = new JournalEncoder(place)
+    const first = new JournalEncoder(place, undefined, undefined, 1)
     const head = first.head() + first.linesOf(start([user('run1/1')], 'run1')).lines
     const own = first.linesOf({ ...start([user('run1/agent:3:0:c1/1')], 'run1'), scope: 'agent:3:0:c1/' } as StepRecord)
     const second = new JournalEncoder(place, parseJournal(Buffer.from(head + own.lines), place.path).written)

@@ -7,9 +7,9 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { foldRun, foldSession, type FoldedSession, type StepRecord } from '@halting/core/steps'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { JournalEncoder } from '../../src/format/encoder.ts'
+import { JournalEncoder, type JournalFormat } from '../../src/format/encoder.ts'
 import { foldMark } from '../../src/format/fold.ts'
-import { parseJournal, readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
+import { JournalReader, parseJournal, readJournal, readToGoOn, type ReadJournal } from '../../src/read-journal.ts'
 import { openJournal } from '../../src/open-journal.ts'
 import { wholeLines } from '../../src/whole-lines.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
@@ -122,9 +122,10 @@ describe('what goes on by folds', () => {
       fc.nat({ max: 20 }),
       fc.nat({ max: 20 }),
       fc.constantFrom(1, 800, 3_000),
-      async (list, first, second, size) => {
+      fc.constantFrom<JournalFormat>(1, 2),
+      async (list, first, second, size, format) => {
         const { path } = place()
-        writeFileSync(path, new JournalEncoder(place()).head())
+        writeFileSync(path, new JournalEncoder(place(), undefined, size, format).head())
         const cuts = [first, second].toSorted((a, b) => a - b)
         for (const part of [list.slice(0, cuts[0]), list.slice(cuts[0], cuts[1]), list.slice(cuts[1])]) {
           const encoder = new JournalEncoder(place(), (await readToGoOn(path, 'open')).written, size)
@@ -147,6 +148,39 @@ describe('what goes on by folds', () => {
     await fc.assert(property, { numRuns: drawn(400) })
     expect(folds).toBeGreaterThan(20)
   })
+})
+
+test('what folds say is enough, also of later runs: no line is read that they sum up', () => {
+  const said = (run: string): TranscriptEntry => ({
+    kind: 'user',
+    id: `${run}/prompt:0`,
+    message: { role: 'user', content: [{ type: 'text', text: 'Go.' }] },
+    origin: 'prompt',
+  })
+  // Without messages that are in lines of a step that no entry names.
+  const turns = fc.array(
+    turn.map((list) =>
+      list.map((each) =>
+        each.type === 'lap' ? { ...each, lap: { ...each.lap, added: each.lap.added.slice(0, 2) } } : each,
+      ),
+    ),
+    { minLength: 1, maxLength: 8 },
+  )
+  const property = fc.property(turns, turns, (first, second) => {
+    const list = [
+      begins([said('run1')], 'run1'),
+      ...first.flat(),
+      end,
+      begins([said('run2')], 'run2'),
+      ...second.flat(),
+    ]
+    const encoder = new JournalEncoder(place(), undefined, 400)
+    const bytes = Buffer.from(encoder.head() + list.map((each) => encoder.linesOf(each).lines).join(''))
+    const reader = new JournalReader('x', 'open', 'folds')
+    reader.take(bytes, 'last')
+    expect(comesTo(reader.end(bytes.length), list)).toEqual(comesTo(parseJournal(bytes, 'x'), list))
+  })
+  fc.assert(property, { numRuns: drawn(200) })
 })
 
 describe('a long session', () => {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of large sessions, and all of those whose ends do not tell enough.
+// Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of sessions, and all of those whose ends do not tell enough.
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
@@ -20,7 +20,7 @@ import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { forkSession } from '../../src/sessions/fork-session.ts'
 import { lineOf } from '../../src/format/line.ts'
-import { headOfKept } from '../../src/session-ends.ts'
+import { endsOfKept, headOfKept } from '../../src/session-ends.ts'
 import { summariesOf, summaryOf } from '@halting/analysis/sessions'
 import { storedSessions, type StoredSessionFile } from '../../src/sessions/stored-sessions.ts'
 import { readJournal } from '../../src/read-journal.ts'
@@ -84,6 +84,34 @@ test('the ends of a large session tell what all of it does', async () => {
   await expect(readJournal(placeOf().path)).rejects.toThrow(/damaged/)
   expect(await summariesOf([fileOf(), fileOf()])).toEqual([whole, whole])
   expect(headOfKept(placeOf().path)).toEqual({ cwd: '/work' })
+})
+
+test('the ends of a small session tell what all of it does, also where both are the same bytes', async () => {
+  await ask('hello', [{ text: 'Hello.', usage }])
+  const { path } = placeOf()
+  const expected = { cwd: '/work', firstPrompt: 'hello', runs: 1, turns: 1, costUsd: 0.25, ended: 'completed' }
+  expect(readFileSync(path).length).toBeLessThan(8_000)
+  expect(await summaryOf(fileOf())).toEqual({ ...fileOf(), ...expected })
+  await ask('again', [...looks(1), { text: 'Seen.', usage }])
+  spoilTheMiddle(path)
+  await expect(readJournal(path)).rejects.toThrow(/damaged/)
+  expect(await summaryOf(fileOf())).toMatchObject({ ...expected, runs: 2, turns: 3, costUsd: 0.75 })
+})
+
+test('an end that no version of the program writes tells nothing, whatever its checksum says', async () => {
+  await ask('hello', [{ text: 'Hello.', usage }])
+  const { path } = placeOf()
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const { sum: _, ...end } = JSON.parse(lines.at(-1) ?? '') as { [field: string]: unknown }
+  const forged = [
+    { ...end, session: { runs: 1, turns: 'many', costUsd: 0, isRewound: false } },
+    { ...end, ended: '\u001b[2J' },
+    { ...end, record: { ...(end['record'] as object), terminal: { reason: '\u001b[2J' } } },
+  ]
+  for (const line of forged) {
+    writeFileSync(path, `${lines.slice(0, -1).join('\n')}\n${lineOf(line)}`)
+    expect(endsOfKept(path)).toBeUndefined()
+  }
 })
 
 test('a run that another one carries is counted once, also when a fork goes on', async () => {

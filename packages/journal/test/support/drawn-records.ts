@@ -109,18 +109,33 @@ const spent = fc.oneof(
     ),
   ),
 ) as fc.Arbitrary<object>
+/** What a request was charged, and what it was granted: often what its message and its intent say. */
+const charge = fc.constantFrom(null, { nanos: 1 }, { nanos: 1, usage: noUsage }, { usage: { in: 1 } }, { usage: null })
+const grant = fc.constantFrom<{ readonly grant?: unknown }>(
+  {},
+  { grant: { nanos: 1 } },
+  { grant: { nanos: 2 } },
+  { grant: null },
+)
 export const record: fc.Arbitrary<StepRecord> = fc.oneof(
   {
     weight: 2,
-    arbitrary: fc.tuple(scope, message).map(([at, what]) => ({
+    arbitrary: fc.tuple(scope, message, charge, grant).map(([at, what, charged, granted]) => ({
       type: 'result',
       key: `${at}model:1.1`,
       digest: null,
-      value: { kind: 'answered', message: what, charge: null },
+      value: { kind: 'answered', message: what, ...granted, charge: charged },
       at: 1,
       durationMs: 1,
     })),
   },
+  fc.tuple(scope, grant).map(([at, { grant: intent = null }]) => ({
+    type: 'intent',
+    key: `${at}model:1.1`,
+    digest: null,
+    intent,
+    at: 1,
+  })),
   {
     weight: 3,
     arbitrary: fc

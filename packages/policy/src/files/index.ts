@@ -33,6 +33,8 @@ export {
   openInPlace,
   NotWrittenError,
 } from './open-in-place.ts'
+export { diskOf, type Disk, type OpenFile } from './disk.ts'
+export { isOnLocalDisk } from './mounts.ts'
 export {
   changedPathsOf,
   parsePatch,

@@ -1,8 +1,9 @@
 import { closeSync, constants, openSync, readlinkSync, type Stats } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { realPath } from '@halting/journal/files'
 import { codeOf } from '@halting/core/adapters'
+import { type Disk, diskOf, type OpenFile } from './disk.ts'
 
 /** A path leads elsewhere than it did when it was judged: a link was put in the place of a folder or a file of it. */
 export class PathMovedError extends Error {
@@ -50,11 +51,14 @@ export async function holdFolder(
     readonly makes?: boolean
   } = {},
 ): Promise<HeldFolder> {
-  if (!canHold) return lookedAtFolder(path, makes)
-  let held = await open('/', O_PATH | O_DIRECTORY)
+  return canHold ? heldFolder(diskOf(path), path, makes) : lookedAtFolder(path, makes)
+}
+
+async function heldFolder(disk: Disk, path: string, makes: boolean): Promise<HeldFolder> {
+  let held = await disk.open('/', O_PATH | O_DIRECTORY)
   try {
     for (const name of path.split('/').filter(Boolean)) {
-      const inner = await openPart(inFolder(held, name), path, makes)
+      const inner = await openPart(disk, inFolder(held, name), { path, makes })
       await held.close()
       held = inner
     }
@@ -65,21 +69,25 @@ export async function holdFolder(
   return { pathOf: (name) => inFolder(held, name), check: async () => undefined, close: () => held.close() }
 }
 
-function inFolder(folder: FileHandle, name: string): string {
+function inFolder(folder: OpenFile, name: string): string {
   return `/proc/self/fd/${folder.fd}/${name}`
 }
 
-async function openPart(part: string, path: string, makes: boolean): Promise<FileHandle> {
-  const openIt = (): Promise<FileHandle> => open(part, O_PATH | O_DIRECTORY | O_NOFOLLOW)
+async function openPart(
+  disk: Disk,
+  part: string,
+  { path, makes }: { readonly path: string; readonly makes: boolean },
+): Promise<OpenFile> {
+  const openIt = (): Promise<OpenFile> => disk.open(part, O_PATH | O_DIRECTORY | O_NOFOLLOW)
   try {
     return await openIt()
   } catch (thrown) {
     if (codeOf(thrown) === 'ELOOP' || codeOf(thrown) === 'ENOTDIR')
-      throw (await isLink(part)) ? new PathMovedError(path) : errorNaming(thrown, path)
+      throw (await isLink(disk, part)) ? new PathMovedError(path) : errorNaming(thrown, path)
     if (codeOf(thrown) !== 'ENOENT' || !makes) throw errorNaming(thrown, path)
   }
   try {
-    await mkdir(part)
+    await disk.mkdir(part)
   } catch (thrown) {
     if (codeOf(thrown) !== 'EEXIST') throw errorNaming(thrown, path)
   }
@@ -126,8 +134,8 @@ export function isOpenAt(file: number, path: string): boolean {
   }
 }
 
-async function isLink(path: string): Promise<boolean> {
-  const stats = await lstat(path).catch(() => undefined)
+async function isLink(disk: Disk, path: string): Promise<boolean> {
+  const stats = await disk.lstat(path).catch(() => undefined)
   return stats?.isSymbolicLink() === true
 }
 
@@ -155,7 +163,7 @@ export type InPlace =
   | {
       readonly kind: 'file'
       /** The open file. */
-      readonly file: FileHandle
+      readonly file: OpenFile
       /** What `fstat` says of it. */
       readonly stats: Stats
     }
@@ -168,22 +176,23 @@ export type InPlace =
  * @throws PathMovedError, and what the system says, such as ENOENT.
  */
 export async function openInPlace(path: string): Promise<InPlace> {
-  const folder = await holdFolder(dirname(path))
+  const disk = diskOf(path)
+  const folder = await (canHold ? heldFolder(disk, dirname(path), false) : lookedAtFolder(dirname(path), false))
   try {
-    return await openIn(folder, path)
+    return await openIn(disk, folder, path)
   } finally {
     await folder.close()
   }
 }
 
-async function openIn(folder: HeldFolder, path: string): Promise<InPlace> {
+async function openIn(disk: Disk, folder: HeldFolder, path: string): Promise<InPlace> {
   const at = basename(path) === '' ? folder.pathOf('.') : folder.pathOf(basename(path))
   try {
-    const before = await lstat(at)
+    const before = await disk.lstat(at)
     if (before.isSymbolicLink()) throw new PathMovedError(path)
     if (before.isDirectory()) return { kind: 'folder' }
     if (!before.isFile()) return { kind: 'special' }
-    const file = await open(at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    const file = await disk.open(at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     return await checkedFile(file, folder, path)
   } catch (thrown) {
     if (codeOf(thrown) === 'ELOOP') throw new PathMovedError(path)
@@ -191,7 +200,7 @@ async function openIn(folder: HeldFolder, path: string): Promise<InPlace> {
   }
 }
 
-async function checkedFile(file: FileHandle, folder: HeldFolder, path: string): Promise<InPlace> {
+async function checkedFile(file: OpenFile, folder: HeldFolder, path: string): Promise<InPlace> {
   try {
     const stats = await file.stat()
     await folder.check()

@@ -27,8 +27,7 @@ const off: readonly (readonly [key: string, value: string])[] = [
  * or ask beside their work is turned off.
  */
 export function environmentWithoutRule(): Readonly<Record<string, string>> {
-  // less runs no program for a file, pip asks no index for a newer pip, go runs no other version of itself.
-  return { ...gitTurnedOff(), LESSSECURE: '1', PIP_DISABLE_PIP_VERSION_CHECK: '1', GOTOOLCHAIN: 'local' }
+  return withoutRule
 }
 
 /**
@@ -36,20 +35,30 @@ export function environmentWithoutRule(): Readonly<Record<string, string>> {
  * assignments to these names, `-c` and other folders of settings are no part of what runs without a rule.
  */
 export function gitTurnedOff(): Readonly<Record<string, string>> {
-  return {
-    GIT_CONFIG_COUNT: String(off.length),
-    ...Object.fromEntries(
-      off.flatMap(([key, value], at) => [
-        [`GIT_CONFIG_KEY_${at}`, key],
-        [`GIT_CONFIG_VALUE_${at}`, value],
-      ]),
-    ),
-    GIT_PAGER: 'cat',
-    GIT_ASKPASS: '',
-    GIT_SSH_COMMAND: 'false',
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_TERMINAL_PROMPT: '0',
-  }
+  return turnedOff
 }
+
+const turnedOff: Readonly<Record<string, string>> = Object.freeze({
+  GIT_CONFIG_COUNT: String(off.length),
+  ...Object.fromEntries(
+    off.flatMap(([key, value], at) => [
+      [`GIT_CONFIG_KEY_${at}`, key],
+      [`GIT_CONFIG_VALUE_${at}`, value],
+    ]),
+  ),
+  GIT_PAGER: 'cat',
+  GIT_ASKPASS: '',
+  GIT_SSH_COMMAND: 'false',
+  GIT_ALLOW_PROTOCOL: 'none',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+})
+
+// less runs no program for a file, pip asks no index for a newer pip, go runs no other version of itself.
+const withoutRule: Readonly<Record<string, string>> = Object.freeze({
+  ...turnedOff,
+  LESSSECURE: '1',
+  PIP_DISABLE_PIP_VERSION_CHECK: '1',
+  GOTOOLCHAIN: 'local',
+})

@@ -20,7 +20,7 @@ import {
 } from './rule-book.ts'
 import { isAllowedWhole, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
-import { type Subject, type Subjects, subjectsOf } from './subject.ts'
+import { commandOf, type Subject, type Subjects, subjectsOf } from './subject.ts'
 import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
 import {
   askedByHook,
@@ -233,8 +233,8 @@ function editDoubt(request: PermissionRequest, command: string, book: RuleBook):
  * other calls. To be asked about a call that these rules allow.
  */
 export function confinementFor(request: PermissionRequest, book: RuleBook): Confinement | undefined {
-  const [subject] = subjectsOf(request.call, book.cwd)
-  return subject.kind === 'command' ? confinementIn(request, subject.command, book) : undefined
+  const command = commandOf(request.call)
+  return command === undefined ? undefined : confinementIn(request, command, book)
 }
 
 function confinementIn(request: PermissionRequest, command: string, book: RuleBook): Confinement | undefined {

@@ -1,21 +1,13 @@
-import { type Dirent, readFileSync, type Stats } from 'node:fs'
+import { type Dirent, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { entriesByBytes, type EntryByBytes, firstEntries, type PathBytes } from '../files/first-entries.ts'
+import { mountinfo, type Mount, parseMounts } from '../files/mounts.ts'
 import { isInside, statOf } from '../files/paths.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
 
 // One file may stand under several names that no link tells of: hard links, folders that are mounted twice, and file systems for which `.ENV` is
 // `.env`. A rule that denies one of them is about all.
-
-/** A line of /proc/self/mountinfo: what of a device is seen where. */
-export interface Mount {
-  readonly device: string
-  /** The folder on the device that is seen at `point`. */
-  readonly root: string
-  readonly point: string
-  readonly type: string
-}
 
 /** What is known of the disk for so long, in milliseconds: one call asks many times. */
 const keptMs = 1_000
@@ -25,28 +17,6 @@ function mountsNow(): readonly Mount[] {
   const atMs = performance.now()
   if (mounts === undefined || atMs - mounts.atMs > keptMs) mounts = { list: parseMounts(mountinfo()), atMs }
   return mounts.list
-}
-
-/** Only Linux has it. Elsewhere the system itself tells the name on disk (`realPath`). */
-function mountinfo(): string {
-  try {
-    return readFileSync('/proc/self/mountinfo', 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-export function parseMounts(text: string): readonly Mount[] {
-  return text.split('\n').flatMap((line) => {
-    const [, , device, root, point, ...rest] = line.split(' ')
-    const type = rest[rest.indexOf('-') + 1]
-    if (device === undefined || root === undefined || point === undefined || type === undefined) return []
-    return [{ device, root: unescaped(root), point: unescaped(point), type }]
-  })
-}
-
-function unescaped(field: string): string {
-  return field.replaceAll(/\\([0-7]{3})/g, (_all, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
 }
 
 /** Other names of a path that leads through no link, of those that rules for paths may be about. */

@@ -27,7 +27,7 @@ import { updatesOfPersonTool } from './plan-mode.ts'
 import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
 import { ruleForAny } from './rule-match.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
-import { type Subjects, subjectOf, subjectsOf } from './subject.ts'
+import { commandOf, type Subjects, subjectsOf } from './subject.ts'
 import { commandOfCall, trialConfinement, type TrialPort } from './trial.ts'
 import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed, triedInVain } from './permission-texts.ts'
 
@@ -498,11 +498,11 @@ function noteConfinement(
   { call, agentId }: PermissionRequest,
   confinement: Confinement | undefined,
 ): void {
-  const subject = subjectOf(call, '/')
-  if (subject.kind !== 'command') return
+  const command = commandOf(call)
+  if (command === undefined) return
   const key = judgedKey(call.id, agentId)
   confinements.delete(key)
-  confinements.set(key, { command: subject.command, confinement })
+  confinements.set(key, { command, confinement })
   for (const oldest of confinements.keys()) {
     if (confinements.size <= mostJudged) return
     confinements.delete(oldest)

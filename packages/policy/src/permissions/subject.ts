@@ -24,9 +24,17 @@ export type Subject =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tool' }
 
+/** The command of a call, for the tools that run one: without a look at the disk. */
+export function commandOf({ name, input }: ToolUseBlock): string | undefined {
+  if (name !== 'Bash' && name !== 'Wait') return undefined
+  const command = isJsonObject(input) ? input['command'] : undefined
+  if (typeof command === 'string') return command
+  return name === 'Bash' ? '' : undefined
+}
+
 // Spec R-RULE-2.
 /** Reads the input as the tools do: what is judged is what will be opened and run. */
-export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
+function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   const input = isJsonObject(call.input) ? call.input : {}
   const field = (name: string): string | undefined => {
     const value = input[name]
@@ -37,14 +45,11 @@ export function subjectOf(call: ToolUseBlock, cwd: string): Subject {
     const path = calledPath(given ?? '.', cwd)
     return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
   }
+  const command = commandOf(call)
+  if (command !== undefined) return { kind: 'command', command }
   switch (call.name) {
-    case 'Bash':
-      return { kind: 'command', command: field('command') ?? '' }
-    case 'Wait': {
-      const command = field('command')
-      if (command !== undefined) return { kind: 'command', command }
+    case 'Wait':
       return field('file_path') === undefined ? { kind: 'tool' } : about(field('file_path'), 'read', false)
-    }
     case 'Read':
       return about(field('file_path'), 'read', false)
     case 'Glob':

@@ -8,7 +8,8 @@ import { createPermissions, type PermissionOptions } from '../../src/permissions
 import { build } from 'esbuild'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { sources } from '../../../../vitest.build.ts'
-import { namesByMounts, nameOnDisk, parseMounts } from '../../src/permissions/other-names.ts'
+import { parseMounts } from '../../src/files/mounts.ts'
+import { namesByMounts, nameOnDisk } from '../../src/permissions/other-names.ts'
 import { bashCall, judged } from './support.ts'
 
 let folder: string

@@ -23,14 +23,9 @@ import {
   type Death,
   type NotedAttempt,
 } from './deaths.ts'
-import { whySetAside } from './set-aside.ts'
-
-/** The object that knows the attempts at the work of a session, which is its key. */
-export const attemptsObject = 'halting_attempts'
+import { attemptsObject, setAsideKey, whySetAside } from './set-aside.ts'
 
 const attemptsKey = 'attempts'
-/** There while the session is set aside. Whoever lists sessions reads it by the engine's query language. */
-const setAsideKey = 'set_aside'
 
 /** Why a session is set aside. */
 type SetAside = { readonly because: string; readonly deaths: readonly Death[] }

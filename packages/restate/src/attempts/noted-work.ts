@@ -7,10 +7,9 @@ import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandlerOf, type Patience } from '../http/call-handler.ts'
 import { readNote, writtenNote } from '../service/notes.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
-import { attemptsObject } from './attempts-object.ts'
 import { lapsOfProgress, type BeginAttempt, type Begun, type NotedAttempt } from './deaths.ts'
 import { Isolation, type Place } from './isolation.ts'
-import { SetAsideError, whySetAside } from './set-aside.ts'
+import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
 
 /** Without an end. Where no worker has told the engine of the object, nobody keeps count: that is not waited for. */
 const patience: Patience = { mostTries: Infinity, firstWaitMs: 100, longestWaitMs: 5_000, waitsForWorkers: false }

@@ -2,6 +2,12 @@ import type { Death } from './deaths.ts'
 
 const numbers = ['no', 'one', 'two', 'three', 'four', 'five']
 
+/** The object that knows the attempts at the work of a session, which is its key. */
+export const attemptsObject = 'halting_attempts'
+
+/** There, in that object, while the session is set aside. Whoever lists sessions reads it by the engine's query language. */
+export const setAsideKey = 'set_aside'
+
 /** Why a session is set aside, as a clause. `deaths`: of its workers, the oldest first. */
 export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): string {
   const last = deaths.at(-1)

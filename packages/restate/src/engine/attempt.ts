@@ -69,6 +69,13 @@ export interface AttemptOptions<Turn extends AttemptTurn = AttemptTurn> {
   /** Messages that were there before the invocation. */
   readonly mail?: readonly string[]
   /**
+   * Messages that came before this one and were not told: of those that come while the handler awaits something else, the engine tells the last alone. What is asked
+   * of the engine for it follows from what the engine told.
+   */
+  readonly missedBefore?: ((message: string) => Promise<readonly string[]>) | undefined
+  /** Other names under which messages come. They are heard as mail is, and of several that come at once one says all. */
+  readonly bells?: readonly string[]
+  /**
    * Begins the work. Called when the engine has nothing more to tell of earlier attempts, and again after work at rest was let go of: `gone` of that is aborted,
    * and what is begun then finds all that is on record and hears all that came. `turn` is the one that was granted.
    */
@@ -106,6 +113,7 @@ type Came =
   | { readonly type: 'batch'; readonly text: string }
   | { readonly type: 'mail'; readonly message: string }
   | { readonly type: 'watch'; readonly message: string }
+  | { readonly type: 'bell'; readonly name: string; readonly message: string }
   | { readonly type: 'cancelled' | 'woke' }
 
 /**
@@ -134,6 +142,7 @@ class Attempt<Turn extends AttemptTurn> {
   #turn: Turn | undefined
   #mail: EnginePromise<Came>
   #watch: EnginePromise<Came>
+  readonly #bells: Map<string, EnginePromise<Came>>
   #cancelled: EnginePromise<Came> | undefined
   #isResting = false
   #makesWay = false
@@ -143,7 +152,7 @@ class Attempt<Turn extends AttemptTurn> {
   #leave: () => void = () => {}
 
   constructor(options: AttemptOptions<Turn>) {
-    const { engine, mail = [], texts = new SessionTexts() } = options
+    const { engine, mail = [], bells = [], texts = new SessionTexts() } = options
     this.#options = options
     this.#engine = engine
     this.#texts = texts
@@ -152,6 +161,7 @@ class Attempt<Turn extends AttemptTurn> {
     this.#heard = mail.map((message) => (work) => work.deliver(message))
     this.#mail = this.#nextMail()
     this.#watch = this.#nextWatch()
+    this.#bells = new Map(bells.map((name) => [name, this.#nextBell(name)]))
     this.#cancelled = engine.cancelled().map(() => ({ type: 'cancelled' }))
     engine.gone.addEventListener('abort', () => this.#log.break())
     this.left = new Promise<never>((_, reject) => {
@@ -225,7 +235,7 @@ class Attempt<Turn extends AttemptTurn> {
     for (;;) {
       const came = await this.#engine.first([step, ...this.#fromOutside])
       if (came.type === 'batch') return { came, heard }
-      this.#hear(came)
+      await this.#hear(came)
       // Who watches ends no rest.
       heard ||= came.type !== 'watch'
     }
@@ -244,7 +254,7 @@ class Attempt<Turn extends AttemptTurn> {
     let came: Came
     do {
       came = await this.#engine.first([...awake, ...this.#fromOutside])
-      this.#hear(came)
+      await this.#hear(came)
     } while (came.type === 'watch')
     this.#turn?.works()
     this.#isResting = false
@@ -265,7 +275,7 @@ class Attempt<Turn extends AttemptTurn> {
   }
 
   get #fromOutside(): readonly EnginePromise<Came>[] {
-    const signals = [this.#mail, this.#watch]
+    const signals = [this.#mail, this.#watch, ...this.#bells.values()]
     return this.#cancelled === undefined ? signals : [...signals, this.#cancelled]
   }
 
@@ -277,13 +287,20 @@ class Attempt<Turn extends AttemptTurn> {
     return this.#engine.signal(mailSignal).map((message) => ({ type: 'mail', message }))
   }
 
-  #hear(came: Came): void {
+  #nextBell(name: string): EnginePromise<Came> {
+    return this.#engine.signal(name).map((message) => ({ type: 'bell', name, message }))
+  }
+
+  async #hear(came: Came): Promise<void> {
     if (came.type === 'mail') {
       const { message } = came
       this.#mail = this.#nextMail()
-      this.#messages.push(message)
+      const missed = (await this.#options.missedBefore?.(message)) ?? []
+      for (const each of [...missed, message]) this.#hearMail(each)
+    } else if (came.type === 'bell') {
+      const { name, message } = came
+      this.#bells.set(name, this.#nextBell(name))
       this.#tell((work) => work.deliver(message))
-      if (this.#isWaiting) this.#turn?.hear(message)
     } else if (came.type === 'watch') {
       this.#watch = this.#nextWatch()
       this.#options.onWatch?.(came.message)
@@ -292,6 +309,12 @@ class Attempt<Turn extends AttemptTurn> {
       this.#tell((work) => work.cancel())
       if (this.#isWaiting) this.#turn?.hurry()
     }
+  }
+
+  #hearMail(message: string): void {
+    this.#messages.push(message)
+    this.#tell((work) => work.deliver(message))
+    if (this.#isWaiting) this.#turn?.hear(message)
   }
 
   #tell(what: (work: Work) => void): void {

@@ -13,7 +13,7 @@ export interface Engine {
   once(name: string, effect: () => Promise<string>): EnginePromise<string>
   /** Over when so many milliseconds have passed, also when nobody runs the handler meanwhile. */
   sleep(ms: number): EnginePromise<void>
-  /** The next message under this name. Ask for one at a time. */
+  /** The next message under this name. Ask for one at a time. Of several that come while the handler awaits something else the last alone is told. */
   signal(name: string): EnginePromise<string>
   /** Somebody cancels the invocation. */
   cancelled(): EnginePromise<void>

@@ -1,6 +1,5 @@
 import type { ObjectContext, ObjectSharedContext } from '@restatedev/restate-sdk'
-import { mailSignal } from '../engine/attempt.ts'
-import { moneyMail } from '../service/messages.ts'
+import { moneyMail, moneySignal } from '../service/messages.ts'
 import {
   leaseId,
   TenantMoney,
@@ -79,7 +78,7 @@ export async function changeMoney<Answer>(
   for (const { invocation } of money.served)
     context
       .invocation(invocation as Parameters<typeof context.invocation>[0])
-      .signal(mailSignal)
+      .signal(moneySignal)
       .resolve(moneyMail)
   return { answer, money }
 }

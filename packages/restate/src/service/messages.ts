@@ -142,5 +142,8 @@ export function isUrgent({ type }: Pick<SessionRequest, 'type'>): boolean {
   return type === 'interrupt' || type === 'stop' || type === 'close'
 }
 
-/** What the budget of a tenant tells the work at a session that waits for money: to ask again. Requests have numbers from 1, so earlier versions take it for one that they have heard. */
+/** The name under which the budget of a tenant sends its message: one of its own, so that neither covers a request. */
+export const moneySignal = 'money'
+
+/** What the budget of a tenant tells the work at a session that waits for money: to ask again. Requests have numbers from 1. */
 export const moneyMail: string = JSON.stringify({ number: 0, id: 'money', request: { type: 'money' } })

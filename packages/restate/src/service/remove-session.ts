@@ -1,6 +1,7 @@
 import { foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import type { ObjectContext } from '@restatedev/restate-sdk'
-import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import type { AttemptsObject } from '../attempts/attempts-object.ts'
+import { attemptsObject } from '../attempts/set-aside.ts'
 import { wholeRecords } from '../engine/batch.ts'
 import type { ServedRecord } from '../engine/packed-record.ts'
 import { budgetObject, type BudgetHandlers } from '../fleet/budget-service.ts'

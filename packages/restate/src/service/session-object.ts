@@ -9,9 +9,11 @@ import {
 } from '@restatedev/restate-sdk'
 import { engineTime } from '../http/engine-clock.ts'
 import { guarded } from '../access/guard.ts'
-import { attemptsObject, type AttemptsObject } from '../attempts/attempts-object.ts'
+import type { AttemptsObject } from '../attempts/attempts-object.ts'
+import { attemptsObject } from '../attempts/set-aside.ts'
 import { notedAttempts } from '../attempts/noted-attempts.ts'
 import { packedRecords } from '../engine/batch.ts'
+import type { AttemptOptions } from '../engine/attempt.ts'
 import { isCut, type RenewAfter } from '../engine/cluster-log.ts'
 import { keptFormat, laterFormat } from '../engine/format.ts'
 import { restateEngine } from '../engine/restate-engine.ts'
@@ -28,7 +30,8 @@ import { Conversation, type State } from './conversation.ts'
 import { adoptedPages, pageIn, type Adopted, type AdoptedPage, adoptedKey, inheritedBy } from './fork.ts'
 import { recordsSince } from './kept-records.ts'
 import type { WaitingPage } from './mailbox-state.ts'
-import type { NumberedRequest, PushRequest } from './messages.ts'
+import { moneySignal, type NumberedRequest, type PushRequest } from './messages.ts'
+import { missedMail } from './missed-mail.ts'
 import { namedHandlers } from './named-handlers.ts'
 import {
   mailboxObject,
@@ -121,7 +124,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
         const mailbox = mailboxOf(context)
         const begun = await mailbox.begin(context.request().id)
         for (let page: WaitingPage = begun; page.requests.length > 0;) {
-          const end = await workOn(context, begun, await allOf(page, (after) => mailbox.waiting(after)))
+          const end = await workOn(context, begun, await allOf(page, mailbox))
           if (end === 'goes on elsewhere') {
             // What is known of attempts is of this invocation: the next one has other attempts, and counts its laps anew.
             context.objectSendClient<AttemptsObject>({ name: attemptsObject }, context.key).forget()
@@ -232,7 +235,7 @@ export function sessionDefinition(options: SessionServiceOptions): VirtualObject
       store,
       texts,
       renewAfter: options.renewAfter ?? defaultRenewal,
-      mail: requests.map((request) => JSON.stringify(request)),
+      ...mailFor(requests, mailboxOf(context), tenancy !== undefined),
       turn: (gone) => sessions.arrive({ ...whose, sinceMs, gone, settled: record.settled }),
       begin: async (found, granted?: SessionTurn) =>
         sessions.begin({ ...work, found, before: await conversation.records(), onOpen }, granted),
@@ -290,18 +293,30 @@ function readOnly(context: ObjectSharedContext): State {
   return { get: (key) => context.get(key), set: refuse, clear: refuse }
 }
 
+type Waiting = { waiting(after: number): Promise<WaitingPage> }
+
 /** All that waits, when it is more than one answer takes. They are there before the work begins: what comes meanwhile is behind them. */
-async function allOf(
-  first: WaitingPage,
-  next: (after: number) => Promise<WaitingPage>,
-): Promise<readonly NumberedRequest[]> {
+async function allOf(first: WaitingPage, mailbox: Waiting): Promise<readonly NumberedRequest[]> {
   const all = [...first.requests]
   for (let { hasMore } = first; hasMore;) {
-    const page = await next(all.at(-1)?.number ?? 0)
+    const page = await mailbox.waiting(all.at(-1)?.number ?? 0)
     all.push(...page.requests)
     hasMore = page.hasMore
   }
   return all
+}
+
+/** What comes to the work, and may be missed on its way. */
+function mailFor(
+  requests: readonly NumberedRequest[],
+  mailbox: Waiting,
+  hasTenant: boolean,
+): Pick<AttemptOptions, 'mail' | 'missedBefore' | 'bells'> {
+  return {
+    mail: requests.map((request) => JSON.stringify(request)),
+    missedBefore: missedMail(requests, async (after) => allOf(await mailbox.waiting(after), mailbox)),
+    bells: hasTenant ? [moneySignal] : [],
+  }
 }
 
 interface AskedMailbox {

@@ -3,6 +3,7 @@ import { messageOf } from '@halting/core/adapters'
 import { askAdmin, rowsOf, type AdminRequest } from '../http/ask-admin.ts'
 import { withoutSlash } from '../http/below.ts'
 import { fetchFailure } from '../http/fetch-failure.ts'
+import { attemptsObject, setAsideKey } from '../attempts/set-aside.ts'
 import { sessionObject } from '../service/names.ts'
 
 const betweenTriesMs = 500
@@ -267,6 +268,15 @@ export class EngineAdmin {
     for (const [id, failure] of await failuresOf(this.#base, [...unread.keys()]))
       known.set(id, { modifiedAt: unread.get(id), failure })
     return known
+  }
+
+  /** Which of these sessions are set aside. */
+  async setAside(sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await rowsOf<{ readonly service_key: string }>(
+      this.#base,
+      `SELECT service_key FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(literal).join(', ')})`,
+    )
+    return new Set(rows.map(({ service_key: sessionId }) => sessionId))
   }
 
   /** Nothing happens where it is paused already, or is over. */

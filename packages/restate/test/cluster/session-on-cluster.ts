@@ -8,10 +8,12 @@ import type { Cluster } from './server.ts'
 /** A session as a client by HTTP has it. */
 export class SessionOnCluster {
   readonly #cluster: Cluster
+  readonly #id: string
   readonly #path: string
 
   constructor(cluster: Cluster, id: string) {
     this.#cluster = cluster
+    this.#id = id
     this.#path = `${sessionObject}/${id}`
   }
 
@@ -22,6 +24,14 @@ export class SessionOnCluster {
   async status(): Promise<FullStatus> {
     // The service gives it.
     return (await this.#cluster.call(`${this.#path}/status`)) as FullStatus
+  }
+
+  /** What `halting sessions release` does for a session that is set aside. Its work may rest although it was released before. */
+  async release(): Promise<void> {
+    await this.#cluster.call(`halting_attempts/${this.#id}/release`)
+    const resting = `select id from sys_invocation where target_service_name = '${sessionObject}' and target_service_key = '${this.#id}' and target_handler_name = 'work' and status in ('paused', 'backing-off')`
+    for (const { id } of await this.#cluster.query(resting))
+      await fetch(`${this.#cluster.admin()}/invocations/${String(id)}/resume`, { method: 'PATCH' })
   }
 
   async records(): Promise<readonly StepRecord[]> {

@@ -106,6 +106,8 @@ export interface SoakSession {
   readonly turns: number
   /** Calls of which the model was told that nobody knows what came of them. */
   readonly unknown: number
+  /** It was set aside, since several of its workers were ended: an operator released it. */
+  readonly wasSetAside: boolean
   readonly problems: readonly string[]
 }
 
@@ -117,7 +119,15 @@ export async function playSoak(number: number, world: SoakWorld): Promise<SoakSe
   try {
     return await client.play()
   } catch (error) {
-    return { id: `s${number}`, kind: kind.name, records: 0, turns: 0, unknown: 0, problems: [String(error)] }
+    return {
+      id: `s${number}`,
+      kind: kind.name,
+      records: 0,
+      turns: 0,
+      unknown: 0,
+      wasSetAside: client.wasSetAside,
+      problems: [String(error)],
+    }
   }
 }
 
@@ -131,6 +141,7 @@ class SoakClient {
   readonly #random: (below: number) => number
   readonly #answered = new Set<string>()
   #wasSaid = false
+  wasSetAside = false
   #ends: readonly string[]
   #lookAt = 0
 
@@ -166,7 +177,8 @@ class SoakClient {
     const records = await this.#session.records()
     const problems = status === undefined ? ['It did not begin.'] : await this.#problems(records, status)
     const unknown = JSON.stringify(resultsIn(records)).split('is unknown').length - 1
-    return { id: this.#id, kind: name, records: records.length, turns: status?.turns ?? 0, unknown, problems }
+    const [{ length }, turns, { wasSetAside }] = [records, status?.turns ?? 0, this]
+    return { id: this.#id, kind: name, records: length, turns, unknown, wasSetAside, problems }
   }
 
   /** A client that hears nothing asks again, so any request may come twice. */
@@ -196,6 +208,12 @@ class SoakClient {
         // A later one may have begun by itself, with what was said as this one ended.
         const { state, records, runId = '' } = status
         if (state === 'idle' && records > 0 && Number(runId.replace('run', '')) >= run) return status
+        if (status.stalled?.kind === 'set_aside') {
+          this.wasSetAside = true
+          await this.#session.release().catch(() => {
+            // The node that was asked was ended: it is released at the next look.
+          })
+        }
         if (Date.now() > deadline) throw new Error(`It did not end: ${JSON.stringify(status)}`)
       }
       await this.#meanwhile()

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-2
+// Holds rules of docs/spec.md: R-POIS-2, R-POIS-5a
 import { expect, test } from 'vitest'
 import { SetAsideError } from '../../src/attempts/set-aside.ts'
 import type { WorkOfSession } from '../../src/worker/engine-admin.ts'
@@ -10,9 +10,15 @@ function work(sessionId: string, status: WorkOfSession['status'], failure: strin
   return { id: `inv_${sessionId}`, sessionId, status, deployment: 'dp_1', failure }
 }
 
+const away = (): Promise<never> => Promise.reject(new Error('away'))
+
 test('the work at a session that is set aside is paused, and no other', async () => {
   const paused: string[] = []
-  const stalls = new Stalls({ pause: async (id) => void paused.push(id) })
+  const stalls = new Stalls({
+    pause: async (id) => void paused.push(id),
+    retryNow: away,
+    setAside: async () => new Set(['aside']),
+  })
   await stalls.see([
     work('fails', 'backing-off', 'no network'),
     work('aside', 'backing-off', `[500 Internal] ${message}`),
@@ -23,7 +29,22 @@ test('the work at a session that is set aside is paused, and no other', async ()
 })
 
 test('a status says why work is set aside, also where the engine does not pause it', async () => {
-  const stalls = new Stalls({ pause: () => Promise.reject(new Error('away')) })
+  const stalls = new Stalls({ pause: away, retryNow: away, setAside: away })
   await expect(stalls.see([work('aside', 'backing-off', message)])).rejects.toThrow('away')
   expect(stalls.of('aside')?.message).toBe(message)
+})
+
+test('one that was released while it was about to be paused is resumed, also where the engine shows that late', async () => {
+  const told: string[] = []
+  const isSetAside = new Set(['released', 'aside'])
+  const stalls = new Stalls({
+    pause: async (id) => void told.push(`pause ${id}`),
+    retryNow: async (id) => void told.push(`resume ${id}`),
+    setAside: async (ids) => new Set(ids.filter((id) => isSetAside.has(id))),
+  })
+  await stalls.see([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
+  isSetAside.delete('released')
+  const paused = [work('released', 'paused', 'broken pipe'), work('aside', 'paused', message)]
+  for (let look = 0; look < 4; look++) await stalls.see(look === 0 ? paused : paused.slice(1))
+  expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
 })

@@ -40,8 +40,7 @@ function positionOf(run: Run, phase: ToolPhase): RecordPosition {
 function emitEnd(run: Run, phase: ToolPhase, ran: CallRun): void {
   const { call, index } = callOf(ran.call)
   const result = phase.result(index)
-  if (result === undefined || phase.reported.has(ran)) return
-  phase.reported.add(ran)
+  if (result === undefined || phase.report(ran)) return
   run.emit(toolEndOf(call, result, ran.durationMs))
 }
 

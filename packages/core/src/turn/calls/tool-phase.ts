@@ -47,6 +47,8 @@ export interface ToolPhaseStart {
   readonly isLeft: boolean
 }
 
+const noneRan: readonly CallRun[] = Object.freeze([])
+
 /**
  * The results of the tool calls of one message. They are kept by the place of the call in the message.
  * T1: a call is held as soon as it ended, and its result is entered once the hooks have seen it; a run that breaks is closed from here.
@@ -58,15 +60,15 @@ export class ToolPhase {
   readonly remarks: readonly HookMessage[]
   readonly isLeft: boolean
   readonly #recorded: readonly RecordedCall[] | undefined
-  readonly #results: (ToolResult | undefined)[] = []
+  readonly #results: (ToolResult | undefined)[]
   #whole: (ToolResult | undefined)[] | undefined
-  readonly #begun: boolean[] = []
+  readonly #begun: boolean[]
   #bills: (OpenBill | undefined)[] | undefined
-  readonly #ran: CallRun[] = []
+  #ran: CallRun[] | undefined
   /** The call that is being entered in the run. Its figures are entered; its hooks may not be done. */
   entering: CallRun | undefined = undefined
-  /** Calls whose `tool_end` was emitted. */
-  readonly reported: Set<CallRun> = new Set()
+  /** Mostly a message has one call. */
+  #reported: CallRun | Set<CallRun> | undefined
   /** What each agent of these calls may use of what is counted for all agents of the run. */
   agentShare: AgentShare | undefined = undefined
   /** The first calls of the message, which the limit on calls lets run. */
@@ -85,6 +87,8 @@ export class ToolPhase {
 
   constructor({ calls, early, remarks, recorded, isLeft }: ToolPhaseStart) {
     this.calls = calls
+    this.#results = calls.map(() => undefined)
+    this.#begun = calls.map(() => false)
     this.early = early
     this.remarks = remarks
     this.isLeft = isLeft
@@ -145,19 +149,31 @@ export class ToolPhase {
 
   /** The call's effect ended, whatever becomes of those beside it. */
   addRan(ran: CallRun): CallRun {
-    this.#ran.push(ran)
+    // A list that begins empty would be made for seventeen.
+    if (this.#ran === undefined) this.#ran = [ran]
+    else this.#ran.push(ran)
     return ran
+  }
+
+  /** Whether the `tool_end` of the call was emitted; from now on it counts as emitted. */
+  report(ran: CallRun): boolean {
+    const reported = this.#reported
+    if (reported === ran || (reported instanceof Set && reported.has(ran))) return true
+    if (reported === undefined) this.#reported = ran
+    else if (reported instanceof Set) reported.add(ran)
+    else this.#reported = new Set([reported, ran])
+    return false
   }
 
   /** Calls that ended, in the order in which they did. */
   get ran(): readonly CallRun[] {
-    return this.#ran
+    return this.#ran ?? noneRan
   }
 
   // Spec R-PROG-1a.
   /** One of the tools took so long that the turn counts as one that waits. An agent that takes long works. */
   get hasWaited(): boolean {
-    return this.#ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
+    return this.ran.some(({ agent, durationMs }) => agent === undefined && durationMs >= waitMs)
   }
 
   /** Sets the result that the model is shown. */

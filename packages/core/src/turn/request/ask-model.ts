@@ -52,7 +52,7 @@ export interface Failure {
 
 // Spec R-REQ-1 to R-REQ-4a.
 /** Asks a model: attempts until one is answered or the failure is final. The one retry policy there is. */
-export async function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
+export function askModel(run: Run, plan: RequestPlan, asker: Asker): Promise<Asked> {
   return new OpenRequest(run, plan, asker).ask()
 }
 
@@ -87,8 +87,9 @@ class OpenRequest {
       const onUpdate = asker.begin(attempt)
       const step = await makeAttempt(this.#run, this.#asking, attempt, onUpdate, (event) => asker.tell(event))
       asker.enter(attempt, step)
-      const asked = await this.#after(step.value, attempt)
-      if (asked !== undefined) return asked
+      const asked = this.#after(step.value, attempt)
+      const ended = asked instanceof Promise ? await asked : asked
+      if (ended !== undefined) return ended
     }
   }
 

@@ -5,7 +5,8 @@ import { useKeys } from '../common/keys.ts'
 import { shownText } from '../common/shown-text.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf, replaceRoute, route } from '../data/route.ts'
-import { useSession } from '../data/store.ts'
+import { useFigures } from '../data/figures.ts'
+import { useSession, type Loaded } from '../data/store.ts'
 import { aligned } from './align.ts'
 import { comparedFigures, divergenceText, firstDivergence } from './differences.ts'
 import { chosenRuns, queryOfRuns, type ChosenRuns } from './chosen-runs.ts'
@@ -24,10 +25,17 @@ export function CompareView({ keys }: CompareViewProps): JSX.Element {
   const first = useSession(keys[0])
   const second = useSession(keys[1])
   useKeys([{ keys: ['x'], does: 'Swap the two sessions', run: () => exchange(keys) }])
-  if (first.kind === 'failed') return <ErrorNote>The first session: {first.message}</ErrorNote>
-  if (second.kind === 'failed') return <ErrorNote>The second session: {second.message}</ErrorNote>
-  if (first.kind === 'loading' || second.kind === 'loading') return <Busy>Reading the two sessions …</Busy>
-  return <Compared keys={keys} first={first.value} second={second.value} />
+  const [one, other] = [usePoints(first), usePoints(second)]
+  if (one.kind === 'failed') return <ErrorNote>The first session: {one.message}</ErrorNote>
+  if (other.kind === 'failed') return <ErrorNote>The second session: {other.message}</ErrorNote>
+  if (one.kind === 'loading' || other.kind === 'loading') return <Busy>Reading the two sessions …</Busy>
+  return <Compared keys={keys} first={one.value} second={other.value} />
+}
+
+/** With the points of all runs, once all of it was read. */
+function usePoints(loaded: ReturnType<typeof useSession>): Loaded<SessionView> {
+  const points = useFigures(loaded.kind === 'loaded' && !loaded.value.isBeginning ? loaded.value : undefined, 'points')
+  return loaded.kind === 'failed' ? loaded : points
 }
 
 interface ComparedProps extends CompareViewProps {

@@ -1,9 +1,10 @@
-import type { SessionView, TranscriptPart } from '@halting/analysis/view'
+import type { TranscriptPart } from '@halting/analysis/view'
+import type { FigureLine, SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
 
 /** What the server writes into an exported file, beside the pieces of its records and parts. */
 interface Exported {
-  readonly view: SessionView
+  readonly view: SessionOutline
   /** So many records or parts are in an element. */
   readonly inElement: number
 }
@@ -29,6 +30,12 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
       key === row.key
         ? Promise.resolve(view)
         : Promise.reject(new Error('That session is not in this file. halting inspect shows all of them.')),
+    async *figures(_view, kind, run) {
+      for (let place = 0, text; (text = textOf(page, `halting-${kind}-${place}`)) !== undefined; place++) {
+        const line = JSON.parse(text) as FigureLine
+        if (run === undefined || run === line.run) yield line
+      }
+    },
     records: (_key, run, from, count) => pieces.from('records', run, from, count),
     parts: (_key, run, from, count) =>
       pieces.from('parts', run, from, count) as Promise<readonly TranscriptPart[]>,

@@ -1,4 +1,5 @@
 import type { SessionRow } from '@halting/analysis/view'
+import type { FigureLine } from '../../server/figures.ts'
 import type { PageSource, SourceChange } from './page-source.ts'
 
 /** Speaks to the server that the page came from. */
@@ -22,7 +23,12 @@ export async function httpSource(): Promise<PageSource> {
       return beyond
     },
     more: async () => (await ask<{ readonly remaining: number }>('more')).remaining,
-    session: (key) => ask('session', { key }),
+    session: (key, asked) => ask('session', { key, ...(asked && { [asked]: 1 }) }),
+    async *figures({ row: { key }, isBeginning }, kind, run) {
+      const query = { key, of: kind, ...(run !== undefined && { run }), ...(isBeginning && { beginning: 1 }) }
+      // The lines are those that this server writes.
+      for await (const lines of linesOf(await answerOf(addressFor('figures', query)))) yield* lines as FigureLine[]
+    },
     records: (key, run, from, count) => ask('records', { key, run, from, count }),
     parts: (key, run, from, count) => ask('parts', { key, run, from, count }),
     exportAddress: (key) => addressFor('export', { key }),

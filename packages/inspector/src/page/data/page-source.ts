@@ -1,4 +1,5 @@
-import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
+import type { SessionRow, TranscriptPart } from '@halting/analysis/view'
+import type { FigureKind, FigureLine, SessionOutline } from '../../server/figures.ts'
 
 /** What the page asks for. One speaks to the server, one has everything in the file it was exported to. */
 export interface PageSource {
@@ -9,7 +10,10 @@ export interface PageSource {
   list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<number>
   /** Lists more of these, whose rows come as changes; gives how many there are beyond. */
   more(): Promise<number>
-  session(key: string): Promise<SessionView>
+  /** Without the figures of its runs. `beginning`: that of a long session will do. */
+  session(key: string, asked?: 'beginning'): Promise<SessionOutline>
+  /** Figures of one run, or of all: those that the view does not have. */
+  figures(view: SessionOutline, kind: FigureKind, run: number | undefined): AsyncIterable<FigureLine>
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
   /** The address of a session as one file; null in such a file. */

@@ -1,7 +1,9 @@
-import { batch, signal, type ReadonlySignal } from '@preact/signals'
+import { batch, computed, effect, signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { SessionRow, SessionView } from '@halting/analysis/view'
+import type { SessionRow } from '@halting/analysis/view'
+import type { SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
+import { route } from './route.ts'
 import { RowList } from './row-list.ts'
 
 /** What is being read, was read, or could not be. What was read before stays shown while it is read anew. */
@@ -42,7 +44,10 @@ export function openStore(from: PageSource): void {
   opened = from
   pageTitle.value = from.title
   const reading = new Reading(from)
-  reading.begin()
+  const isListWanted = computed(() => from.isExported || !/^session$|^compare/.test(route.value.view))
+  effect(() => {
+    if (isListWanted.value && !reading.hasBegun) reading.begin()
+  })
   from.onChange((change) => {
     switch (change.kind) {
       case 'changed':
@@ -52,7 +57,7 @@ export function openStore(from: PageSource): void {
         reading.change(change.rows, change.gone)
         return
       case 'missed':
-        reading.begin()
+        if (reading.hasBegun) reading.begin()
         for (const resource of openSessions.values()) resource.readAgain()
     }
   })
@@ -62,6 +67,8 @@ export function openStore(from: PageSource): void {
 class Reading {
   private readonly from: PageSource
   private readonly list = new RowList()
+  /** Who only looks at a session needs no list. */
+  hasBegun = false
   private isReading = false
   private isWanted = false
   private drawing: ReturnType<typeof setTimeout> | undefined
@@ -71,6 +78,7 @@ class Reading {
   }
 
   begin(): void {
+    this.hasBegun = true
     this.isWanted = true
     if (!this.isReading) void this.read()
   }
@@ -119,7 +127,7 @@ class Reading {
 
 /** One session that is shown: read when first asked for, and again when it changes. */
 class SessionResource {
-  readonly state = signal<Loaded<SessionView>>({ kind: 'loading' })
+  readonly state = signal<Loaded<SessionOutline>>({ kind: 'loading' })
   /** Components that show it. */
   users = 0
   private readonly key: string
@@ -142,7 +150,10 @@ class SessionResource {
       this.isWanted = false
       const begun = performance.now()
       try {
-        this.state.value = { kind: 'loaded', value: await source().session(this.key) }
+        const isFirst = this.state.peek().kind !== 'loaded'
+        const value = await source().session(this.key, isFirst ? 'beginning' : undefined)
+        this.state.value = { kind: 'loaded', value }
+        if (value.isBeginning) this.isWanted = true
       } catch (error) {
         this.state.value = { kind: 'failed', message: messageOf(error) }
       }
@@ -158,7 +169,7 @@ const openSessions = new Map<string, SessionResource>()
 const mostKept = 4
 
 /** A session, for a component that shows it; drawn again when it changes. */
-export function useSession(key: string): Loaded<SessionView> {
+export function useSession(key: string): Loaded<SessionOutline> {
   const resource = openSessions.get(key) ?? new SessionResource(key)
   openSessions.set(key, resource)
   useEffect(() => {

@@ -22,12 +22,12 @@ import { costInWords } from '../sessions/figure-text.ts'
 // What the ending of a run shows: the page and its picture are made of the same.
 
 /** The exit code of a run's ending; null for one that did not end, or that nobody was left to read. */
-export function exitCodeOf({ account: { ending } }: RunView): number | null {
+export function exitCodeOf({ account: { ending } }: Pick<RunView, 'account'>): number | null {
   return ending === null ? null : (endings[ending.reason]?.exitCode ?? null)
 }
 
 /** The reason of the ending, and what is said with it. */
-export function headline({ account: { ending } }: RunView): string {
+export function headline({ account: { ending } }: Pick<RunView, 'account'>): string {
   if (ending === null) return 'No ending is recorded'
   const { message } = ending.signal
   return visible(message === '' ? ending.reason : `${ending.reason}: ${message}`)

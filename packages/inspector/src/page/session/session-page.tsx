@@ -1,13 +1,14 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { counted, elapsed, many, visible } from '@halting/analysis/words'
-import type { RunView, SessionView } from '@halting/analysis/view'
+import type { RunOutline, SessionOutline } from '../../server/figures.ts'
 import { endingColor } from '../common/colors.ts'
 import { useKeys } from '../common/keys.ts'
 import { shownText } from '../common/shown-text.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
+import { useFigures } from '../data/figures.ts'
 import { source, useSession } from '../data/store.ts'
 import { PlotsView } from '../plots/plots-view.tsx'
 import { PicturesOf } from '../picture/picture-buttons.tsx'
@@ -34,7 +35,7 @@ const tabs: readonly Tab<SessionTab>[] = [
 export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Element {
   const loaded = useSession(sessionKey)
   const wantsEnding = useRef(false)
-  const count = loaded.kind === 'loaded' ? loaded.value.runs.length : run
+  const count = loaded.kind === 'loaded' ? loaded.value.row.runs : run
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
   const toEnding = (): void => {
@@ -60,17 +61,19 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   if (loaded.kind === 'loading') return <Busy>Reading the session …</Busy>
   if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
   const view = loaded.value
-  const index = Math.min(run, view.runs.length) - 1
+  const index = Math.min(run, view.row.runs) - 1
   const chosen = view.runs[index]
   return (
     <article class="session">
       <Head view={view} run={chosen} index={index} onRun={(next) => show({ run: next })} onEnding={toEnding} />
       {chosen === undefined ? (
-        <p>This session has no runs.</p>
+        view.isBeginning ? null : (
+          <p>This session has no runs.</p>
+        )
       ) : (
         <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
           <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
-            <Pane key={chosen.runId} tab={tab} view={view} run={chosen} index={index} />
+            <Pane key={chosen.runId} tab={tab} view={view} index={index} />
           </Tabs>
         </PicturesOf.Provider>
       )}
@@ -83,25 +86,37 @@ function scrollToEnding(): void {
 }
 
 /** What every picture of a run says it is of. */
-function picturedOf({ row, runs }: SessionView, run: RunView, index: number): readonly string[] {
+function picturedOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
   return [
     titleOf(row),
     [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
-    `Run ${index + 1} of ${runs.length}${run.isCopy ? ', a copy' : ''}, ending: ${run.account.ending?.reason ?? 'none recorded'}.`,
+    `Run ${index + 1} of ${row.runs}${run.isCopy ? ', a copy' : ''}, ${isBeginning ? 'its beginning' : `ending: ${run.account.ending?.reason ?? 'none recorded'}`}.`,
   ]
 }
 
 interface PaneProps {
   readonly tab: SessionTab
-  readonly view: SessionView
-  readonly run: RunView
+  readonly view: SessionOutline
   readonly index: number
 }
 
-function Pane({ tab, view, run, index }: PaneProps): JSX.Element {
+/** Which figures of the run each tab shows. */
+const figures: { readonly [tab in SessionTab]: string } = {
+  timeline: 'items',
+  plots: 'points trajectory',
+  'what-if': 'trajectory',
+}
+
+function Pane({ tab, view: outline, index }: PaneProps): JSX.Element {
+  const loaded = useFigures(outline, figures[tab], index)
+  if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
+  const view = loaded.kind === 'loaded' ? loaded.value : undefined
+  const run = view?.runs[index]
+  // Sums of the beginning would say nothing of the run.
+  if (view === undefined || run === undefined || (view.isBeginning && tab !== 'timeline')) return <Busy>Reading …</Busy>
   switch (tab) {
     case 'timeline':
-      return <TimelineTab sessionKey={view.row.key} index={index} run={run} />
+      return <TimelineTab sessionKey={view.row.key} index={index} run={run} isBeginning={view.isBeginning === true} />
     case 'plots':
       return <PlotsView view={view} run={run} />
     case 'what-if':
@@ -110,15 +125,15 @@ function Pane({ tab, view, run, index }: PaneProps): JSX.Element {
 }
 
 interface HeadProps {
-  readonly view: SessionView
-  readonly run: RunView | undefined
+  readonly view: SessionOutline
+  readonly run: RunOutline | undefined
   readonly index: number
   readonly onRun: (run: number) => void
   readonly onEnding: () => void
 }
 
 function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
-  const { row, notes, runs } = view
+  const { row, notes, runs, isBeginning } = view
   const file = source().exportAddress(row.key)
   return (
     <header class="session-top">
@@ -130,9 +145,11 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           .join(' · ')}
       </p>
       <p class="numbers">
-        {many(row.turns, 'turn')}, {counted(row.tokens)} tokens, {costInWords(row.costUsd, row.unpriced)},{' '}
-        {elapsed(row.activeMs)}, {many(row.calls, 'call')}
-        {row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}
+        {many(row.turns, 'turn')}, {isBeginning ? '' : `${counted(row.tokens)} tokens, `}
+        {costInWords(row.costUsd, row.unpriced)}
+        {isBeginning
+          ? ''
+          : `, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
         {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
@@ -154,7 +171,8 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           {visible(note)}
         </p>
       ))}
-      {run === undefined ? null : (
+      {isBeginning ? <Busy>The session is long. Until all of it is read, this is its beginning.</Busy> : null}
+      {run === undefined || isBeginning ? null : (
         <p class="session-run">
           {runs.length > 1 ? (
             <label>

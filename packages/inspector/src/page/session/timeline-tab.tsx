@@ -26,10 +26,12 @@ interface TimelineTabProps {
   /** Counts from 0. */
   readonly index: number
   readonly run: RunView
+  /** More comes behind it. */
+  readonly isBeginning: boolean
 }
 
 /** One run: its timeline, its items, its transcript and its records. What is chosen in one is chosen in all. */
-export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.Element {
+export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTabProps): JSX.Element {
   const selected = useSignal<number | null>(null)
   const before = useRef<TimelineModel | undefined>(undefined)
   const model = useMemo(() => timelineModel({ items: run.items, selected }, before.current), [run])
@@ -98,7 +100,7 @@ export function TimelineTab({ sessionKey, index, run }: TimelineTabProps): JSX.E
           )}
         </Tabs>
       </div>
-      <Ending run={run} />
+      {isBeginning ? null : <Ending run={run} />}
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import type { GradedTrajectory } from '@halting/analysis'
+import { withFigures } from '../data/figures.ts'
 import { messageOf, rows, source } from '../data/store.ts'
 import type { PastRun } from './folder.ts'
 
@@ -38,7 +39,7 @@ export async function readAll(): Promise<void> {
   for (const [index, { key, title, problem }] of listed.entries()) {
     if (problem === undefined)
       try {
-        const view = await source().session(key)
+        const view = await withFigures(source(), await source().session(key), ['trajectory'])
         for (const [place, { trajectory, unpriced, isCopy, isContinued, graded: run }] of view.runs.entries()) {
           if (isCopy) {
             copies++

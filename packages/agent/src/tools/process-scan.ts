@@ -1,0 +1,308 @@
+import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync, statfsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** Which processes are looked for. */
+export interface ScannedGroup {
+  readonly groupId: number
+  readonly mark: string
+  /** Before its first process started; undefined where that is not known: then every process is inspected. */
+  readonly started?: ProcessMoment | undefined
+  /** What left the group is not looked for. */
+  readonly leaves?: 'detached' | undefined
+}
+
+/** A process of a group, or one with its mark. */
+export interface Member {
+  readonly processId: number
+  readonly groupId: number
+  readonly isMarked: boolean
+  /** In ticks of the kernel; with the number it tells a process from a later one of the same number. */
+  readonly startedAt: number
+}
+
+/** What was known before a process started, from which it follows later how many numbers were given since. */
+export interface ProcessMoment {
+  readonly atMs: number
+  /** Processes and threads that this machine had started. */
+  readonly forks: number | undefined
+}
+
+/** What the kernel reports of processes. Tests provide another one. */
+export interface ProcessFiles {
+  readonly processId: number
+  nowMs(): number
+  /** The numbers of all processes; undefined where nothing reports them. */
+  list(): readonly number[] | undefined
+  listLater(): Promise<readonly number[] | undefined>
+  /** Whether a process or a thread has this number. */
+  exists(processId: number): boolean
+  /** A file of `/proc`, valid until the next one is read; undefined where it cannot be read. */
+  read(path: string): Buffer | undefined
+  /** The target of `/proc/self`. */
+  self(): string | undefined
+  /** Whether the kernel itself serves the file, and not a program such as lxcfs in its place. */
+  isOfKernel(path: string): boolean
+}
+
+/** Numbers below are not given again. */
+const reservedNumbers = 300
+/** No machine starts more processes and threads in a millisecond: the kernel gives their numbers under one lock. */
+const mostStartsPerMs = 500
+/** Starts that failed use up numbers, too, and are not counted: half of the numbers and this time are left for them. */
+const mostCountedMs = 5_000
+/** More numbers are not tried one by one: the list of processes is cheaper then. */
+const mostTried = 128
+const mostRounds = 8
+const perPause = 8
+const sliceMs = 1
+
+type Pause = 'list' | 'pause'
+type Look = Generator<Pause, readonly Member[] | undefined, readonly number[] | undefined>
+
+// Decision 0099.
+/**
+ * Finds the processes of a group, and those that carry its mark in their environment.
+ *
+ * What a process starts has a later number. So only the numbers between that of the first process and the newest one are tried, where it is certain
+ * that numbers have not begun again since; otherwise every process is inspected.
+ */
+export class ProcessScan {
+  readonly #files: ProcessFiles
+  #source: 'loadavg' | 'ns_last_pid' | 'none' | undefined
+  #ownStart: number | undefined
+
+  constructor(files: ProcessFiles = machineFiles) {
+    this.#files = files
+  }
+
+  /** To be called before a process starts. Undefined where the numbers of processes tell nothing. */
+  moment(): ProcessMoment | undefined {
+    if (this.#numberSource() === 'none') return undefined
+    return { atMs: this.#files.nowMs(), forks: this.#forks() }
+  }
+
+  /** The processes that run, at once; undefined where nothing reports processes. A process that has ended and was not reaped does not run. */
+  find(group: ScannedGroup): readonly Member[] | undefined {
+    const look = this.#look(group)
+    let step = look.next()
+    while (step.done !== true) step = look.next(step.value === 'list' ? this.#files.list() : undefined)
+    return step.value
+  }
+
+  /** The same; a promise where there are too many processes to inspect in one turn of the event loop. */
+  findInTurns(group: ScannedGroup): readonly Member[] | undefined | Promise<readonly Member[] | undefined> {
+    const look = this.#look(group)
+    const began = this.#files.nowMs()
+    for (let step = look.next(); ; step = look.next()) {
+      if (step.done === true) return step.value
+      if (step.value === 'list' || this.#files.nowMs() - began >= sliceMs) return this.#inTurns(look, step.value)
+    }
+  }
+
+  async #inTurns(look: Look, first: Pause): Promise<readonly Member[] | undefined> {
+    let pause = first
+    let list: readonly number[] | undefined
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- the next turn of the event loop
+      if (pause === 'list') list = await this.#files.listLater()
+      // oxlint-disable-next-line no-await-in-loop -- the next turn of the event loop
+      else await nextTurn()
+      const began = this.#files.nowMs()
+      let step = look.next(list)
+      while (step.done !== true && step.value === 'pause' && this.#files.nowMs() - began < sliceMs) step = look.next()
+      if (step.done === true) return step.value
+      pause = step.value
+      list = undefined
+    }
+  }
+
+  /** Whether a process that was found runs still. */
+  runs({ processId, startedAt }: Member): boolean {
+    return this.#statOf(processId)?.startedAt === startedAt
+  }
+
+  /**
+   * First what was there, then what was started meanwhile, until nothing was: a process that ends before it is inspected may have started another one,
+   * which then has a later number.
+   */
+  *#look(group: ScannedGroup): Look {
+    let newest = this.#newest()
+    let first = group.groupId
+    const found = new Map<number, Member>()
+    const inspect = (processId: number, how: 'listed' | 'tried'): void => {
+      const member = this.#memberAt(processId, group, how)
+      if (member !== undefined) found.set(processId, member)
+    }
+    const last = newest !== undefined && this.#isFirstRound(group, newest) ? newest.processId : undefined
+    if (last === undefined || last - first >= mostTried) {
+      const list = yield 'list'
+      if (list === undefined) return undefined
+      for (const [at, processId] of list.entries()) {
+        if (last !== undefined && (processId < first || processId > last)) continue
+        if (at % perPause === 0) yield 'pause'
+        inspect(processId, 'listed')
+      }
+      first = (newest?.processId ?? 0) + 1
+    }
+    for (let round = 0; newest !== undefined && round < mostRounds; round += 1) {
+      for (let processId = first; processId <= newest.processId; processId += 1) {
+        if (processId % perPause === 0) yield 'pause'
+        if (this.#files.exists(processId)) inspect(processId, 'tried')
+      }
+      first = newest.processId + 1
+      const later = this.#newest()
+      // Where numbers began again, or too many were given, the list was as good.
+      if (later === undefined || later.processId < first || later.processId - first >= mostTried) break
+      newest = later
+    }
+    return [...found.values()]
+  }
+
+  /** Whether no number was given twice since the group started: what it started lies between its number and the newest one. */
+  #isFirstRound({ groupId, started }: ScannedGroup, { processId, tasks }: Newest): boolean {
+    if (started === undefined || processId < groupId) return false
+    const highest = Number(this.#text('/proc/sys/kernel/pid_max'))
+    // A number is also in use as that of a group or of a session whose first process has ended.
+    const free = highest - reservedNumbers - 3 * tasks
+    const elapsedMs = this.#files.nowMs() - started.atMs
+    if (elapsedMs * mostStartsPerMs < free) return true
+    const forks = this.#forks()
+    if (forks === undefined || started.forks === undefined || elapsedMs > mostCountedMs) return false
+    return (forks - started.forks) * 2 < free
+  }
+
+  #memberAt(processId: number, group: ScannedGroup, how: 'listed' | 'tried'): Member | undefined {
+    const { groupId: wanted, mark, leaves, started } = group
+    const stat = processId === this.#files.processId ? undefined : this.#statOf(processId)
+    if (stat === undefined) return undefined
+    const isInGroup = stat.groupId === wanted
+    if (leaves === 'detached' && !isInGroup) return undefined
+    // What is older than this program was not started by it.
+    if (started !== undefined && stat.startedAt < this.#startOfThis()) return undefined
+    const isMarked = this.#files.read(`/proc/${processId}/environ`)?.includes(mark, 0, 'latin1') === true
+    if (!isMarked && !isInGroup) return undefined
+    // Threads have numbers of their own, under which their process is found; lists name processes only.
+    if (how === 'tried' && !this.#isProcess(processId)) return undefined
+    return { processId, isMarked, ...stat }
+  }
+
+  #isProcess(processId: number): boolean {
+    return /^Tgid:\s*(\d+)$/m.exec(this.#text(`/proc/${processId}/status`) ?? '')?.[1] === String(processId)
+  }
+
+  /** Undefined for a zombie and for what is gone. */
+  #statOf(processId: number | 'self'): Pick<Member, 'groupId' | 'startedAt'> | undefined {
+    const text = this.#text(`/proc/${processId}/stat`)
+    if (text === undefined) return undefined
+    // The name, in parentheses, may contain anything; after the last one come state, parent, group, and start as the 22nd field of all.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const [state, , groupId] = fields
+    return state === 'Z' || state === 'X' ? undefined : { groupId: Number(groupId), startedAt: Number(fields[19]) }
+  }
+
+  #startOfThis(): number {
+    this.#ownStart ??= this.#statOf('self')?.startedAt ?? 0
+    return this.#ownStart
+  }
+
+  #newest(): Newest | undefined {
+    const source = this.#numberSource()
+    if (source === 'none') return undefined
+    const fields = this.#text('/proc/loadavg')?.trim().split(/[ /]/) ?? []
+    const tasks = Number(fields[4])
+    const processId = Number(source === 'loadavg' ? fields[5] : this.#text('/proc/sys/kernel/ns_last_pid'))
+    return processId > 0 && tasks > 0 ? { processId, tasks } : undefined
+  }
+
+  /** Where the newest number stands. None where `/proc` is that of other processes than those which this program can name. */
+  #numberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
+    this.#source ??= this.#findNumberSource()
+    return this.#source
+  }
+
+  #findNumberSource(): 'loadavg' | 'ns_last_pid' | 'none' {
+    const own = String(this.#files.processId)
+    if (this.#files.self() !== own) return 'none'
+    // In a namespace below that of `/proc` it has a number in each.
+    if (/^NSpid:\s*(.*)$/m.exec(this.#text('/proc/self/status') ?? '')?.[1] !== own) return 'none'
+    if (this.#files.isOfKernel('/proc/loadavg')) return 'loadavg'
+    return Number(this.#text('/proc/sys/kernel/ns_last_pid')) > 0 ? 'ns_last_pid' : 'none'
+  }
+
+  #forks(): number | undefined {
+    const count = Number(/^processes (\d+)$/m.exec(this.#text('/proc/stat') ?? '')?.[1])
+    return count > 0 ? count : undefined
+  }
+
+  #text(path: string): string | undefined {
+    return this.#files.read(path)?.toString('latin1')
+  }
+}
+
+interface Newest {
+  readonly processId: number
+  /** Processes and threads that there are, at least those of this namespace. */
+  readonly tasks: number
+}
+
+const procFileSystem = 0x9f_a0
+let buffer = Buffer.allocUnsafeSlow(16_384)
+
+const machineFiles: ProcessFiles = {
+  processId: process.pid,
+  nowMs: () => performance.now(),
+  list() {
+    try {
+      return processNumbers(readdirSync('/proc'))
+    } catch {
+      return undefined
+    }
+  },
+  async listLater() {
+    try {
+      return processNumbers(await readdir('/proc'))
+    } catch {
+      return undefined
+    }
+  },
+  exists: (processId) => existsSync(`/proc/${processId}`),
+  read: readWhole,
+  self() {
+    try {
+      return readlinkSync('/proc/self')
+    } catch {
+      return undefined
+    }
+  },
+  isOfKernel(path) {
+    try {
+      return statfsSync(path).type === procFileSystem
+    } catch {
+      return false
+    }
+  },
+}
+
+function processNumbers(names: readonly string[]): readonly number[] {
+  return names.filter((name) => /^\d+$/.test(name)).map(Number)
+}
+
+/** Without asking for a size, which files of `/proc` do not have. */
+function readWhole(path: string): Buffer | undefined {
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, 'r')
+    let length = 0
+    for (;;) {
+      const bytes = readSync(descriptor, buffer, length, buffer.length - length, null)
+      length += bytes
+      if (bytes === 0) return buffer.subarray(0, length)
+      if (length === buffer.length) buffer = Buffer.concat([buffer], 2 * length)
+    }
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+}

@@ -1,0 +1,124 @@
+import { readJournal, outlineOf, type RunOutline } from '@halting/journal'
+import { redactedValue } from '@halting/core/redact'
+import { isJsonObject, noUsage } from '@halting/core/adapters'
+import type { StepRecord } from '@halting/core/steps'
+import { freeModels } from '../account/free-models.ts'
+import { kindOfSession } from '../foreign/read-foreign.ts'
+import { digestOfBeginning, type ReadTogether } from '../foreign/read-together.ts'
+import { figuresIn, figuresWith, rowFrom, rowTextsOf, type RowParts, type RunFigures } from '../view/row.ts'
+import type { Entry } from '../view/shelf.ts'
+import type { SessionRow } from '../view/types.ts'
+import type { PricesFor } from './read-session.ts'
+
+/** What a row shows of a session of ours, whatever else is listed and whatever models cost. JSON. */
+export interface RowFacts extends Omit<RowParts, 'runs'> {
+  /** Id of the session. */
+  readonly sessionId: string
+  /** Working directory. */
+  readonly cwd: string
+  /** What a person called it; '' for one without a name. */
+  readonly title: string
+  /** Its runs, in order. */
+  readonly runs: readonly RunFacts[]
+}
+
+/** A run of it. */
+export interface RunFacts extends RunFigures {
+  /** What a copy of the run is known by. */
+  readonly beginning: string
+  /** Models that cost nothing: they have no price, or one of nothing. */
+  readonly free: readonly string[]
+}
+
+type Redact = (text: string) => string
+
+/**
+ * Reads this of a session: without what was said where that is enough. Undefined for one of another program.
+ * @throws HaltingError for a file that cannot be read, and for what are no records of runs.
+ */
+export async function readRowFacts(path: string, redact: Redact): Promise<RowFacts | undefined> {
+  const outline = await outlineOf(path)
+  if (outline !== undefined) return factsOf(outline, outline.runs.map(outlined), redact)
+  const kind = await kindOfSession(path)
+  if (kind !== undefined && kind !== 'halting') return undefined
+  const journal = await readJournal(path, { intents: 'open' })
+  return factsOf(journal, journal.runs.map(whole), redact)
+}
+
+/** A run, and what it came to. */
+interface ReadRun {
+  readonly records: readonly StepRecord[]
+  readonly figures: RunFigures
+}
+
+function outlined({ start, results, end, calls, failedCalls }: RunOutline): ReadRun {
+  const recorded = { steps: [], requests: [], calls: [], budgetWaits: [] }
+  return {
+    records: [start, ...results, end],
+    figures: figuresWith([start, end], { recorded, calls, failedCalls }),
+  }
+}
+
+function whole(records: readonly StepRecord[]): ReadRun {
+  return { records, figures: figuresIn(records) }
+}
+
+function factsOf(
+  { sessionId, cwd, title = '' }: Pick<RowFacts, 'sessionId' | 'cwd'> & { readonly title?: string },
+  runs: readonly ReadRun[],
+  redact: Redact,
+): RowFacts {
+  const facts = runs.map(({ records, figures }): RunFacts => {
+    return { ...figures, beginning: digestOfBeginning(records[0]), free: freeModels(records) }
+  })
+  const texts = rowTextsOf(
+    runs.map(({ records }) => records),
+    redact,
+  )
+  return { sessionId, cwd: redact(cwd), title: redact(title), ...texts, runs: redactedValue(facts, redact) }
+}
+
+/** Longer texts are not kept a second time. */
+const longestText = 2_000
+
+/** Whether it may be kept: of a text that is cut the part of a key could be left that is known by another program. */
+export function isShort({ title, prompt, cwd }: RowFacts): boolean {
+  return title.length + prompt.length + cwd.length <= longestText
+}
+
+/** Whether this is what an index has of a session. Its checksum says that this program, or another one of the same version, wrote it. */
+export function isRowFacts(value: unknown): value is RowFacts {
+  return isJsonObject(value) && typeof value['sessionId'] === 'string' && Array.isArray(value['runs'])
+}
+
+/** Facts that were redacted by a program that knew other keys. */
+export function redactedFacts({ cwd, title, prompt, models, ...facts }: RowFacts, redact: Redact): RowFacts {
+  return { ...facts, ...redactedValue({ cwd, title, prompt, models }, redact) }
+}
+
+/** What a row depends on beside the file. */
+export interface RowContext {
+  /** The file among others. */
+  readonly found: Entry & {
+    /** Path of the file. */
+    readonly path: string
+  }
+  /** The files that are read together. */
+  readonly together: ReadTogether
+  /** Prices of models. */
+  readonly prices: PricesFor
+}
+
+/** The row of these facts. A run that is in another of the files that are read together counts there. */
+export async function rowOfFacts(facts: RowFacts, { found, together, prices }: RowContext): Promise<SessionRow> {
+  const isFree = facts.runs.some(({ free }) => free.length > 0)
+  const known = isFree ? await prices() : undefined
+  const runs = facts.runs.map(({ free, beginning, ...figures }) => ({
+    ...figures,
+    isCopy: figures.isCopy || !together.countsBeginning(beginning, found.path),
+    unpriced: free.filter((model) => known?.cost(model, noUsage) === undefined),
+  }))
+  const { key, path, changedAt, isLive } = found
+  const { sessionId, cwd, title } = facts
+  return rowFrom({ key, sessionId, program: 'halting', title, cwd, path, changedAt, isLive }, { ...facts, runs })
+}

@@ -1,0 +1,109 @@
+// Holds rules of docs/spec.md: R-SESS-8e: a list with an index is the list without one, whatever happened to the files.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startRun, streamRun } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { openJournal, SessionIndex, storedSessions } from '@halting/journal'
+import * as fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { FileShelf } from '../../src/sessions/file-shelf.ts'
+import { summariesOf } from '../../src/sessions/session-summaries.ts'
+import { ShelfSource } from '../../src/view/shelf-source.ts'
+import type { SessionRow } from '../../src/view/types.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'halting-indexed-'))
+const now = Date.now.bind(Date)
+const key = 'my-own-service-key-123456'
+const hello = `hello ${key}`
+let texts: readonly string[] = []
+
+beforeAll(async () => {
+  const usage = { input_tokens: 900, output_tokens: 100 }
+  const tools = [{ name: 'Look', description: '', inputSchema: { type: 'object' }, readOnly: true, execute: () => 'x' }]
+  const look: ScriptedReply = { toolCalls: [{ name: 'Look', input: {} }], usage }
+  const write = async (prompt: string, replies: readonly ScriptedReply[]): Promise<string> => {
+    const path = join(folder, `${prompt.length}.jsonl`)
+    const journal = await openJournal({ path, sessionId: 's', cwd: '/work', version: '0' })
+    const model = scriptedModel([...replies, { text: 'Done.', usage }], { maxOutputTokens: 1_000 })
+    const options = { model, tools, maxTurns: 9, steps: journal.steps() }
+    await streamRun(startRun({ prompt, sessionId: 's', runId: prompt }), options).ended
+    await journal.close()
+    return readFileSync(path, 'utf8')
+  }
+  const ended = await write('look', [look, look])
+  texts = [ended, await write(hello, []), await write(`long ${'x'.repeat(3_000)}`, [look])]
+  texts = [...texts, `${ended}{"type":`, ended.slice(0, ended.trimEnd().lastIndexOf('\n') + 1), 'no session', '']
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => vi.restoreAllMocks())
+
+const base = (home: string): string => join(home, '.halting', 'projects')
+
+async function summaries(home: string, index?: SessionIndex): Promise<unknown> {
+  return summariesOf(await storedSessions({ cwd: '/', home, env: {} }, 'all'), index)
+}
+
+async function rows(home: string, index?: SessionIndex): Promise<readonly SessionRow[]> {
+  const find = async () => (await storedSessions({ cwd: '/', home, env: {} }, 'all')).map(({ path }) => path)
+  const source = new ShelfSource(
+    new FileShelf({
+      title: '',
+      find,
+      prices: () => Promise.resolve({ cost: () => undefined, worstCase: () => undefined }),
+      shellArguments: () => '',
+      nextStep: () => Promise.resolve({ says: '' }),
+      whyText: () => '',
+      ...(index !== undefined && { index }),
+    }),
+  )
+  const found: SessionRow[] = []
+  for await (const row of source.list(new AbortController().signal)) found.push(row)
+  return found
+}
+
+const anOperation = fc.record({
+  session: fc.constantFrom('p/a', 'p/b', 'q/a'),
+  text: fc.option(fc.nat(6), { freq: 5 }),
+  // Lists of files that changed a moment ago note nothing.
+  later: fc.constantFrom(0, 10_000, 10_000),
+})
+
+test('whatever happens to the files between lists, an index changes no answer', async () => {
+  let count = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(anOperation, { minLength: 2, maxLength: 8 }), async (operations) => {
+      const home = join(folder, `home-${++count}`)
+      for (const { session, text, later } of operations) {
+        const path = `${join(base(home), session)}.jsonl`
+        mkdirSync(join(path, '..'), { recursive: true })
+        if (text === null) rmSync(path, { force: true })
+        else writeFileSync(path, texts[text] ?? '')
+        vi.spyOn(Date, 'now').mockImplementation(() => now() + later)
+        expect(await summaries(home, new SessionIndex(base(home)))).toEqual(await summaries(home))
+        expect(await rows(home, new SessionIndex(base(home)))).toEqual(await rows(home))
+      }
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('what did not change is not read again, and a key of this process is taken out of what another one noted', async () => {
+  const home = join(folder, 'home')
+  mkdirSync(join(base(home), 'p'), { recursive: true })
+  const path = join(base(home), 'p', 'a.jsonl')
+  writeFileSync(path, texts[1] ?? '')
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000)
+  await summaries(home, new SessionIndex(base(home)))
+  await rows(home, new SessionIndex(base(home)))
+  const index = readFileSync(join(base(home), 'p', '.sessions-index'), 'utf8')
+  expect(index).toContain(hello)
+  const note = vi.spyOn(SessionIndex.prototype, 'note')
+  expect(await summaries(home, new SessionIndex(base(home)))).toMatchObject([{ firstPrompt: hello }])
+  expect(await rows(home, new SessionIndex(base(home)))).toMatchObject([{ title: hello, turns: 1 }])
+  vi.stubEnv('ANTHROPIC_API_KEY', key)
+  expect(await summaries(home, new SessionIndex(base(home)))).toMatchObject([{ firstPrompt: 'hello [REDACTED]' }])
+  expect(await rows(home, new SessionIndex(base(home)))).toMatchObject([{ title: 'hello [REDACTED]' }])
+  expect(note).not.toHaveBeenCalled()
+  vi.unstubAllEnvs()
+})

@@ -1,0 +1,158 @@
+// Holds rules of docs/spec.md: R-SESS-8d: the row of a session that is not parsed whole is that of one that is.
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startRun, streamRun } from '@halting/core'
+import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
+import { openJournal, outlineOf } from '@halting/journal'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ReadTogether } from '../../src/foreign/read-together.ts'
+import { inspectedSession } from '../../src/sessions/inspect-session.ts'
+import { readAnySession } from '../../src/sessions/read-session.ts'
+import { readRowFacts, rowOfFacts } from '../../src/sessions/row-facts.ts'
+import { rowOf } from '../../src/view/row.ts'
+import type { SessionRow } from '../../src/view/types.ts'
+
+let folder: string
+beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-row-facts-'))))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const prices = { cost: () => undefined, worstCase: () => undefined }
+const usage = { input_tokens: 900, output_tokens: 100 }
+const toolOf = (name: string, execute: () => string) => ({
+  name,
+  description: '',
+  inputSchema: { type: 'object' },
+  readOnly: true,
+  execute,
+})
+const tools = [
+  toolOf('Look', () => 'plain "text" with "type":"tool_use" and é'),
+  toolOf('Fail', () => {
+    throw new Error('It failed.')
+  }),
+]
+
+interface DrawnRun {
+  readonly prompt: string
+  readonly replies: readonly ScriptedReply[]
+  readonly maxTurns: number
+}
+
+let count = 0
+
+/** Writes a session as the program does. */
+async function write(runs: readonly DrawnRun[], title?: string): Promise<string> {
+  const path = join(folder, `${++count}.jsonl`)
+  for (const [index, { prompt, replies, maxTurns }] of runs.entries()) {
+    const journal = await openJournal({
+      path,
+      sessionId: 's',
+      cwd: '/wörk',
+      version: '0',
+      ...(title !== undefined && { title }),
+    })
+    const start = startRun({ prompt, sessionId: 's', runId: `run${index + 1}`, transcript: journal.transcript })
+    const model = scriptedModel([...replies, { text: 'Done.', usage }], { maxOutputTokens: 1_000 })
+    await streamRun(start, { model, tools, maxTurns, steps: journal.steps() }).ended
+    await journal.close()
+  }
+  return path
+}
+
+const entryOf = (path: string) => ({
+  key: 's',
+  sessionId: 's',
+  path,
+  changedAt: 1,
+  isLive: false,
+  signature: '',
+})
+const redact = (text: string): string => text
+const pricesOf = () => Promise.resolve(prices)
+
+async function slowRow(path: string): Promise<SessionRow> {
+  const session = await readAnySession(path, pricesOf, new ReadTogether())
+  return rowOf(inspectedSession(session, { found: entryOf(path), shellArguments: '', whyText: () => '' }))
+}
+
+async function fastRow(path: string): Promise<SessionRow> {
+  const facts = await readRowFacts(path, redact)
+  if (facts === undefined) throw new Error('It is a session of ours.')
+  // What an index keeps is JSON.
+  const kept = JSON.parse(JSON.stringify(facts)) as typeof facts
+  return rowOfFacts(kept, { found: entryOf(path), together: new ReadTogether(), prices: pricesOf })
+}
+
+const anInput = fc.constantFrom(
+  {},
+  { path: 'a' },
+  { nested: [{ type: 'tool_use', id: 'toolu_x', name: 'Look', input: {} }] },
+  { text: 'ü' },
+)
+const aCall = fc.record({ name: fc.constantFrom('Look', 'Fail', 'Missing'), input: anInput })
+const aReply = fc.record({ toolCalls: fc.array(aCall, { minLength: 1, maxLength: 3 }), usage: fc.constant(usage) })
+const aRun = fc.record({
+  prompt: fc.constantFrom(
+    'Go.',
+    'Söme  text\nof two lines',
+    'x'.repeat(400),
+    '{"type":"halting","record":{"type":"end"',
+  ),
+  replies: fc.array(aReply, { maxLength: 3 }),
+  maxTurns: fc.integer({ min: 1, max: 4 }),
+})
+
+test('whatever a session holds, its row is that of a session that was read whole', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(aRun, { minLength: 1, maxLength: 3 }),
+      fc.option(fc.constant('A title'), { nil: undefined }),
+      async (runs, title) => {
+        const path = await write(runs, title)
+        expect(await fastRow(path)).toEqual(await slowRow(path))
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('what is said is not parsed of a session whose runs ended, with calls that failed', async () => {
+  const two = {
+    toolCalls: [
+      { name: 'Look', input: {} },
+      { name: 'Fail', input: {} },
+    ],
+    usage,
+  }
+  const path = await write([
+    { prompt: 'Go.', replies: [two, two], maxTurns: 9 },
+    { prompt: 'Again.', replies: [], maxTurns: 9 },
+  ])
+  const outline = await outlineOf(path)
+  expect(outline?.runs.map(({ calls, failedCalls }) => [calls, failedCalls])).toEqual([
+    [4, 2],
+    [0, 0],
+  ])
+  expect(await fastRow(path)).toMatchObject({ runs: 2, turns: 4, calls: 4, failedCalls: 2, title: 'Go.', cwd: '/wörk' })
+})
+
+test('what its outline leaves open is read whole: damage, a torn line, a run without an end', async () => {
+  const path = await write([
+    { prompt: 'Go.', replies: [{ toolCalls: [{ name: 'Look', input: {} }], usage }], maxTurns: 9 },
+  ])
+  const text = readFileSync(path, 'utf8')
+  expect(await outlineOf(path)).toBeDefined()
+  writeFileSync(path, text.replace('plain', 'plane'))
+  expect(await outlineOf(path)).toBeUndefined()
+  await expect(readRowFacts(path, redact)).rejects.toThrow(/is damaged in line/)
+  writeFileSync(path, text)
+  appendFileSync(path, '{"type":"hal')
+  expect(await outlineOf(path)).toBeUndefined()
+  expect(await fastRow(path)).toEqual(await slowRow(path))
+  writeFileSync(path, text.slice(0, text.trimEnd().lastIndexOf('\n') + 1))
+  expect(await outlineOf(path)).toBeUndefined()
+  expect(await fastRow(path)).toMatchObject({ ending: null, exitCode: null, calls: 1 })
+  expect(await fastRow(path)).toEqual(await slowRow(path))
+})

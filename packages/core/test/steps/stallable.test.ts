@@ -1,0 +1,65 @@
+// Holds rules of docs/spec.md: R-END-10: of a run that waits for what can never come, what began last is broken first.
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { StallableSteps } from '../../src/steps/stallable.ts'
+import type { StepEngine, StepOptions } from '../../src/steps/steps.ts'
+
+type Move =
+  | { readonly kind: 'begin' }
+  | { readonly kind: 'settle'; readonly place: number }
+  | { readonly kind: 'break' }
+
+const moves = fc.array(
+  fc.oneof(
+    fc.constant<Move>({ kind: 'begin' }),
+    fc.record({ kind: fc.constant('settle' as const), place: fc.nat(9) }),
+    fc.constant<Move>({ kind: 'break' }),
+  ),
+  { maxLength: 30 },
+)
+
+// The engine hands each step through: only `run` is called.
+const engine = { run: (_key: string, effect: () => unknown) => effect() } as unknown as StepEngine
+const options = {} as StepOptions<never>
+
+test('whatever settles in between, each break rejects the newest that is pending, and nothing else', async () => {
+  await fc.assert(
+    fc.asyncProperty(moves, async (plan) => {
+      const steps = new StallableSteps(engine)
+      const came: string[] = []
+      const expected: string[] = []
+      let [pending, begun, isBroken]: [{ id: number; settle: () => void }[], number, boolean] = [[], 0, false]
+      for (const move of plan) {
+        if (move.kind === 'begin') {
+          const id = begun++
+          let settle = (): void => {}
+          const work = new Promise<void>((resolve) => (settle = resolve))
+          const step = Promise.resolve(steps.run(`step ${id}`, () => work as Promise<never>, options))
+          void step.then(
+            () => came.push(`${id} settled`),
+            () => came.push(`${id} rejected`),
+          )
+          if (isBroken) expected.push(`${id} rejected`)
+          else pending.push({ id, settle })
+        } else if (move.kind === 'settle') {
+          const chosen = pending[move.place]
+          if (chosen === undefined) continue
+          pending = pending.filter((each) => each !== chosen)
+          chosen.settle()
+          expected.push(`${chosen.id} settled`)
+        } else {
+          const last = pending.pop()
+          came.push(`break: ${String(steps.break())}`)
+          expected.push(`break: ${String(last !== undefined)}`)
+          if (last === undefined) continue
+          isBroken = true
+          // What comes too late changes nothing.
+          last.settle()
+          expected.push(`${last.id} rejected`)
+        }
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      expect(came).toEqual(expected)
+    }),
+  )
+})

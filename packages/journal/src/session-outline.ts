@@ -1,0 +1,263 @@
+import { isAscii } from 'node:buffer'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { endings } from '@halting/core'
+import type { StepRecord } from '@halting/core/steps'
+import { isJsonObject } from '@halting/core/adapters'
+import { openRegularSync } from './files/regular-file.ts'
+import { JournalDecoder } from './format/decoder.ts'
+import type { Fields } from './format/encoder.ts'
+import { isWholeLine, valueOfWhole } from './format/line.ts'
+import { payloadsFolder, withPayloads } from './format/payloads.ts'
+import { checkHead, titleIn } from './read-journal.ts'
+
+// Most of a session is what was said, which a list does not show. Its lines are checked and not parsed: of a message only the record behind it is. What
+// that leaves open is not guessed: the session is read whole then.
+
+/** What a list of sessions shows of one, and its figures are made of. */
+export interface SessionOutline {
+  /** Id of the session. */
+  readonly sessionId: string
+  /** Working directory of the session. */
+  readonly cwd: string
+  /** What it was called when it began. */
+  readonly title?: string
+  /** Its runs, in order. */
+  readonly runs: readonly RunOutline[]
+}
+
+/** A run that ended. */
+export interface RunOutline {
+  /** How it began, with what was said then. */
+  readonly start: Extract<StepRecord, { readonly type: 'start' }>
+  /** Results with a charge, without their messages. */
+  readonly results: readonly StepRecord[]
+  /** How it ended, without what was said then. */
+  readonly end: Extract<StepRecord, { readonly type: 'end' }>
+  /** Calls of tools that were asked for. */
+  readonly calls: number
+  /** Calls that failed. */
+  readonly failedCalls: number
+}
+
+/** Larger files are not put into memory at once. */
+const mostBytes = 2 * 1_024 * 1_024
+
+/** All of the session has to be read. */
+class NeedsAllError extends Error {
+  override readonly name = 'NeedsAllError'
+}
+
+let shared: Buffer = Buffer.alloc(0)
+
+// Spec R-SESS-8d.
+/**
+ * Reads the outline of a session. Undefined for one that must be read whole: a run did not end, its conversation was rewound, subagents worked in it, a call
+ * has no result of its own, another version wrote it, it is large, or something is not as it should be.
+ */
+export function outlineIn(path: string): SessionOutline | undefined {
+  try {
+    const bytes = bytesOf(path)
+    return bytes === undefined ? undefined : new OutlineReader(bytes, path).read()
+  } catch {
+    // Reading all of it says what is wrong, and where.
+    return undefined
+  }
+}
+
+/** Until the next file is read. */
+function bytesOf(path: string): Buffer | undefined {
+  const file = openRegularSync(path)
+  try {
+    const { size } = fstatSync(file)
+    if (size === 0 || size > mostBytes) return undefined
+    if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
+    let length = 0
+    while (length < size) {
+      const count = readSync(file, shared, length, size - length, length)
+      if (count === 0) return undefined
+      length += count
+    }
+    return shared.subarray(0, size)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const ownRecord = '{"type":"halting","record":{"type":"'
+const foldStart = '{"type":"halting","fold":'
+/** The record of a message is the last field of its line but the checksum, and in no text: quotation marks are escaped there. */
+const recordField = ',"record":{"type":"'
+/** How a call stands in a message. What looks so in an input of a call has no step. */
+const toolUse = /\{"type":"tool_use","id":"([^"\\]*)"/g
+
+/** All of what is behind the message of most results of tools: the key of the step, and the status. To parse it would take several times as long. */
+const plainResult =
+  /^,"record":\{"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null),"value":\{"status":"([a-z_]+)","isError":(?:true|false)\},"at":[\d.]+,"durationMs":[\d.]+\},"sum":"[\da-f]{8}"\}$/
+
+/** Figures of a run that others are made of. */
+const figures = ['turns', 'totalTokens', 'nanos', 'unknownNanos', 'now', 'startedAt'] as const
+
+/** A run that did not end yet. */
+interface OpenRun {
+  readonly start: RunOutline['start']
+  readonly results: StepRecord[]
+  /** Calls that were asked for and have no result yet, by the names of their steps. */
+  readonly open: Set<string>
+  readonly ids: Set<string>
+  calls: number
+  failedCalls: number
+}
+
+class OutlineReader {
+  readonly #bytes: Buffer
+  /** A character for each byte. */
+  readonly #text: string
+  readonly #isAscii: boolean
+  readonly #path: string
+  readonly #decoder = new JournalDecoder()
+  readonly #runs: RunOutline[] = []
+  #head: Fields | undefined
+  #run: OpenRun | undefined
+  /** Lines of what was said before a run began. */
+  #said: (readonly [start: number, end: number])[] = []
+
+  constructor(bytes: Buffer, path: string) {
+    this.#bytes = bytes
+    this.#path = path
+    this.#isAscii = isAscii(bytes)
+    this.#text = bytes.toString('latin1')
+  }
+
+  /** @throws NeedsAllError, or whatever reading a line throws. */
+  read(): SessionOutline {
+    const text = this.#text
+    for (let start = 0; start < text.length;) {
+      const end = text.indexOf('\n', start)
+      if (end < 0 || !isWholeLine(this.#bytes, start, end, text)) throw new NeedsAllError()
+      this.#line(start, end)
+      start = end + 1
+    }
+    const head = this.#head
+    if (head === undefined || this.#run !== undefined || this.#runs.length === 0) throw new NeedsAllError()
+    return { sessionId: String(head['sessionId']), cwd: String(head['cwd']), ...titleIn(head), runs: this.#runs }
+  }
+
+  #line(start: number, end: number): void {
+    if (this.#head === undefined) checkHead((this.#head = this.#valueOf(start, end)), this.#path)
+    else if (!this.#text.startsWith('{"type":"halting",', start)) this.#message(start, end)
+    else if (this.#text.startsWith(ownRecord, start)) this.#ownLine(start, end)
+    else if (!this.#text.startsWith(foldStart, start)) throw new NeedsAllError()
+  }
+
+  #ownLine(start: number, end: number): void {
+    const at = start + ownRecord.length
+    switch (this.#text.slice(at, this.#text.indexOf('"', at))) {
+      case 'intent':
+      case 'control':
+      case 'stage':
+        return
+      case 'lap':
+        // One of a subagent, or with an answer to a call that had no step.
+        if (!this.#text.startsWith('lap","lap":{"scope":"",', at)) throw new NeedsAllError()
+        return this.#checkAnswers(this.#text.slice(start, end))
+      case 'start':
+        return this.#begin(start, end)
+      case 'result':
+        return this.#result(this.#valueOf(start, end)['record'] as StepRecord)
+      case 'end':
+        return this.#end(this.#text.slice(start, end), this.#valueOf(start, end)['record'] as StepRecord)
+      default:
+        throw new NeedsAllError()
+    }
+  }
+
+  #begin(start: number, end: number): void {
+    for (const [from, to] of this.#said) this.#decoder.add(this.#valueOf(from, to))
+    this.#said = []
+    this.#decoder.add(this.#valueOf(start, end))
+    const record = this.#decoder.records.pop()
+    if (this.#run !== undefined || record?.type !== 'start' || record.scope !== '') throw new NeedsAllError()
+    if ((record.start.answers ?? []).length > 0) throw new NeedsAllError()
+    this.#run = { start: record, results: [], open: new Set(), ids: new Set(), calls: 0, failedCalls: 0 }
+  }
+
+  #end(line: string, record: StepRecord): void {
+    this.#checkAnswers(line)
+    const run = this.#run
+    // A call that has no result was not run, or denied: its result stands elsewhere.
+    if (run === undefined || record.type !== 'end' || record.scope !== '' || run.open.size > 0)
+      throw new NeedsAllError()
+    const { start, results, calls, failedCalls } = run
+    checkFigures(start.start.spent)
+    checkFigures(record.spent)
+    if (!Object.hasOwn(endings, record.terminal.reason)) throw new NeedsAllError()
+    this.#runs.push({ start, results, end: { ...record, added: [] }, calls, failedCalls })
+    this.#run = undefined
+  }
+
+  #checkAnswers(line: string): void {
+    if (line.includes('"tool_result"')) throw new NeedsAllError()
+  }
+
+  #message(start: number, end: number): void {
+    const line = this.#text.slice(start, end)
+    const at = line.lastIndexOf(recordField)
+    if (at < 0) {
+      this.#checkAnswers(line)
+      if (this.#run === undefined) this.#said.push([start, end])
+      return
+    }
+    const plain = plainResult.exec(this.#textOf(start + at, end))
+    if (plain !== null) return this.#toolResult(plain[1] ?? '', plain[2])
+    // Were it inside of something else, this would be no JSON.
+    const { record, payloads } = valueOfWhole(`{${this.#textOf(start + at + 1, end)}`)
+    if (payloads !== undefined) throw new NeedsAllError()
+    this.#result(record as StepRecord, line.slice(0, at))
+  }
+
+  /** `message`: the line before its record. */
+  #result(record: StepRecord, message = ''): void {
+    const run = this.#run
+    if (run === undefined || record.type !== 'result') throw new NeedsAllError()
+    const { key, value } = record
+    const name = key.slice(key.indexOf('/') + 1)
+    if (name.startsWith('agent:')) throw new NeedsAllError()
+    if (name.startsWith('tool:'))
+      return this.#toolResult(key, isJsonObject(value) && value['asks'] !== true ? value['status'] : undefined)
+    if (!isJsonObject(value) || !isJsonObject(value['charge'])) {
+      if (message !== '') throw new NeedsAllError()
+      return
+    }
+    run.results.push(record)
+    if (!name.startsWith('model:') && !name.startsWith('wrap_up:')) return
+    if (value['message'] !== undefined) throw new NeedsAllError()
+    const request = Number.parseInt(name.slice(name.indexOf(':') + 1), 10)
+    let place = 0
+    for (const [, id = ''] of message.matchAll(toolUse)) {
+      if (run.ids.has(id)) throw new NeedsAllError()
+      run.ids.add(id)
+      run.open.add(`tool:${request}:${place++}:${id}`)
+      run.calls++
+    }
+  }
+
+  #toolResult(key: string, status: unknown): void {
+    const run = this.#run
+    const isAsked = run?.open.delete(key.slice(key.indexOf('/') + 1)) ?? false
+    if (run === undefined || !isAsked || typeof status !== 'string') throw new NeedsAllError()
+    if (status !== 'done' && status !== 'open') run.failedCalls++
+  }
+
+  #valueOf(start: number, end: number): Fields {
+    return withPayloads(valueOfWhole(this.#textOf(start, end)), payloadsFolder(this.#path))
+  }
+
+  #textOf(start: number, end: number): string {
+    return this.#isAscii ? this.#text.slice(start, end) : this.#bytes.toString('utf8', start, end)
+  }
+}
+
+/** The file may be from anybody, checksums and all. */
+function checkFigures(spent: RunOutline['start']['start']['spent']): void {
+  for (const name of figures) if (typeof spent[name] !== 'number' || !(spent[name] >= 0)) throw new NeedsAllError()
+}

@@ -1,0 +1,91 @@
+// Holds R-PLACE-7 of docs/spec.md: what may wait is known by what is mounted.
+import { array, assert, constantFrom, property, record } from 'fast-check'
+import { expect, test } from 'vitest'
+import { LocalMounts } from '../../src/files/mounts.ts'
+
+const line = (point: string, type: string): string =>
+  `36 35 98:0 / ${point} rw,noatime shared:1 master:2 - ${type} source rw\n`
+const root = line('/', 'ext4')
+
+function localIn(table: string): (path: string) => boolean {
+  const mounts = new LocalMounts(
+    () => table,
+    () => 0,
+  )
+  return (path) => mounts.has(path)
+}
+
+test.each([
+  'nfs',
+  'nfs4',
+  'cifs',
+  'smb3',
+  '9p',
+  'fuse.sshfs',
+  'fuseblk',
+  'autofs',
+  'ceph',
+  'virtiofs',
+  'proc',
+  'what-comes',
+])('a mount of the type %s may wait, and so may what is mounted below it', (type) => {
+  const isLocal = localIn(root + line('/net', type) + line('/net/disk', 'ext4') + line('/other', 'tmpfs'))
+  expect(['/net', '/net/a', '/net/disk/a'].filter(isLocal)).toEqual([])
+  expect(['/network', '/other/net', '/', '/a'].filter((path) => !isLocal(path))).toEqual([])
+})
+
+test('a mount that another one hides may wait all the same', () => {
+  const isLocal = localIn(root + line('/net', 'nfs') + line('/net', 'ext4'))
+  expect(isLocal('/net/a')).toBe(false)
+})
+
+test('a name with blanks and line ends is read as it is', () => {
+  const isLocal = localIn(root + line(String.raw`/my\040net\012\134x`, 'nfs'))
+  expect(isLocal('/my net\n\\x/a')).toBe(false)
+  expect(isLocal(String.raw`/my\040net/a`)).toBe(true)
+})
+
+test('where the table is missing, empty or has a line that cannot be read, anything may wait', () => {
+  for (const table of ['', '\n', `${root}what is this\n`, 'no table']) expect(localIn(table)('/a')).toBe(false)
+})
+
+test('a path that names no one place may wait', () => {
+  const isLocal = localIn(root)
+  expect(['a', '', 'C:\\a', '/a\uFFFD', '/a\uD800'].filter(isLocal)).toEqual([])
+})
+
+test('a mount that comes or goes counts within a second, and the table is not read more often than that', () => {
+  const now = { ms: 5, table: root, reads: 0 }
+  const mounts = new LocalMounts(
+    () => {
+      now.reads += 1
+      return now.table
+    },
+    () => now.ms,
+  )
+  expect(mounts.has('/net/a')).toBe(true)
+  now.table = root + line('/net', 'nfs')
+  now.ms += 999
+  for (let times = 0; times < 100; times += 1) mounts.has('/net/a')
+  expect(now.reads).toBe(1)
+  now.ms += 1
+  expect(mounts.has('/net/a')).toBe(false)
+  now.table = root
+  now.ms += 1_000
+  expect(mounts.has('/net/a')).toBe(true)
+})
+
+test('what is known of a path is what the table says of it', () => {
+  const path = array(constantFrom('a', 'b', 'ab'), { maxLength: 4 }).map((names) => `/${names.join('/')}`)
+  const mount = record({ point: path, type: constantFrom('ext4', 'tmpfs', 'nfs') })
+  assert(
+    property(array(mount, { maxLength: 6 }), array(path, { minLength: 1, maxLength: 30 }), (list, paths) => {
+      const isLocal = localIn(root + list.map(({ point, type }) => line(point, type)).join(''))
+      for (const each of [...paths, ...paths]) {
+        const parents = each.split('/').map((_, at, names) => names.slice(0, at + 1).join('/') || '/')
+        const mayWait = list.some(({ point, type }) => type === 'nfs' && parents.includes(point))
+        expect(isLocal(each)).toBe(!mayWait)
+      }
+    }),
+  )
+})

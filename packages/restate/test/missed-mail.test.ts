@@ -1,0 +1,66 @@
+// Holds rules of docs/spec.md: R-CLU-10: a request that came while the work awaited something else is heard, in its order, in every attempt.
+import * as fc from 'fast-check'
+import { expect, test, vi } from 'vitest'
+import { attempt, mailSignal } from '../src/engine/attempt.ts'
+import { moneyMail, moneySignal, type NumberedRequest } from '../src/service/messages.ts'
+import { missedMail } from '../src/service/missed-mail.ts'
+import { FakeInvocation } from './support/fake-engine.ts'
+
+const request = (number: number): NumberedRequest => ({ number, id: `r${number}`, request: { type: 'stop' } })
+
+/** What an attempt hears, as numbers; 0 for money. `there`: what waits in the mailbox. */
+function listening(invocation: FakeInvocation, before: number, there: { upTo: number }): readonly number[] {
+  const heard: number[] = []
+  const mail = Array.from({ length: before }, (_, index) => request(index + 1))
+  void attempt({
+    engine: invocation.attempt(),
+    mail: mail.map((each) => JSON.stringify(each)),
+    bells: [moneySignal],
+    missedBefore: missedMail(mail, (after) =>
+      Promise.resolve(Array.from({ length: there.upTo - after }, (_, index) => request(after + index + 1))),
+    ),
+    begin: () => ({
+      deliver: (message) => void heard.push((JSON.parse(message) as NumberedRequest).number),
+      cancel: () => {},
+      run: () => new Promise(() => {}),
+    }),
+  })
+  return heard
+}
+
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1)
+
+test('of each burst the engine tells the last, and every attempt hears all of them in their order', async () => {
+  const bursts = fc.array(fc.record({ length: fc.integer({ min: 1, max: 4 }), isKilled: fc.boolean() }), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 3 }), bursts, async (before, all) => {
+      const invocation = new FakeInvocation()
+      const there = { upTo: before }
+      let heard = listening(invocation, before, there)
+      for (const { length, isKilled } of all) {
+        there.upTo += length
+        invocation.signal(mailSignal, JSON.stringify(request(there.upTo)))
+        await vi.waitFor(() => expect(heard).toEqual(upTo(there.upTo)), { interval: 1 })
+        if (isKilled) heard = listening(invocation, before, there)
+        await vi.waitFor(() => expect(heard).toEqual(upTo(there.upTo)), { interval: 1 })
+      }
+      invocation.end()
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('money that comes has a name of its own, and covers no request', async () => {
+  const invocation = new FakeInvocation()
+  const heard = listening(invocation, 1, { upTo: 2 })
+  await vi.waitFor(() => expect(heard).toEqual([1]))
+  invocation.signal(mailSignal, JSON.stringify(request(2)))
+  invocation.signal(moneySignal, moneyMail)
+  await vi.waitFor(() => expect(heard).toEqual([1, 2, 0]))
+  invocation.signal(moneySignal, moneyMail)
+  await vi.waitFor(() => expect(heard).toEqual([1, 2, 0, 0]))
+  invocation.end()
+})

@@ -1,0 +1,235 @@
+// The program as a few scripts that V8's code cache can hold, see docs/decisions/0102-code-cache.md. Splitting first gives chunks, as of every package; then
+// the chunks that each start needs become one script each, and every other chunk a script of its own. bin/halting.js loads them.
+import { posix, relative, sep } from 'node:path'
+import { isBuiltin } from 'node:module'
+import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { lazyGraphemes } from './lazy-graphemes.mjs'
+import { lazyParser } from './lazy-parser.mjs'
+import { openTelemetryModules } from './open-telemetry-modules.mjs'
+import { entriesOf, manifestOf, packages } from './packages.mjs'
+import { withoutBareImports } from './without-bare-imports.mjs'
+
+/** Each script and what it is for: the modules that are imported at such a start, with all that they import. */
+const startScripts = {
+  start: [
+    'src/main.ts',
+    'src/session-store/wanted-store.ts',
+    'src/headless/headless.ts',
+    'policy/src/settings/index.ts',
+    'agent/src/open-session/clean-up.ts',
+  ],
+  terminal: ['src/terminal/run-terminal.ts', 'src/flags/open-session.ts', 'src/terminal/app/server-questions.ts'],
+}
+
+const banner =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);\n"
+
+const minified = { minifySyntax: true, minifyWhitespace: true, lineLimit: 200 }
+const commonJs = { format: 'cjs', platform: 'node', target: 'node20.19', ...minified }
+
+/** Sources of the entries of all packages, the longest name first: an alias counts for what is below it, too. */
+const sources = Object.fromEntries(
+  packages
+    .flatMap((name) =>
+      entriesOf(name).map(({ specifier, path }) => [
+        specifier,
+        fileURLToPath(new URL(`../packages/${name}/src/${path}.ts`, import.meta.url)),
+      ]),
+    )
+    // An optional peer: what only asks a cluster is in the program.
+    .filter(([specifier]) => specifier !== '@halting/restate')
+    .toSorted(([one], [other]) => other.length - one.length),
+)
+
+/**
+ * @param {string} outdir where the files belong, absolute
+ * @returns {Promise<{ files: { path: string, contents: string }[], inputs: string[], sourcesOf: Record<string, string[]> }>} `inputs` are the files of the
+ * bundle, `sourcesOf` those of each chunk
+ */
+export async function programBundle(outdir) {
+  const folder = fileURLToPath(new URL('../packages/cli/', import.meta.url))
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: folder,
+    entryPoints: { main: 'src/main.ts' },
+    outdir,
+    chunkNames: 'chunks/[name]-[hash]',
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    logLevel: 'warning',
+    // Our packages have no side effects: an import that only makes a chunk load with another one may be left out.
+    logOverride: { 'ignored-bare-import': 'silent' },
+    // ripgrep finds its binary next to its own file. The others are optional peers: sharp has binaries of its own, restate is for clusters alone.
+    external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
+    alias: sources,
+    plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
+    // CommonJS packages inside an ES module still call require().
+    banner: { js: banner.trimEnd() },
+  })
+  const nameOf = (path) => relative(outdir, posix.resolve(folder, path)).replaceAll(sep, '/')
+  const texts = new Map(withoutBareImports(outputFiles).map(({ path, contents }) => [nameOf(path), contents]))
+  const chunks = new Map(Object.entries(metafile.outputs).map(([path, chunk]) => [nameOf(path), chunk]))
+  const scripts = scriptsOfChunks(chunks, nameOf)
+  const files = await Promise.all([
+    ...Object.keys(startScripts).map((script) => startScript(script, texts, scripts)),
+    ...[...texts].filter(([name]) => !scripts.has(name)).map(([name, text]) => laterScript(name, text, scripts)),
+  ])
+  return {
+    files: withBuild(files).map(({ name, contents }) => ({ path: posix.join(outdir, name), contents })),
+    inputs: Object.keys(metafile.inputs).map((path) => posix.join(folder, path)),
+    sourcesOf: Object.fromEntries([...chunks].map(([name, { inputs }]) => [name, Object.keys(inputs)])),
+  }
+}
+
+/** Which script of a start each chunk is in: the first whose modules import it. Others are in none. */
+function scriptsOfChunks(chunks, nameOf) {
+  const scripts = new Map()
+  for (const [script, modules] of Object.entries(startScripts)) {
+    const needed = new Set(modules.map((module) => chunkOf(module, chunks)))
+    for (const name of needed) {
+      if (scripts.has(name)) continue
+      scripts.set(name, script)
+      for (const { kind, external, path } of chunks.get(name).imports)
+        if (kind === 'import-statement' && external !== true) needed.add(nameOf(path))
+    }
+  }
+  return scripts
+}
+
+function chunkOf(module, chunks) {
+  for (const [name, { entryPoint }] of chunks) if (entryPoint?.endsWith(module)) return name
+  throw new Error(`${module} is not loaded by import(): change scripts/program-bundle.mjs.`)
+}
+
+/** One script of all its chunks. Each of them still runs when it is first asked for. */
+async function startScript(script, texts, scripts) {
+  const names = [...scripts].filter(([, of]) => of === script).map(([name]) => name)
+  const contents = names.map((name) => `${JSON.stringify(name)}: () => require(${JSON.stringify(`chunk:${name}`)})`)
+  const { outputFiles } = await build({
+    ...commonJs,
+    stdin: { contents: `module.exports = {\n${contents.join(',\n')}\n}`, resolveDir: '/' },
+    bundle: true,
+    write: false,
+    logLevel: 'warning',
+    plugins: [chunksOf(script, texts, scripts)],
+  })
+  return { name: `${script}.cjs`, contents: asScript(lazyNamespaces(outputFiles[0].text)) }
+}
+
+/** @returns {import('esbuild').Plugin} */
+function chunksOf(script, texts, scripts) {
+  return {
+    name: 'chunks-of-a-script',
+    setup(build) {
+      build.onResolve({ filter: /^chunk:/ }, ({ path }) => ({
+        path: path.slice('chunk:'.length),
+        namespace: 'program',
+      }))
+      build.onResolve({ filter: /.*/, namespace: 'program' }, ({ path, importer, kind }) => {
+        const name = chunkNamed(path, importer)
+        if (name === undefined) return { path: declared(path, kind), external: true }
+        if (scripts.get(name) === script && kind !== 'dynamic-import') return { path: name, namespace: 'program' }
+        return { path: address(name, scripts), external: true }
+      })
+      build.onLoad({ filter: /.*/, namespace: 'program' }, ({ path }) => ({ contents: withUrl(path, texts.get(path)) }))
+    },
+  }
+}
+
+/** A script of one chunk. */
+async function laterScript(name, text, scripts) {
+  if (name.endsWith('.cjs')) return { name, contents: text }
+  const { outputFiles } = await build({
+    ...commonJs,
+    stdin: { contents: withUrl(name, text), resolveDir: '/' },
+    bundle: true,
+    write: false,
+    logLevel: 'warning',
+    plugins: [
+      {
+        name: 'one-chunk',
+        setup(build) {
+          build.onResolve({ filter: /.*/ }, ({ path, kind }) => {
+            if (kind === 'entry-point') return undefined
+            const other = chunkNamed(path, name)
+            return { path: other === undefined ? declared(path, kind) : address(other, scripts), external: true }
+          })
+        },
+      },
+    ],
+  })
+  return { name: name.replace(/\.js$/, '.cjs'), contents: asScript(outputFiles[0].text) }
+}
+
+/** The chunk that an import of a chunk names. */
+function chunkNamed(path, importer) {
+  return /^\.{1,2}\/.*\.js$/.test(path) ? posix.join(posix.dirname(importer), path) : undefined
+}
+
+/** By what bin/halting.js finds a chunk: the file, and which one of it. */
+function address(name, scripts) {
+  const script = scripts.get(name)
+  return script === undefined ? `halting:${name.replace(/\.js$/, '.cjs')}` : `halting:${script}.cjs#${name}`
+}
+
+const { dependencies, peerDependencies } = manifestOf('cli')
+
+/** @throws for a package that the manifest of the program does not name: where it is installed alone, that is not found. */
+function declared(path, kind) {
+  const name = path.split('/', path.startsWith('@') ? 2 : 1).join('/')
+  if (isBuiltin(path) || path.endsWith('.cjs') || name in dependencies) return path
+  if (kind === 'dynamic-import' && name in peerDependencies) return path
+  throw new Error(`The program imports ${path}, and packages/cli/package.json does not declare it.`)
+}
+
+/** The chunk with its own address, whichever file it is in. */
+function withUrl(name, text) {
+  return text.replace(banner, '').replaceAll('import.meta.url', `__urlOf(${JSON.stringify(name)})`)
+}
+
+/**
+ * Has the bundler's namespaces of chunks made when they are first used from another file: a start uses few of them. What is asked for is then the namespace
+ * itself, not a copy of it.
+ */
+function lazyNamespaces(text) {
+  const changes = [
+    [/\b__export=\(target,all\)=>\{for\([^{}]*\{get:all\[\w+\],enumerable:!0\}\)\}/, '__export=__addNamespace'],
+    [
+      /\b__toCommonJS=mod=>__copyProps\(\s*__defProp\(\{\},"__esModule",\{value:!0\}\),mod\)/,
+      '__toCommonJS=__namespace',
+    ],
+  ]
+  for (const [found, replacement] of changes) {
+    // Helpers of the bundler come first.
+    const at = text.search(found)
+    if (at < 0 || at > 5_000) throw new Error(`The bundler has other helpers: change ${found} in program-bundle.mjs.`)
+    text = text.replace(found, replacement)
+  }
+  return `const __waiting=new Map(),__addNamespace=(target,all)=>{__waiting.set(target,all)},__namespace=(target)=>{
+const all=__waiting.get(target);if(all!==undefined){__waiting.delete(target);for(const name in all)Object.defineProperty(target,name,{get:all[name],enumerable:true})}return target};
+${text}`
+}
+
+/** A function of what bin/halting.js gives; import() of a chunk goes there, that of a package to Node. */
+function asScript(text) {
+  const body = text.replaceAll(/\bimport\("halting:/g, '__load("halting:')
+  return `(function(exports,require,module,__load,__urlOf){'use strict';${body}\n})\n`
+}
+
+/** Each script begins with what names this build: what is cached of another one does not count. */
+function withBuild(files) {
+  const hash = createHash('sha256')
+  for (const { name, contents } of files.toSorted((one, other) => (one.name < other.name ? -1 : 1)))
+    hash.update(`${name}\0${contents}\0`)
+  const id = hash.digest('hex').slice(0, 32)
+  return files.map(({ name, contents }) => ({
+    name,
+    contents: name === 'start.cjs' ? `/*${id}*/${contents}` : contents,
+  }))
+}
