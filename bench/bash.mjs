@@ -19,7 +19,8 @@ await (way === '' ? compare() : measureCalls(way, textOf('from', root)))
 /** Runs the calls in this process, which is a fresh one, and prints its figures. @param {string} name @param {string} from */
 async function measureCalls(name, from) {
   const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
-  const call = name === 'bare' ? () => bareCall(cwd) : await toolCall(name, cwd, from)
+  if (name === 'loaded') await toolCall(name, cwd, from)
+  const call = name === 'bare' || name === 'loaded' ? () => bareCall(cwd) : await toolCall(name, cwd, from)
   for (let at = 0; at < warmUps; at += 1) await call()
   const before = process.cpuUsage()
   for (let at = 0; at < calls; at += 1) await call()
@@ -116,7 +117,7 @@ async function compare() {
   const before = textOf('before', '')
   const counts = textOf('processes', '100,420,5000').split(',').map(Number)
   const folders = [...(before === '' ? [] : [['before', resolve(before)]]), ['now', root]]
-  const ways = [['bare spawn', 'bare', root], ...['tool', 'read'].flatMap((name) => folders.map(([when, from]) => [`${name === 'tool' ? 'Bash' : 'Bash, read by Landlock'}, ${when}`, name, from]))]
+  const ways = [['bare spawn', 'bare', root], ['bare spawn, tools loaded', 'loaded', root], ...['tool', 'read'].flatMap((name) => folders.map(([when, from]) => [`${name === 'tool' ? 'Bash' : 'Bash, read by Landlock'}, ${when}`, name, from]))]
   heading(`Bash \`true\`: CPU of this process a call, and the longest block of its event loop, in milliseconds; ${repeats} fresh processes of ${calls} calls by turns`)
   for (const count of counts) {
     const end = await withProcesses(count)

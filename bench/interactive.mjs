@@ -1,6 +1,7 @@
 // What the interactive terminal programs take: from the start until what is typed is seen, memory, and for a reply that streams: CPU and bytes a token, and how long
 // a key takes to be seen meanwhile; in a new conversation and after many lines; and that while a command writes 10 MB. See README.md. Linux, and script of util-linux.
-// Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000] [--only=start]. Needs a build. FOLDER holds node_modules with the peers.
+// Run: node bench/interactive.mjs [--repeats=5] [--peers=FOLDER] [--tokens=600] [--lines=20000] [--only=start] [--node=PATH] [--before=CHECKOUT]. Needs a build.
+// FOLDER holds node_modules with the peers, which are left out where they are not; CHECKOUT is another build of ours, which is measured in turns with this one.
 import { fork, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,18 +23,23 @@ const otherKeys = 'абвгдежзийклмнопрстуфхцчшщъыьэ�
 /** Ten megabytes, in two seconds and a half at least. */
 const flood = "for i in $(seq 50); do head -c 200000 /dev/zero | tr '\\0' x | fold -w 80; sleep 0.05; done"
 
+const node = textOf('node', process.execPath)
+const before = textOf('before', '')
+const built = (checkout) => ({ url }) => ({
+  command: [node, join(checkout, 'packages/cli/bin/halting.js'), '--dangerously-skip-permissions'],
+  shell: 'Bash',
+  env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
+})
+
 const programs = {
-  halting: ({ url }) => ({
-    command: [process.execPath, join(here, '../packages/cli/bin/halting.js'), '--dangerously-skip-permissions'],
-    shell: 'Bash',
-    env: { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: url },
-  }),
+  halting: built(join(here, '..')),
+  ...(before === '' ? {} : { 'halting before': built(before) }),
   pi: ({ url, home }) => {
     write(join(home, '.pi/agent/models.json'), JSON.stringify({ providers: { anthropic: { baseUrl: url } } }))
     return {
       package: '@earendil-works/pi-coding-agent',
       // It asks for Node.js 22.19.
-      command: [process.execPath, join(peers, '.bin/pi'), '--provider', 'anthropic', '--model', 'claude-sonnet-4-5'],
+      command: [node, join(peers, '.bin/pi'), '--provider', 'anthropic', '--model', 'claude-sonnet-4-5'],
       shell: 'bash',
       env: { ANTHROPIC_API_KEY: 'k', PI_OFFLINE: '1' },
     }
@@ -45,22 +51,24 @@ const folder = mkdtempSync(join(tmpdir(), 'halting-interactive-'))
 const service = fork(join(here, 'lib/stream-service.mjs'))
 try {
   const { port } = await told()
-  const rows = []
+  const measured = []
   for (const [name, of] of Object.entries(programs)) {
     const home = join(folder, name)
     mkdirSync(join(home, 'work'), { recursive: true })
     const program = of({ url: `http://127.0.0.1:${port}`, home })
-    if (program.package !== undefined && !existsSync(join(peers, program.package))) {
-      console.log(`Not measured: ${name} is not installed.\n`)
-      continue
-    }
-    // The first is not counted: what is kept for later runs is made in it.
-    await play({ ...program, home }, 0)
-    const samples = []
-    for (let round = 0; round < repeats; round++) samples.push(await play({ ...program, home }, 0))
-    const after = isStartOnly ? {} : await play({ ...program, home }, lines)
-    rows.push(rowOf(name, program, samples, after))
+    if (program.package === undefined || existsSync(join(peers, program.package))) measured.push({ name, program: { ...program, home }, samples: [] })
+    else console.log(`Not measured: ${name} is not installed.\n`)
   }
+  // The first is not counted: what is kept for later runs is made in it.
+  for (let round = 0; round <= repeats; round++)
+    for (const { program, samples } of measured) {
+      // Its code is stored two seconds after its start.
+      const sample = await play(program, 0, round === 0 ? 3_000 : 1_000)
+      if (round > 0) samples.push(sample)
+    }
+  const rows = []
+  for (const { name, program, samples } of measured)
+    rows.push(rowOf(name, program, samples, isStartOnly ? {} : await play(program, lines)))
   const head = ['median', 'start to a key seen, ms', 'CPU till then, ms', 'RSS at the prompt, MB', 'RSS after the reply, MB']
   const more = ['CPU a token, ms', `after ${lines} lines`, 'bytes a token', `after ${lines} lines`, 'key seen p95, ms', `after ${lines} lines`, 'while a command writes 10 MB']
   console.log(table(isStartOnly ? head.slice(0, 4) : [...head, ...more], rows))
@@ -90,7 +98,7 @@ function replyColumns(middle, after) {
 }
 
 /** One process in a terminal of 100 columns and 30 rows: its start, then, after a reply of so many lines, one that streams while keys are typed. */
-async function play({ command, shell, env, home }, linesBefore) {
+async function play({ command, shell, env, home }, linesBefore, pauseMs = 1_000) {
   const began = performance.now()
   const quoted = command.map((part) => `'${part}'`).join(' ')
   const terminal = spawn('script', ['-qefc', `stty rows 30 cols 100; exec ${quoted}`, '/dev/null'], {
@@ -129,7 +137,7 @@ async function play({ command, shell, env, home }, linesBefore) {
     const startMs = performance.now() - began
     const pid = descendant(terminal.pid)
     const startCpuMs = cpuOf(pid)
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
     const rssMb = rssOf(pid)
     if (isStartOnly) return { startMs, startCpuMs, rssMb }
     if (linesBefore > 0) await reply({ lines: linesBefore, tokens: 0 }, '')

@@ -1,5 +1,5 @@
 // What it costs to begin: the import of the library, `halting --version`, and a prompt that is answered at once. See README.md.
-// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--only=prompt]; the prompt alone needs none of the peers. Where
+// Run: node bench/startup.mjs [--repeats=25] [--node=PATH] [--before=CHECKOUT] [--only=prompt]; the prompt alone needs none of the peers. Where
 // NODE_EXTRA_CA_CERTS is set, the prompt is measured with it as well: Node reads those certificates before anything else.
 // With --check it measures 20 rounds, or --repeats, holds them against startup-budget.json and exits with 1 when a figure is more than a tenth above its
 // budget; --write makes what it measured the budget. Needs a build; its counts are in .tmp/startup.json.
@@ -21,6 +21,8 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const self = fileURLToPath(import.meta.url)
 const costs = fileURLToPath(new URL('./lib/cost.cjs', import.meta.url))
 const program = fileURLToPath(new URL('../packages/cli/bin/halting.js', import.meta.url))
+/** The program of another checkout, which is measured in turns with this one. */
+const before = textOf('before', '') === '' ? undefined : join(textOf('before', ''), 'packages/cli/bin/halting.js')
 
 /** Wall time of one process, from spawn to exit. @param {readonly string[]} parameters */
 function wall(parameters) {
@@ -107,7 +109,7 @@ const bare = 'node -e 0'
 
 /** What each of the commands costs, in turns. @param {string} node @param {{ env: NodeJS.ProcessEnv, cwd: string }} options */
 function samplesOf(node, options) {
-  const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'] }
+  const commands = { [bare]: ['-e', '0'], 'halting --version': [program, '--version'], 'halting -p hi': [program, '-p', 'hi'], ...(before === undefined ? {} : { 'before: halting -p hi': [before, '-p', 'hi'] }) }
   const samples = Object.fromEntries(Object.keys(commands).map((name) => [name, []]))
   // The first of each is not counted: what is kept for later runs is made in it.
   for (let round = 0; round <= runs; round++) {

@@ -4,7 +4,7 @@ import { posix, relative, sep } from 'node:path'
 import { isBuiltin } from 'node:module'
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { lazyParser } from './lazy-parser.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
@@ -26,7 +26,7 @@ const startScripts = {
 const banner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);\n"
 
-const minified = { minifySyntax: true, minifyWhitespace: true, lineLimit: 200 }
+const minified = { minifySyntax: true, minifyWhitespace: true }
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.19', ...minified }
 
 /** Sources of the entries of all packages, the longest name first: an alias counts for what is below it, too. */
@@ -113,13 +113,15 @@ async function startScript(script, texts, scripts) {
   const contents = names.map((name) => `${JSON.stringify(name)}: () => require(${JSON.stringify(`chunk:${name}`)})`)
   const { outputFiles } = await build({
     ...commonJs,
+    // Node loads eight modules for it, and has the same clock elsewhere.
+    define: { 'performance.now': '__now' },
     stdin: { contents: `module.exports = {\n${contents.join(',\n')}\n}`, resolveDir: '/' },
     bundle: true,
     write: false,
     logLevel: 'warning',
     plugins: [chunksOf(script, texts, scripts)],
   })
-  return { name: `${script}.cjs`, contents: asScript(lazyNamespaces(outputFiles[0].text)) }
+  return { name: `${script}.cjs`, contents: await asScript(lazyBuiltins(lazyNamespaces(outputFiles[0].text))) }
 }
 
 /** @returns {import('esbuild').Plugin} */
@@ -164,7 +166,7 @@ async function laterScript(name, text, scripts) {
       },
     ],
   })
-  return { name: name.replace(/\.js$/, '.cjs'), contents: asScript(outputFiles[0].text) }
+  return { name: name.replace(/\.js$/, '.cjs'), contents: await asScript(outputFiles[0].text) }
 }
 
 /** The chunk that an import of a chunk names. */
@@ -199,9 +201,13 @@ function withUrl(name, text) {
  */
 function lazyNamespaces(text) {
   const changes = [
-    [/\b__export=\(target,all\)=>\{for\([^{}]*\{get:all\[\w+\],enumerable:!0\}\)\}/, '__export=__addNamespace'],
+    // Names of theirs get a number where the program has the same.
     [
-      /\b__toCommonJS=mod=>__copyProps\(\s*__defProp\(\{\},"__esModule",\{value:!0\}\),mod\)/,
+      /\b__export=\((\w+),(\w+)\)=>\{for\(var (\w+) in \2\)\s*__defProp\(\1,\3,\{get:\2\[\3\],enumerable:!0\}\)\}/,
+      '__export=__addNamespace',
+    ],
+    [
+      /\b__toCommonJS=(\w+)=>__copyProps\(\s*__defProp\(\{\},"__esModule",\{value:!0\}\),\s*\1\)/,
       '__toCommonJS=__namespace',
     ],
   ]
@@ -216,10 +222,25 @@ const all=__waiting.get(target);if(all!==undefined){__waiting.delete(target);for
 ${text}`
 }
 
-/** A function of what bin/halting.js gives; import() of a chunk goes there, that of a package to Node. */
-function asScript(text) {
-  const body = text.replaceAll(/\bimport\("halting:/g, '__load("halting:')
-  return `(function(exports,require,module,__load,__urlOf){'use strict';${body}\n})\n`
+/** Builtins that many starts do not use, and that load others with them: each is loaded when something of it is first used. */
+function lazyBuiltins(text) {
+  const found = /=require\("(node:child_process)"\)/g
+  if (!found.test(text)) throw new Error(`${found} is not there: change program-bundle.mjs.`)
+  return `const __now=()=>process.uptime()*1e3,__lazy=(name)=>{let found;return new Proxy({},{get:(_,key)=>(found??=require(name))[key]})};
+${text.replaceAll(found, '=__lazy("$1")')}`
+}
+
+/**
+ * A function of what bin/halting.js gives; import() of a chunk goes there, that of a package to Node. In short lines: Node prints the line of an error that
+ * nobody caught.
+ */
+async function asScript(text) {
+  const body = text.replaceAll('import("halting:', '__load("halting:')
+  const { code } = await transform(`(function(exports,require,module,__load,__urlOf){'use strict';${body}\n})`, {
+    minifyWhitespace: true,
+    lineLimit: 200,
+  })
+  return code
 }
 
 /** Each script begins with what names this build: what is cached of another one does not count. */

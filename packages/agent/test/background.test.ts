@@ -316,6 +316,22 @@ describe('when the run ends', () => {
       await until(() => fate() === earlierEnded)
     })
 
+    // R-BACK-8e.
+    test.each(['in the group', 'in a session of its own'])(
+      'is found while each process starts the next one and ends, %s',
+      async (where) => {
+        const chain = `chain() { if (($1 > 0)); then chain $(($1 - 1)) & else echo $BASHPID > new.pid; mv new.pid end.pid; exec sleep 1000; fi; }`
+        const start = where === 'in the group' ? 'chain 40' : 'setsid bash -c "$(declare -f chain); chain 40"'
+        const { use, cwd, workspace } = codingTools({ killGraceMs: 200 })
+        await use('Bash', { command: `${chain}; ${start} >/dev/null 2>&1 &` })
+        expect(workspace.processes.leftBehind).toHaveLength(1)
+        const last = endsLater(await numberIn(join(cwd, 'end.pid')))
+        expect(workspace.processes.leftBehind).toHaveLength(1)
+        await workspace.dispose()
+        expect([runs(last), workspace.processes.leftBehind]).toEqual([false, []])
+      },
+    )
+
     /** A server as commands start one: in a session of its own, with the pipe of the command. */
     const server =
       "setsid bash -c 'echo $$ > server.pid; while [ ! -e go ]; do sleep 0.02; done; echo up && echo fine > written'"

@@ -13,6 +13,8 @@ interface Task {
   group: number
   isMarked: boolean
   isZombie: boolean
+  /** It belongs to another user: its environment cannot be read. */
+  isOfOther: boolean
   /** It starts another one just now, which nobody sees yet. */
   isStarting: boolean
   readonly startedAt: number
@@ -56,6 +58,7 @@ class Machine implements ProcessFiles {
       group: 1,
       isMarked: false,
       isZombie: false,
+      isOfOther: false,
       isStarting: false,
       startedAt: Math.floor(this.#now / 10),
     }
@@ -131,6 +134,7 @@ class Machine implements ProcessFiles {
     const task = this.tasks.get(name === 'self' ? this.processId : Number(name))
     if (task === undefined) return undefined
     if (file === 'status') return `Name:\tx\nTgid:\t${task.of}\n`
+    if (file === 'environ' && task.isOfOther) return undefined
     if (file === 'environ')
       return task.isZombie ? '' : `A=1\0HALTING_CALL=other,${task.isMarked ? ours : 'theirs'}\0B=2\0`
     return `${task.processId} (a) Z (b) ${task.isZombie ? 'Z' : 'S'} 1 ${task.group} 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 ${task.startedAt} 0 0\n`
@@ -148,7 +152,7 @@ class Machine implements ProcessFiles {
   truth({ groupId }: ScannedGroup): readonly number[] {
     return this.#processes().filter((processId) => {
       const task = this.tasks.get(processId)
-      return task !== undefined && !task.isZombie && (task.isMarked || task.group === groupId)
+      return task !== undefined && !task.isZombie && ((task.isMarked && !task.isOfOther) || task.group === groupId)
     })
   }
 }
@@ -162,6 +166,7 @@ const event = fc.oneof(
         'thread',
         'leave group',
         'clear mark',
+        'change user',
         'end',
         'zombie',
         'begin start',
@@ -212,11 +217,12 @@ class Story {
     const task = family[which % Math.max(1, family.length)]
     if (kind === 'finish start') return this.#finish()
     if (task === undefined) return undefined
-    const { group, isMarked } = task
-    if (kind === 'start') machine.start({ group, isMarked })
-    else if (kind === 'thread') machine.start({ group, isMarked, of: task.of })
+    const { group, isMarked, isOfOther } = task
+    if (kind === 'start') machine.start({ group, isMarked, isOfOther })
+    else if (kind === 'thread') machine.start({ group, isMarked, isOfOther, of: task.of })
     else if (kind === 'begin start') this.#begin(task)
     else if (kind === 'leave group') task.group = isMarked ? task.processId : task.group
+    else if (kind === 'change user') task.isOfOther = true
     else if (kind === 'clear mark') task.isMarked = task.group !== this.group.groupId
     else this.#end(task, kind === 'zombie')
     return undefined
@@ -235,7 +241,7 @@ class Story {
     const { parent, number } = this.#begun.shift() ?? {}
     if (parent === undefined || number === undefined) return
     parent.isStarting = false
-    this.#machine.add(number, { group: parent.group, isMarked: parent.isMarked })
+    this.#machine.add(number, { group: parent.group, isMarked: parent.isMarked, isOfOther: parent.isOfOther })
   }
 
   #end(task: Task, staysAsZombie: boolean): void {

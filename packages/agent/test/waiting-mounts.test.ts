@@ -1,12 +1,12 @@
 // Holds rules R-PLACE-7 and R-HAND-7c of docs/spec.md: a mount that does not answer holds nothing up.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A mount of a network below this folder, and what looks at it wait for while it hangs. */
 const network = vi.hoisted(() => ({
-  folder: '/nowhere',
+  folder: `/tmp/halting-net-${process.pid}`,
   hangs: undefined as Promise<void> | undefined,
   looks: [] as string[],
   atOnce: [] as string[],
@@ -51,8 +51,8 @@ const note = '[Changed on disk since you saw it'
 
 function seeing(files: number): { readonly harness: Harness; readonly read: (name: string) => Promise<string> } {
   const harness = codingTools()
-  network.folder = join(harness.cwd, 'net')
   mkdirSync(network.folder)
+  onTestFinished(() => rmSync(network.folder, { recursive: true }))
   for (let at = 0; at < files; at += 1) writeFileSync(join(network.folder, `f${at}`), 'one\n')
   for (const name of ['local', 'other']) writeFileSync(join(harness.cwd, name), 'one\n')
   const read = async (name: string): Promise<string> => (await harness.use('Read', { file_path: name })).text
@@ -64,7 +64,7 @@ test.skipIf(process.platform !== 'linux')(
   async () => {
     const { harness, read } = seeing(20)
     await read('local')
-    for (let at = 0; at < 20; at += 1) await read(`net/f${at}`)
+    for (let at = 0; at < 20; at += 1) await read(join(network.folder, `f${at}`))
     expect(network.looks.length).toBeGreaterThan(20)
     let answer: () => void = () => undefined
     network.hangs = new Promise((resolve) => {

@@ -135,7 +135,10 @@ function openCode(build) {
 
   return {
     of: (file, size, mtimeMs) => stored?.dataOf(file, size, mtimeMs),
-    add: (entry) => void scripts.push(entry),
+    add: (entry) => {
+      scripts.push(entry)
+      stored?.release()
+    },
     storeAtEnd: (exitCode, isCommand) => {
       // So is it of one that failed.
       if (exitCode === 0 && process.uptime() < wholeSeconds && (isStart || isCommand(kind))) store('whole')
@@ -215,14 +218,15 @@ function readCode(folder, name, key) {
     let isOutdated = false
     const dataOf = (script, size, mtimeMs) => {
       const entry = found.get(script)
-      // Let go: what is read is several megabytes.
       found.delete(script)
       if (entry === undefined || (entry.size === size && entry.mtimeMs === mtimeMs)) return entry?.data
       // Changed by hand: V8 looks at its length alone.
       isOutdated = true
       return undefined
     }
-    return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf }
+    // V8 has copied it: several megabytes, which would stay until a collection of all garbage.
+    const release = () => void (found.size === 0 && file.buffer.transfer?.(0))
+    return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf, release }
   } finally {
     closeSync(descriptor)
   }

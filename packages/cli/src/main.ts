@@ -9,6 +9,7 @@ import { InterruptedError } from './interrupted-error.ts'
 import { signalExitCodes } from './io/exit-codes.ts'
 import { told } from './io/figures.ts'
 import { brokenExitCode, createOutput } from './io/output.ts'
+import { standardInput } from './io/standard-input.ts'
 import type { Program } from './program.ts'
 import type { MissingKey } from './setup/first-start.ts'
 import { UsageError } from './usage-error.ts'
@@ -20,7 +21,8 @@ export { isCommand } from './flags/commands.ts'
 /** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
 export async function main(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr)
-  const { env, stdin } = process
+  const { env } = process
+  const stdin = standardInput()
   const home = new URL('../', import.meta.url)
   const exitCode = await (async () => dispatch({ argv, env, cwd: workingDirectory(), stdin, output, home }))().catch(
     (thrown: unknown) => {

@@ -16,13 +16,25 @@ export function checkStored(what: string, value: unknown, check: Check): void {
 
 /** Where a value does not pass and what is wrong there, in words; undefined when it passes. */
 export function misfitOf(value: unknown, check: Check): string | undefined {
+  // Nearly everything passes: places are put together only for what does not.
+  return problemAt(value, check, nowhere) === undefined ? undefined : problemAt(value, check, '')
+}
+
+function problemAt(value: unknown, check: Check, path: string): string | undefined {
   try {
-    check(value, '')
+    check(value, path)
   } catch (error) {
     if (error instanceof Misfit) return error.message
     throw error
   }
   return undefined
+}
+
+/** The place of a value when nobody asks for it: no path begins with this character. */
+const nowhere = '\u0000'
+
+function fieldOf(path: string, name: string): string {
+  return path === nowhere ? nowhere : path === '' ? name : `${path}.${name}`
 }
 
 function refuse(value: unknown, path: string, must: string): never {
@@ -80,21 +92,23 @@ export function isObject(fields: { readonly [field: string]: Check } = {}): Chec
   const checks = Object.entries(fields)
   return (value, path) => {
     const object = asObject(value, path)
-    for (const [name, check] of checks) check(object[name], path === '' ? name : `${path}.${name}`)
+    for (const [name, check] of checks) check(object[name], fieldOf(path, name))
   }
 }
 
 /** An object of which every field passes. */
 export function isMapOf(check: Check): Check {
   return (value, path) => {
-    for (const [name, part] of Object.entries(asObject(value, path))) check(part, `${path}[${JSON.stringify(name)}]`)
+    for (const [name, part] of Object.entries(asObject(value, path)))
+      check(part, path === nowhere ? nowhere : `${path}[${JSON.stringify(name)}]`)
   }
 }
 
 export function isListOf(check: Check): Check {
   return (value, path) => {
     if (!Array.isArray(value)) refuse(value, path, 'a list')
-    for (const [index, part] of value.entries()) check(part, `${path}[${index}]`)
+    for (let index = 0; index < value.length; index++)
+      check(value[index], path === nowhere ? nowhere : `${path}[${index}]`)
   }
 }
 
@@ -144,7 +158,7 @@ export function isOneOf(field: string, kinds: { readonly [kind: string]: Check }
 export function isKnownOrAny(field: string, kinds: { readonly [kind: string]: Check }): Check {
   return (value, path) => {
     const kind = asObject(value, path)[field]
-    isText(kind, `${path}.${field}`)
+    isText(kind, fieldOf(path, field))
     if (typeof kind === 'string' && Object.hasOwn(kinds, kind)) kinds[kind]?.(value, path)
   }
 }

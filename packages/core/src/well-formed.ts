@@ -19,7 +19,10 @@ export function isWellFormedJson(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (Array.isArray(value)) return value.every(isWellFormedJson)
-  return Object.entries(value).every(([key, part]) => key.isWellFormed() && isWellFormedJson(part))
+  // Every message is looked through: no list of pairs is made for it.
+  for (const key of Object.keys(value))
+    if (!key.isWellFormed() || !isWellFormedJson((value as { readonly [key: string]: unknown })[key])) return false
+  return true
 }
 
 function repaired(value: Json): Json {

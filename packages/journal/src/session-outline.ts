@@ -5,6 +5,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { isJsonObject } from '@halting/core/adapters'
 import { openRegularSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
+import { foldMark } from './format/fold.ts'
 import type { Fields } from './format/encoder.ts'
 import { isWholeLine, valueOfWhole } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
@@ -83,16 +84,29 @@ function bytesOf(path: string): Buffer | undefined {
   }
 }
 
-const ownRecord = '{"type":"halting","record":{"type":"'
-const foldStart = '{"type":"halting","fold":'
-/** The record of a message is the last field of its line but the checksum, and in no text: quotation marks are escaped there. */
-const recordField = ',"record":{"type":"'
+/** How lines of records without a message begin, in the second format and in the first. */
+const ownStarts = ['{"record":{"', '{"type":"halting","record":{"'] as const
+const foldStart = foldMark.slice(1)
+/** The record of a message is behind it, and in no text: quotation marks are escaped there. */
+const recordField = ',"record":{"'
 /** How a call stands in a message. What looks so in an input of a call has no step. */
 const toolUse = /\{"type":"tool_use","id":"([^"\\]*)"/g
 
-/** All of what is behind the message of most results of tools: the key of the step, and the status. To parse it would take several times as long. */
-const plainResult =
-  /^,"record":\{"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null),"value":\{"status":"([a-z_]+)","isError":(?:true|false)\},"at":[\d.]+,"durationMs":[\d.]+\},"sum":"[\da-f]{8}"\}$/
+/** The step of a result, by the line of its intent or by its key, up to what it came to. */
+const stepStart = String.raw`^,"record":\{(?:"of":(\d+)|"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null)),"value":`
+const lineEnd = String.raw`(?:,"at":[\d.]+)?,"durationMs":[\d.]+\}(?:,"same":\["[a-z",]+"\])?,"sum":"[\da-f]{8}"\}$`
+
+/** All of what is behind the message of most results of tools, with the status. To parse it would take several times as long. */
+const plainResult = new RegExp(String.raw`${stepStart}\{"status":"([a-z_]+)","isError":(?:true|false)\}${lineEnd}`)
+
+/** The same of most requests: the model, and what it was charged. */
+const plainReply = new RegExp(
+  String.raw`${stepStart}\{"kind":"answered","streamError":null(?:,"grant":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?,"promptDigest":"[^"\\]*","charge":\{"model":"([^"\\{}]*)","nanos":(\d+),"tokens":(\d+),"known":(true|false)(?:,"usage":\{[^{}]*\})?\}\}${lineEnd}`,
+)
+
+const intentKey = /^\{(?:"type":"halting",)?"record":\{"type":"intent","key":"([^"\\]+)"/
+/** Longer ones are read with all of the session. */
+const longestKey = 400
 
 /** Figures of a run that others are made of. */
 const figures = ['turns', 'totalTokens', 'nanos', 'unknownNanos', 'now', 'startedAt'] as const
@@ -118,8 +132,12 @@ class OutlineReader {
   readonly #runs: RunOutline[] = []
   #head: Fields | undefined
   #run: OpenRun | undefined
-  /** Lines of what was said before a run began. */
-  #said: (readonly [start: number, end: number])[] = []
+  /** Lines of what was said before a run began, by their numbers. */
+  #said: (readonly [number: number, start: number, end: number])[] = []
+  /** Where the lines of intents without a result begin, by their numbers. */
+  readonly #intents = new Map<number, number>()
+  /** The number of the line at hand; the first one is 0. */
+  #number = 0
 
   constructor(bytes: Buffer, path: string) {
     this.#bytes = bytes
@@ -135,6 +153,7 @@ class OutlineReader {
       const end = text.indexOf('\n', start)
       if (end < 0 || !isWholeLine(this.#bytes, start, end, text)) throw new NeedsAllError()
       this.#line(start, end)
+      this.#number++
       start = end + 1
     }
     const head = this.#head
@@ -143,27 +162,38 @@ class OutlineReader {
   }
 
   #line(start: number, end: number): void {
-    if (this.#head === undefined) checkHead((this.#head = this.#valueOf(start, end)), this.#path)
-    else if (!this.#text.startsWith('{"type":"halting",', start)) this.#message(start, end)
-    else if (this.#text.startsWith(ownRecord, start)) this.#ownLine(start, end)
-    else if (!this.#text.startsWith(foldStart, start)) throw new NeedsAllError()
+    if (this.#head === undefined) return this.#takeHead(this.#valueOf(start, end))
+    const own = ownStarts.find((each) => this.#text.startsWith(each, start))
+    if (own !== undefined) this.#ownLine(start, end, start + own.length)
+    else if (!this.#text.startsWith(foldStart, start)) this.#message(start, end)
   }
 
-  #ownLine(start: number, end: number): void {
-    const at = start + ownRecord.length
-    switch (this.#text.slice(at, this.#text.indexOf('"', at))) {
+  #takeHead(head: Fields): void {
+    checkHead(head, this.#path)
+    if (head['format'] === 1) this.#decoder.format = 1
+    this.#head = head
+  }
+
+  /** `at`: the first field of its record. */
+  #ownLine(start: number, end: number, at: number): void {
+    // The result of a step that another line names.
+    if (this.#text.startsWith('of":', at)) return this.#result(this.#valueOf(start, end)['record'])
+    const kindAt = at + 'type":"'.length
+    switch (this.#text.slice(kindAt, this.#text.indexOf('"', kindAt))) {
       case 'intent':
+        this.#intents.set(this.#number, start)
+        return
       case 'control':
       case 'stage':
         return
       case 'lap':
         // One of a subagent, or with an answer to a call that had no step.
-        if (!this.#text.startsWith('lap","lap":{"scope":"",', at)) throw new NeedsAllError()
+        if (!this.#text.startsWith('lap","lap":{"scope":"",', kindAt)) throw new NeedsAllError()
         return this.#checkAnswers(this.#text.slice(start, end))
       case 'start':
         return this.#begin(start, end)
       case 'result':
-        return this.#result(this.#valueOf(start, end)['record'] as StepRecord)
+        return this.#result(this.#valueOf(start, end)['record'])
       case 'end':
         return this.#end(this.#text.slice(start, end), this.#valueOf(start, end)['record'] as StepRecord)
       default:
@@ -172,13 +202,19 @@ class OutlineReader {
   }
 
   #begin(start: number, end: number): void {
-    for (const [from, to] of this.#said) this.#decoder.add(this.#valueOf(from, to))
+    for (const [number, from, to] of this.#said) this.#decode(number, from, to)
     this.#said = []
-    this.#decoder.add(this.#valueOf(start, end))
+    this.#decode(this.#number, start, end)
     const record = this.#decoder.records.pop()
     if (this.#run !== undefined || record?.type !== 'start' || record.scope !== '') throw new NeedsAllError()
     if ((record.start.answers ?? []).length > 0) throw new NeedsAllError()
     this.#run = { start: record, results: [], open: new Set(), ids: new Set(), calls: 0, failedCalls: 0 }
+  }
+
+  /** Other lines may name it by its number. */
+  #decode(number: number, start: number, end: number): void {
+    this.#decoder.lines = number
+    this.#decoder.add(this.#valueOf(start, end))
   }
 
   #end(line: string, record: StepRecord): void {
@@ -204,19 +240,45 @@ class OutlineReader {
     const at = line.lastIndexOf(recordField)
     if (at < 0) {
       this.#checkAnswers(line)
-      if (this.#run === undefined) this.#said.push([start, end])
+      if (this.#run === undefined) this.#said.push([this.#number, start, end])
       return
     }
-    const plain = plainResult.exec(this.#textOf(start + at, end))
-    if (plain !== null) return this.#toolResult(plain[1] ?? '', plain[2])
+    const behind = this.#textOf(start + at, end)
+    const plain = plainResult.exec(behind)
+    if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyIn(Number(plain[1])), plain[3])
+    const reply = plainReply.exec(behind)
+    if (reply !== null) return this.#reply(reply, line.slice(0, at))
     // Were it inside of something else, this would be no JSON.
-    const { record, payloads } = valueOfWhole(`{${this.#textOf(start + at + 1, end)}`)
+    const { record, payloads } = valueOfWhole(`{${behind.slice(1)}`)
     if (payloads !== undefined) throw new NeedsAllError()
-    this.#result(record as StepRecord, line.slice(0, at))
+    this.#result(record, line.slice(0, at))
+  }
+
+  /** The key of the intent in this line, which has no other result. */
+  #keyIn(number: number): string {
+    const start = this.#intents.get(number)
+    if (start === undefined || !this.#intents.delete(number)) throw new NeedsAllError()
+    const [, key] = intentKey.exec(this.#text.slice(start, start + longestKey)) ?? []
+    // Its characters are read as what they are, and not as bytes of one.
+    if (key === undefined || !isAscii(Buffer.from(key, 'latin1'))) throw new NeedsAllError()
+    return key
+  }
+
+  #reply([, of, named, model = '', nanos, tokens, known]: RegExpExecArray, message: string): void {
+    const charge = { model, nanos: Number(nanos), tokens: Number(tokens), known: known === 'true' }
+    const key = named ?? this.#keyIn(Number(of))
+    this.#step({ type: 'result', key, digest: null, value: { charge }, at: 0, durationMs: 0 }, message)
   }
 
   /** `message`: the line before its record. */
-  #result(record: StepRecord, message = ''): void {
+  #result(record: unknown, message = ''): void {
+    if (!isJsonObject(record)) throw new NeedsAllError()
+    const { of, value } = record
+    if (typeof of !== 'number') return this.#step(record as unknown as StepRecord, message)
+    this.#step({ type: 'result', key: this.#keyIn(of), digest: null, value, at: 0, durationMs: 0 }, message)
+  }
+
+  #step(record: StepRecord, message: string): void {
     const run = this.#run
     if (run === undefined || record.type !== 'result') throw new NeedsAllError()
     const { key, value } = record

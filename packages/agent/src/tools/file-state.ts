@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash as hashAtOnce } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import type { Json, ToolContext, Transcript } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
@@ -260,5 +260,5 @@ export function seenFile(stats: Stats, hash: string | undefined): SeenFile {
 }
 
 export function hashOf(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('base64')
+  return hashAtOnce('sha256', bytes, 'base64')
 }

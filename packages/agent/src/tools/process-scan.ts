@@ -53,7 +53,7 @@ const mostStartsPerMs = 500
 const mostCountedMs = 5_000
 /** More numbers are not tried one by one: the list of processes is cheaper then. */
 const mostTried = 128
-const mostRounds = 8
+const mostRounds = 50
 const perPause = 8
 const sliceMs = 1
 

@@ -23,7 +23,7 @@ export interface RowFacts extends Omit<RowParts, 'runs'> {
 }
 
 /** A run of it. */
-export interface RunFacts extends RunFigures {
+interface RunFacts extends RunFigures {
   /** What a copy of the run is known by. */
   readonly beginning: string
   /** Models that cost nothing: they have no price, or one of nothing. */

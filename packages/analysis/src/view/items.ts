@@ -167,17 +167,14 @@ class ItemReader {
       item.waitedMs = pause.waitedMs
       item.told = placeOfWait(step.name)
     }
-    const status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
-    this.#add({
-      ...item,
-      // A tool or a judged goal that asks a model does so in attempts of its own.
-      ...((item.kind === 'tool' || item.kind === 'check') && charge !== undefined && { kind: 'attempt' }),
-      status,
-      tokens: numberOf(tokens),
-      costUsd: numberOf(nanos) / 1e9,
-      firstRecord: intent?.index ?? index,
-      lastRecord: index,
-    })
+    item.status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
+    // A tool or a judged goal that asks a model does so in attempts of its own.
+    if ((item.kind === 'tool' || item.kind === 'check') && charge !== undefined) item.kind = 'attempt'
+    item.tokens = numberOf(tokens)
+    item.costUsd = numberOf(nanos) / 1e9
+    item.firstRecord = intent?.index ?? index
+    item.lastRecord = index
+    this.#add(item)
   }
 
   #itemOf(step: RecordedStep, model: string | undefined): Item {
@@ -275,8 +272,11 @@ function widened(
   const { firstRecord, lastRecord, tokens, costUsd } = item
   const startMs = Math.max(item.startMs, notBeforeMs)
   const endMs = Math.max(startMs, item.endMs ?? 0)
-  if (span === undefined)
-    return { ...begun, status: '', startMs, endMs, firstRecord, lastRecord, tokens, costUsd, told: undefined }
+  if (span === undefined) {
+    const { kind, scope, label, request } = begun
+    const figures = { startMs, endMs, label, status: '', tokens, costUsd, firstRecord, lastRecord }
+    return { kind, scope, request, ...figures, told: undefined }
+  }
   span.startMs = Math.min(span.startMs, startMs)
   span.endMs = Math.max(span.endMs ?? 0, endMs)
   span.firstRecord = Math.min(span.firstRecord, firstRecord)

@@ -176,9 +176,9 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return (await this.#asked(this.#look())).find((each) => each.key === key)
   }
 
-  /** Of one that was read as a whole its row is known; copies of runs are in that. */
+  /** Of a file that was read as a whole its row is known; copies of runs are in that. */
   async #readRow(found: Found): Promise<SessionRow> {
-    const opening = this.#opened.get(found.key)
+    const opening = found.path === null ? undefined : this.#opened.get(found.key)
     const opened = opening?.signature === found.signature ? await opening.opened.catch(() => undefined) : undefined
     return opened?.view.row.copiedRuns === 0 ? opened.view.row : this.#shelf.rowOf(found)
   }

@@ -163,10 +163,15 @@ function withPlaces(
   places: ReadonlyMap<string, number>,
   parts: number,
 ): readonly TimelineItem[] {
-  return items.map(({ told, ...item }, id) => {
+  // Field by field: to take one out and copy the rest is several times slower.
+  return items.map((item, id) => {
+    const { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, waitedMs, told } = item
+    const { firstRecord, lastRecord } = item
     const place = told === undefined ? undefined : places.get(told)
     // What is told last stands before the end. A reply of which nothing is shown has no part of its own.
-    const part = item.kind === 'ending' ? parts - 1 : Math.min(place ?? -1, parts - 1)
-    return { id, ...item, part: part < 0 ? null : part }
+    const part = kind === 'ending' ? parts - 1 : Math.min(place ?? -1, parts - 1)
+    const figures = { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, firstRecord, lastRecord }
+    const placed = { id, ...figures, part: part < 0 ? null : part }
+    return waitedMs === undefined ? placed : { ...placed, waitedMs }
   })
 }

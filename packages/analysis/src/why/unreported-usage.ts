@@ -1,3 +1,4 @@
+import { isJsonObject } from '@halting/core/adapters'
 import { recordedWork } from '../account/recorded-work.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { counted, many, moneyAtMost } from '../words/figures.ts'
@@ -18,7 +19,7 @@ export interface UnreportedUsage {
 
 /** Sums up the attempts of a run whose usage no service reported. */
 export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsage {
-  const requests = recordedWork(records).requests.filter(({ isAtWorst }) => isAtWorst)
+  const requests = mayHaveAny(records) ? recordedWork(records).requests.filter(({ isAtWorst }) => isAtWorst) : []
   const sum = (figures: readonly number[]): number => figures.reduce((total, figure) => total + figure, 0)
   return {
     attempts: requests.length,
@@ -27,6 +28,19 @@ export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsa
     usd: sum(requests.map(({ nanos }) => nanos)) / 1e9,
     chargedTokens: sum(requests.map(({ came, tokens }) => (came === 'open' ? 0 : tokens))),
   }
+}
+
+/** Hardly any run has one: what it has at most is known without all that it asked. */
+function mayHaveAny(records: readonly StepRecord[]): boolean {
+  const open = new Set<string>()
+  for (const record of records) {
+    if (record.type === 'intent') open.add(record.key)
+    if (record.type !== 'result') continue
+    open.delete(record.key)
+    const charge = isJsonObject(record.value) ? record.value['charge'] : undefined
+    if (isJsonObject(charge) && charge['known'] === false) return true
+  }
+  return open.size > 0
 }
 
 /** In a sentence; '' where each told it. */

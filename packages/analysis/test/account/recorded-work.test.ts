@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork, type RecordedWork } from '../../src/account/recorded-work.ts'
+import { unreportedUsageIn } from '../../src/why/unreported-usage.ts'
 import { agentTool, resume, type RunOptions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel } from '@halting/core/testing'
@@ -165,5 +166,17 @@ describe('requests', () => {
     expect(records[at]).toMatchObject({ intent: { granted: false } })
     expect(recordedWork(records.slice(0, at + 1)).requests).toEqual([])
     expect(recordedWork(records).requests).toEqual([])
+  })
+
+  test('what nobody reported is that of all requests, wherever the record ends', async () => {
+    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+    const { records } = await recorded([asks('Look'), broken, asks('Write'), { text: 'ok', usage }])
+    const attempts = records.map((_, at) => {
+      const begun = records.slice(0, at + 1)
+      const unreported = recordedWork(begun).requests.filter(({ isAtWorst }) => isAtWorst)
+      expect(unreportedUsageIn(begun).attempts).toBe(unreported.length)
+      return unreported.length
+    })
+    expect(new Set(attempts)).toEqual(new Set([0, 1, 2]))
   })
 })

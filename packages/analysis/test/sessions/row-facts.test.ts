@@ -156,3 +156,8 @@ test('what its outline leaves open is read whole: damage, a torn line, a run wit
   expect(await fastRow(path)).toMatchObject({ ending: null, exitCode: null, calls: 1 })
   expect(await fastRow(path)).toEqual(await slowRow(path))
 })
+
+test('a session of the first format has the row that reading all of it gives', async () => {
+  const path = join(import.meta.dirname, '../../../journal/test/format/fixtures/format-1.jsonl')
+  expect(await fastRow(path)).toEqual(await slowRow(path))
+})

@@ -166,7 +166,8 @@ export class Ledger {
 
   /** True when some limit on this ledger is finite. */
   get isBounded(): boolean {
-    return this.#lines.some(({ limits }) => limits.nanos !== Infinity || limits.tokens !== Infinity)
+    for (const { limits } of this.#lines) if (limits.nanos !== Infinity || limits.tokens !== Infinity) return true
+    return false
   }
 
   /** What could still be reserved. */

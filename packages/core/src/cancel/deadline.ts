@@ -116,6 +116,8 @@ class RunningDeadline implements Deadline {
   }
 
   check(): void {
+    // Without a limit nothing passes: the clock is not read at each cancellation point of a turn.
+    if (this.#limitMs === Infinity) return
     if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
   }
 

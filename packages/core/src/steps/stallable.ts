@@ -137,7 +137,10 @@ export class StallableSteps implements StepEngine {
   }
 
   control(key: StepKey, poll: () => PolledExternalInput, options?: ExternalInputOptions): PolledExternalInput {
-    return this.#stall.guarded('step', () => this.#steps.control(key, poll, options))
+    if (this.#stall.error !== undefined) return Promise.reject(this.#stall.error)
+    // Nearly always nothing came, and that is known at once.
+    const polled = this.#steps.control(key, poll, options)
+    return polled instanceof Promise ? this.#stall.watched('step', polled) : polled
   }
 
   sleep(key: StepKey, ms: number, options: { readonly signal: AbortSignal }): Promise<void> {

@@ -35,7 +35,13 @@ const deepest = 400
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
-  for (const part of Object.values(value)) if (isDeeper(part, levels - 1)) return true
+  // Of every value of every record: lists of parts would be most of the work.
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (isDeeper(value[index], levels - 1)) return true
+    return false
+  }
+  const object = value as { readonly [field: string]: unknown }
+  for (const name in object) if (isDeeper(object[name], levels - 1)) return true
   return false
 }
 

@@ -25,7 +25,9 @@ import { heldBackBy } from './request/reserve.ts'
 import { startEarly } from './request/start-early.ts'
 import { enterWaits } from './request/questions.ts'
 import { settingsInWait } from './checkpoint.ts'
-import { after } from '../eventually.ts'
+import type { RunEvent } from '../events.ts'
+import { after, type Eventually } from '../eventually.ts'
+import type { ServiceWaits } from '../model/service-waits.ts'
 import type { Run } from './run.ts'
 
 /** The model's answer, or how the request failed. */
@@ -56,28 +58,9 @@ export interface Answer {
 
 /** Asks the model for the next turn. The message is not in the transcript yet. */
 export function ask(run: Run): Promise<Reply> {
-  const isClosing = run.spent.closing !== null
-  const { request } = run.spent
-  let early = noEarlyStarts
-  const asker: Asker = {
-    retryName: `retry:${request}`,
-    canFallBack: canFallBack(run),
-    begin(attempt) {
-      if (!isClosing) early = startEarly(run)
-      run.emit({ type: 'model_start', request, attempt, model: currentModel(run).id })
-      const starts = early
-      const entryId = run.entryId('assistant')
-      return (update, emit) => {
-        if (update.type === 'block' && isToolUse(update.block)) starts.consider(update.block)
-        emit({ type: 'model_update', request, entryId, update })
-      }
-    },
-    tell: run.emit,
-    enter: (attempt, step) => enterAttempt(run, attempt, step),
-    enterWait: (waited) => enterWaits(run, waited),
-    renew: (attempt) => after(settingsInWait(run, attempt), (isSet) => (isSet ? turnRequest(run) : undefined)),
-  }
+  const asker = new TurnAsker(run)
   return askModel(run, turnRequest(run), asker).then((asked) => {
+    const { early } = asker
     switch (asked.kind) {
       case 'answered':
         return answer(run, asked, early)
@@ -89,6 +72,51 @@ export function ask(run: Run): Promise<Reply> {
         return asked
     }
   })
+}
+
+/** The run itself, as it asks for its next turn. */
+class TurnAsker implements Asker {
+  readonly retryName: string
+  readonly canFallBack: boolean
+  /** The early starts of the attempt that is made. */
+  early: EarlyStarts = noEarlyStarts
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+    this.retryName = `retry:${run.spent.request}`
+    this.canFallBack = canFallBack(run)
+  }
+
+  begin(attempt: number): ReturnType<Asker['begin']> {
+    const run = this.#run
+    const { request, closing } = run.spent
+    if (closing === null) this.early = startEarly(run)
+    run.emit({ type: 'model_start', request, attempt, model: currentModel(run).id })
+    const { early } = this
+    const entryId = run.entryId('assistant')
+    return (update, emit) => {
+      if (update.type === 'block' && isToolUse(update.block)) early.consider(update.block)
+      emit({ type: 'model_update', request, entryId, update })
+    }
+  }
+
+  tell(event: RunEvent): void {
+    this.#run.emit(event)
+  }
+
+  enter(attempt: number, step: StepResult<Attempt>): void {
+    enterAttempt(this.#run, attempt, step)
+  }
+
+  enterWait(waited: ServiceWaits): void {
+    enterWaits(this.#run, waited)
+  }
+
+  renew(attempt: number): Eventually<TurnRequest | undefined> {
+    const run = this.#run
+    return after(settingsInWait(run, attempt), (isSet) => (isSet ? turnRequest(run) : undefined))
+  }
 }
 
 /** To the model that is asked now. */

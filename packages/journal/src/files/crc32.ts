@@ -1,11 +1,12 @@
 // CRC-32 as of zlib (ISO 3309). Who reads a session takes the sum of every byte of it: zlib does that. To load zlib takes longer than to sum what a short run
 // writes: that is done here.
 
-const table: Uint32Array = new Uint32Array(256).map((_, byte) => {
-  let rest = byte
-  for (let bit = 0; bit < 8; bit++) rest = (rest & 1) === 0 ? rest >>> 1 : (rest >>> 1) ^ 0xedb88320
-  return rest
-})
+const table: Uint32Array = new Uint32Array(256)
+// Each entry from one of half its size: eight times fewer steps than bit by bit, which V8 would optimise at each start.
+for (let size = 128, power = 1; size > 0; size >>>= 1) {
+  power = (power & 1) === 0 ? power >>> 1 : (power >>> 1) ^ 0xedb88320
+  for (let byte = 0; byte < 256; byte += 2 * size) table[byte + size] = power ^ (table[byte] ?? 0)
+}
 
 /** For little. */
 export function crc32OfLittle(bytes: Uint8Array): number {

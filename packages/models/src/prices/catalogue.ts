@@ -95,16 +95,36 @@ export function figuresOf(model: string): ModelFigures | undefined {
 }
 
 function find(model: string): Entry | undefined {
-  const all = allEntries()
-  return all.get(model) ?? all.get(`${isOpenAis(model) ? 'openai' : 'anthropic'}/${model}`)
+  return entryOf(model) ?? entryOf(`${isOpenAis(model) ? 'openai' : 'anthropic'}/${model}`)
 }
+
+/** A start asks for one or two of them. */
+function entryOf(id: string): Entry | undefined {
+  const known = entries.get(id)
+  if (known !== undefined) return known
+  lines ??= new Map(snapshotLines().map((line) => [line.slice(0, line.indexOf(' ')), line]))
+  const line = lines.get(id)
+  if (line === undefined) return undefined
+  const entry = parseLine(line)
+  entries.set(id, entry)
+  return entry
+}
+/** Those that were asked for. */
+const entries = new Map<string, Entry>()
+let lines: ReadonlyMap<string, string> | undefined
 
 /** The snapshot, by id. */
 export function allEntries(): ReadonlyMap<string, Entry> {
-  entries ??= parseTable()
-  return entries
+  all ??= new Map(
+    snapshotLines().flatMap((line) => {
+      const id = line.slice(0, line.indexOf(' '))
+      const entry = entryOf(id)
+      return entry === undefined ? [] : [[id, entry]]
+    }),
+  )
+  return all
 }
-let entries: ReadonlyMap<string, Entry> | undefined
+let all: ReadonlyMap<string, Entry> | undefined
 
 function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, webSearch: number): Rates {
   const { input, output, cacheRead = input, cacheWrite, inputTokensAbove: above } = tier
@@ -121,17 +141,16 @@ function ratesOf(tier: PriceTier & { readonly inputTokensAbove: number }, webSea
   }
 }
 
-function parseTable(): ReadonlyMap<string, Entry> {
-  return new Map(
-    snapshotTable
-      .trim()
-      .split('\n')
-      .map((line) => parseLine(line)),
-  )
+/** Of each the id comes first. */
+function snapshotLines(): readonly string[] {
+  return snapshotTable
+    .trim()
+    .split('\n')
+    .map((line) => line.trim())
 }
 
 /** `id, window, longest reply, in, out, read, write`, and for each tier `> prompt size, in, out, read, write`. */
-function parseLine(line: string): [string, Entry] {
+function parseLine(line: string): Entry {
   const [base = '', ...tiers] = line.split('>')
   const [id = '', ...words] = base.trim().split(/\s+/)
   const [contextWindow = 0, maxOutputTokens = 0, ...first] = words.map(Number)
@@ -143,7 +162,7 @@ function parseLine(line: string): [string, Entry] {
       return { inputTokensAbove, ...tierOf(rest) }
     }),
   }
-  return [id, { contextWindow, maxOutputTokens, price }]
+  return { contextWindow, maxOutputTokens, price }
 }
 
 /** Google's fee for a thousand grounded requests to models before Gemini 3, from which on it is for each query; the dearer one for names that do not say. */

@@ -9,7 +9,6 @@ import {
   openSync,
   read,
   readSync,
-  renameSync,
   rmSync,
   type Stats,
   write,
@@ -65,13 +64,13 @@ export const waitingDisk: Disk = { open, lstat, mkdir, rename, rm }
 
 /**
  * At once: a call of the system takes some millionths of a second where its way through the pool takes twenty times that. Much at a time goes through the
- * pool all the same, and so does what waits for the disk itself (`fsync`).
+ * pool all the same, and so does what may wait for the disk itself (`fsync`, `rename`).
  */
 export const localDisk: Disk = {
   open: async (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
   lstat: async (path) => lstatSync(path),
   mkdir: async (path) => mkdirSync(path),
-  rename: async (from, to) => renameSync(from, to),
+  rename,
   rm: async (path, options) => rmSync(path, options),
 }
 

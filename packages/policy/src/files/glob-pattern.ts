@@ -75,7 +75,8 @@ export function takes(token: Exclude<Token, 'star'>, character: string): boolean
 
 /** Whether a name fits: after a mismatch only the last star takes one more character. */
 function fitsName(tokens: readonly Token[], name: string): boolean {
-  const characters = Array.from(name)
+  // Without pairs of surrogates each unit is a character.
+  const characters = /[\uD800-\uDFFF]/.test(name) ? Array.from(name) : name
   let [at, tokenAt, starAt, resumeAt] = [0, 0, -1, 0]
   while (at < characters.length) {
     const token = tokens[tokenAt]
@@ -98,6 +99,9 @@ function fitsName(tokens: readonly Token[], name: string): boolean {
 
 /** Whether the pattern fits the whole path. */
 export function fitsPath(pattern: GlobPattern, segments: readonly string[]): boolean {
+  const [last, name] = [pattern.at(-1), segments.at(-1)]
+  // Of many files that are searched most fail by their own names.
+  if (last !== undefined && last !== 'any' && name !== undefined && !fitsName(last, name)) return false
   return walk(pattern, segments) === 'whole'
 }
 

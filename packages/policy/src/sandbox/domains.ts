@@ -84,8 +84,7 @@ export function domainOfRule(
   return domain === undefined ? { problem: 'its domain is none that a host can have' } : { domain }
 }
 
-const reserved = new BlockList()
-for (const [network, bits] of [
+const reserved4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -100,22 +99,31 @@ for (const [network, bits] of [
   ['198.18.0.0', 15],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-] as const)
-  reserved.addSubnet(network, bits, 'ipv4')
+] as const
 // What is left of IPv6 is 2000::/3, without the ways to write an IPv4 address in it and what no host of the internet has.
-for (const [network, bits] of [
+const reserved6 = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
   ['3fff::', 20],
-] as const)
-  reserved.addSubnet(network, bits, 'ipv6')
-const global6 = new BlockList()
-global6.addSubnet('2000::', 3, 'ipv6')
+] as const
+
+/** Made when the first address is judged: no start needs them. */
+function addressLists(): { readonly reserved: BlockList; readonly global6: BlockList } {
+  if (lists !== undefined) return lists
+  const [reserved, global6] = [new BlockList(), new BlockList()]
+  for (const [network, bits] of reserved4) reserved.addSubnet(network, bits, 'ipv4')
+  for (const [network, bits] of reserved6) reserved.addSubnet(network, bits, 'ipv6')
+  global6.addSubnet('2000::', 3, 'ipv6')
+  lists = { reserved, global6 }
+  return lists
+}
+let lists: ReturnType<typeof addressLists> | undefined
 
 /** Whether an address is one of the internet, and not of this machine or the networks that it stands in. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false
+  const { reserved, global6 } = addressLists()
   if (isIPv4(address)) return !reserved.check(address, 'ipv4')
   return global6.check(address, 'ipv6') && !reserved.check(address, 'ipv6')
 }

@@ -55,13 +55,13 @@ function repairMessage(message: ModelMessage): ModelMessage | null {
     // Only a user's content is a text.
     return text === content ? message : { role: 'user', content: text }
   }
+  const container = message.role === 'assistant' ? message.container : undefined
+  // Nearly every message is as it should be.
+  if (content.every(isWellFormedBlock) && isWellFormedJson(container)) return message
   // The thoughts of a message are one chain: a service refuses what is left of one.
   const losesThoughts = content.some((block) => isSigned(block) && !isWellFormedBlock(block))
   const kept = losesThoughts ? content.filter((block) => !isSigned(block)) : content
   const blocks = kept.map((block) => (isWellFormedBlock(block) ? block : repairBlock(block)))
-  const container = message.role === 'assistant' ? message.container : undefined
-  const isSame = !losesThoughts && blocks.every((block, index) => block === content[index])
-  if (isSame && isWellFormedJson(container)) return message
   // A service refuses a message without content.
   if (blocks.length === 0) return null
   return container === undefined

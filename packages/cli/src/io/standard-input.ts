@@ -1,0 +1,23 @@
+import { fstatSync, statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+
+/**
+ * What comes on stdin. Where that is `/dev/null`, as for programs that are started by others, nothing does: a stream that has ended, without what Node loads to
+ * read a file.
+ */
+export function standardInput(): NodeJS.ReadStream {
+  // Nobody asks more of it than of a stream of a file, which is no terminal either.
+  return isNullDevice() ? (Readable.from([]) as NodeJS.ReadStream) : process.stdin
+}
+
+function isNullDevice(): boolean {
+  try {
+    const { rdev, mode } = fstatSync(0)
+    // Zero for what is no device.
+    if (rdev === 0) return false
+    const nothing = statSync('/dev/null')
+    return rdev === nothing.rdev && mode === nothing.mode
+  } catch {
+    return false
+  }
+}

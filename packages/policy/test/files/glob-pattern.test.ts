@@ -1,0 +1,37 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fitsPath, globPattern, reachedWith } from '../../src/files/glob-pattern.ts'
+
+test('a pattern fits a path by the walk over its segments: to look at the last name first changes nothing of that', () => {
+  const segment = fc.constantFrom(
+    '**',
+    '*',
+    'a',
+    'b',
+    'ab',
+    'a*',
+    '*b',
+    '?',
+    '[ab]',
+    '[!a]b',
+    '\u{1F600}',
+    '*\u{1F600}',
+  )
+  const name = fc.constantFrom('a', 'b', 'ab', 'ba', 'c', '\u{1F600}', 'a\u{1F600}')
+  fc.assert(
+    fc.property(fc.array(segment, { maxLength: 5 }), fc.array(name, { maxLength: 5 }), (segments, names) => {
+      const pattern = globPattern(segments.join('/'))
+      expect(fitsPath(pattern, names)).toBe(reachedWith(pattern, names).reached.has(pattern.length))
+    }),
+  )
+})
+
+test.each([
+  ['?', '\u{1F600}', true],
+  ['??', '\u{1F600}', false],
+  ['a?b', 'a\u{1F600}b', true],
+  ['*\u{1F600}', 'a\u{1F600}\u{1F600}', true],
+  ['[\u{1F600}]', '\u{1F600}', true],
+])('%s stands for whole characters in %s: %s', (pattern, name, fits) => {
+  expect(fitsPath(globPattern(pattern), [name])).toBe(fits)
+})
