@@ -34,7 +34,7 @@ const more = {
 const kilobytes = {
   core: [530, 1_930],
   models: [280, 1_010],
-  journal: [60, 215],
+  journal: [75, 270],
   'store-sqlite': [40, 160],
   'store-postgres': [40, 160],
   telemetry: [30, 110],

@@ -5,7 +5,7 @@ import { isBuiltin } from 'node:module'
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
-import { parseSync } from 'oxc-parser'
+import { parseSync, Visitor } from 'oxc-parser'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { lazyParser } from './lazy-parser.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
@@ -249,8 +249,36 @@ async function asScript(text) {
     minifyWhitespace: true,
     lineLimit: 200,
   })
-  return code
+  return asAscii(code)
 }
+
+/**
+ * The same script in ASCII: bin/halting.js reads it as Latin-1, which V8 takes without decoding. esbuild escapes strings and names; regular expressions and raw
+ * templates it leaves as they are.
+ * @throws for a raw template that is not ASCII, and for what a regular expression has behind a backslash: an escape would change their values.
+ */
+function asAscii(text) {
+  if (isAscii(text)) return text
+  let ascii = ''
+  let at = 0
+  const visitor = new Visitor({
+    Literal({ regex, start, end }) {
+      if (regex === undefined) return
+      ascii += text.slice(at, start) + text.slice(start, end).replaceAll(/(?<!\\)[^\0-\x7F]/g, escaped)
+      at = end
+    },
+  })
+  visitor.visit(parseSync('script.js', text).program)
+  ascii += text.slice(at)
+  const [found] = /.{0,40}[^\0-\x7F].{0,40}/.exec(ascii) ?? []
+  if (found !== undefined) throw new Error(`A script of the program has to be ASCII: write \\u escapes in ${found}`)
+  return ascii
+}
+
+const isAscii = (text) => !/[^\0-\x7F]/.test(text)
+
+/** A half of a surrogate pair becomes an escape of its own: two of them in a row count as the whole character. */
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** Each script begins with what names this build: what is cached of another one does not count. */
 function withBuild(files) {

@@ -165,3 +165,12 @@ test.skipIf(!hasScript)(
     expect(sources.filter((path) => later.test(path))).toEqual([])
   },
 )
+
+test('every script that is read as Latin-1 is ASCII', () => {
+  const dist = join(inject('program'), 'dist')
+  const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.cjs'))
+  expect(scripts).toContain('start.cjs')
+  // Node itself loads the parser of commands, as UTF-8.
+  const read = scripts.filter((name) => !name.endsWith('shell-parser.cjs'))
+  expect(read.filter((name) => readFileSync(join(dist, name)).some((byte) => byte > 0x7f))).toEqual([])
+})

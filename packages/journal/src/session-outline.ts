@@ -94,7 +94,7 @@ const toolUse = /\{"type":"tool_use","id":"([^"\\]*)"/g
 
 /** The step of a result, by the line of its intent or by its key, up to what it came to. */
 const stepStart = String.raw`^,"record":\{(?:"of":(\d+)|"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null)),"value":`
-const lineEnd = String.raw`(?:,"at":[\d.]+)?,"durationMs":[\d.]+\}(?:,"same":\["[a-z",]+"\])?,"sum":"[\da-f]{8}"\}$`
+const lineEnd = String.raw`(?:,"at":[\d.]+)?,"durationMs":[\d.]+\}(?:,"same":[123])?,"sum":"[\da-f]{8}"\}$`
 
 /** All of what is behind the message of most results of tools, with the status. To parse it would take several times as long. */
 const plainResult = new RegExp(String.raw`${stepStart}\{"status":"([a-z_]+)","isError":(?:true|false)\}${lineEnd}`)
@@ -247,7 +247,7 @@ class OutlineReader {
     }
     const behind = this.#textOf(start + at, end)
     const plain = plainResult.exec(behind)
-    if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyIn(Number(plain[1])), plain[3])
+    if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyBefore(Number(plain[1])), plain[3])
     const reply = plainReply.exec(behind)
     if (reply !== null) return this.#reply(reply, line.slice(0, at))
     // Were it inside of something else, this would be no JSON.
@@ -256,8 +256,9 @@ class OutlineReader {
     this.#result(record, line.slice(0, at))
   }
 
-  /** The key of the intent in this line, which has no other result. */
-  #keyIn(number: number): string {
+  /** The key of the intent so many lines before this one, which has no other result. */
+  #keyBefore(distance: number): string {
+    const number = this.#number - distance
     const start = this.#intents.get(number)
     if (start === undefined || !this.#intents.delete(number)) throw new NeedsAllError()
     const [, key] = intentKey.exec(this.#text.slice(start, start + longestKey)) ?? []
@@ -270,7 +271,7 @@ class OutlineReader {
     const model = this.#models.get(name) ?? copyOf(name)
     this.#models.set(model, model)
     const charge = { model, nanos: Number(nanos), tokens: Number(tokens), known: known === 'true' }
-    const key = named ?? this.#keyIn(Number(of))
+    const key = named ?? this.#keyBefore(Number(of))
     this.#step({ type: 'result', key, digest: null, value: { charge }, at: 0, durationMs: 0 }, message)
   }
 
@@ -279,7 +280,7 @@ class OutlineReader {
     if (!isJsonObject(record)) throw new NeedsAllError()
     const { of, value } = record
     if (typeof of !== 'number') return this.#step(record as unknown as StepRecord, message)
-    this.#step({ type: 'result', key: this.#keyIn(of), digest: null, value, at: 0, durationMs: 0 }, message)
+    this.#step({ type: 'result', key: this.#keyBefore(of), digest: null, value, at: 0, durationMs: 0 }, message)
   }
 
   #step(record: StepRecord, message: string): void {

@@ -1,3 +1,4 @@
+import { endings } from '@halting/core'
 import { readJournal, outlineOf, type RunOutline } from '@halting/journal'
 import { redactedValue } from '@halting/core/redact'
 import { isJsonObject, noUsage } from '@halting/core/adapters'
@@ -86,9 +87,25 @@ export function isShort({ title, prompt, cwd }: RowFacts): boolean {
   return title.length + prompt.length + cwd.length <= longestText
 }
 
-/** Whether this is what an index has of a session. Its checksum says that this program, or another one of the same version, wrote it. */
+/** Whether this is what an index has of a session: anybody can make its checksum. */
 export function isRowFacts(value: unknown): value is RowFacts {
-  return isJsonObject(value) && typeof value['sessionId'] === 'string' && Array.isArray(value['runs'])
+  if (!isJsonObject(value)) return false
+  const { ending, models, runs, ...texts } = value
+  const isEnding = ending === null || (typeof ending === 'string' && Object.hasOwn(endings, ending))
+  const areTexts = textsOfFacts.every((name) => typeof texts[name] === 'string')
+  return isEnding && areTexts && areNames(models) && Array.isArray(runs) && runs.every(isRunFacts)
+}
+
+const textsOfFacts = ['sessionId', 'cwd', 'title', 'prompt'] as const
+const figuresOfRun = ['turns', 'tokens', 'costUsd', 'activeMs', 'calls', 'failedCalls'] as const
+
+function isRunFacts(run: unknown): boolean {
+  if (!isJsonObject(run) || typeof run['isCopy'] !== 'boolean' || typeof run['beginning'] !== 'string') return false
+  return areNames(run['free']) && figuresOfRun.every((name) => typeof run[name] === 'number')
+}
+
+function areNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
 /** Facts that were redacted by a program that knew other keys. */

@@ -1,4 +1,4 @@
-import type { Transcript } from '@halting/core'
+import { endings, type Transcript } from '@halting/core'
 import { isJsonObject, messageOf, textOf } from '@halting/core/adapters'
 import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
 import {
@@ -60,8 +60,8 @@ async function indexedSummary(
   const stats = index === undefined ? undefined : regularFileStats(file.path)
   if (index === undefined || stats === undefined) return redactedSummary(file, redact)
   const state = fileState(stats)
-  const known = index.get(file.path, state, 'summary')
-  if (isKnown(known)) {
+  const known = knownSummary(index.get(file.path, state, 'summary'))
+  if (known !== undefined) {
     const heldBy = await holderOf(`${file.path}.lock`).catch(() => undefined)
     // Other keys may be in use than when it was noted. What a process writes is no more as it was.
     if (heldBy === undefined) return { ...file, ...redactedTexts(known, redact) }
@@ -79,8 +79,25 @@ const longestText = 2_000
 
 type KnownSummary = Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>
 
-function isKnown(value: unknown): value is KnownSummary {
-  return isJsonObject(value) && typeof value['firstPrompt'] === 'string' && typeof value['ended'] === 'string'
+/** What an index has of a session, and nothing else that may be in its place: anybody can make a checksum. Undefined for what no list notes. */
+function knownSummary(value: unknown): KnownSummary | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { cwd, title, firstPrompt, runs, turns, costUsd, ended } = value
+  if (!isTextOrNone(cwd) || !isTextOrNone(title) || typeof firstPrompt !== 'string' || !isEnded(ended)) return undefined
+  if (!isFigure(runs) || !isFigure(turns) || !isFigure(costUsd)) return undefined
+  return { cwd, ...(title !== undefined && { title }), firstPrompt, runs, turns, costUsd, ended }
+}
+
+function isTextOrNone(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string'
+}
+
+function isFigure(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
+}
+
+function isEnded(value: unknown): value is string {
+  return typeof value === 'string' && (Object.hasOwn(endings, value) || value === 'open' || value === 'empty')
 }
 
 /**

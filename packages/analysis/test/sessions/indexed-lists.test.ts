@@ -1,10 +1,10 @@
 // Holds rules of docs/spec.md: R-SESS-8e: a list with an index is the list without one, whatever happened to the files.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startRun, streamRun } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { openJournal, SessionIndex, storedSessions } from '@halting/journal'
+import { fileState, openJournal, SessionIndex, storedSessions } from '@halting/journal'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { FileShelf } from '../../src/sessions/file-shelf.ts'
@@ -86,6 +86,50 @@ test('whatever happens to the files between lists, an index changes no answer', 
     }),
     { numRuns: 12 },
   )
+})
+
+test('whatever an index has of a file, a list with it is the list without it', async () => {
+  const home = join(folder, 'hostile')
+  mkdirSync(join(base(home), 'p'), { recursive: true })
+  const path = join(base(home), 'p', 'a.jsonl')
+  writeFileSync(path, texts[0] ?? '')
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000)
+  const [summary, listed] = [await summaries(home), await rows(home)]
+  await summaries(home, new SessionIndex(base(home)))
+  await rows(home, new SessionIndex(base(home)))
+  const state = fileState(statSync(path))
+  const index = new SessionIndex(base(home))
+  const good = { summary: index.get(path, state, 'summary'), row: index.get(path, state, 'row') }
+  const isValue = fc.oneof(
+    fc.constantFrom(null, -1, 'x', true, [], {}, [{}], [null], [1], { nested: [] }),
+    fc.jsonValue(),
+  )
+  // Of the right type they may be anything: then it is what a list with the same rights wrote.
+  const otherType = (before: unknown, now: unknown) =>
+    before === undefined || typeof before !== typeof now || Array.isArray(before) !== Array.isArray(now)
+  const property = fc.asyncProperty(fc.constantFrom('summary', 'row'), fc.nat(), isValue, async (part, nth, value) => {
+    const fields = Object.entries(good[part] as object) as [string, unknown][]
+    const more = ['path', 'sessionId', 'project', 'changedAt', 'heldBy', 'problem', 'isLive', 'key', '__proto__']
+    const names = [...fields.map(([name]) => name), ...(part === 'summary' ? more : [])]
+    const name = names[nth % names.length] ?? ''
+    const before = fields.find(([each]) => each === name)?.[1]
+    fc.pre(otherType(before, value) && name !== 'title')
+    const changed = Object.fromEntries([...fields.filter(([each]) => each !== name), [name, value]])
+    const written = new SessionIndex(base(home))
+    written.note(path, state, part, nth % 7 === 0 ? value : changed)
+    written.save()
+    expect(await summaries(home, new SessionIndex(base(home)))).toEqual(summary)
+    expect(await rows(home, new SessionIndex(base(home)))).toEqual(listed)
+  })
+  await fc.assert(property, { numRuns: 40 })
+  // A run of a row.
+  const run = { ...(good.row as { readonly runs: readonly object[] }).runs[0] }
+  for (const [name] of Object.entries(run)) {
+    const written = new SessionIndex(base(home))
+    written.note(path, state, 'row', { ...(good.row as object), runs: [{ ...run, [name]: { x: 1 } }] })
+    written.save()
+    expect(await rows(home, new SessionIndex(base(home)))).toEqual(listed)
+  }
 })
 
 test('what did not change is not read again, and a key of this process is taken out of what another one noted', async () => {

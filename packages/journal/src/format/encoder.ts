@@ -46,6 +46,7 @@ export interface WrittenResult {
 
 /** What a file holds, as far as its next lines depend on it. */
 export interface WrittenLines extends ReadContents {
+  /** That of its first line: a file goes on in the format that it began in. */
   readonly format: JournalFormat
   /** Number of lines. */
   readonly lines: number

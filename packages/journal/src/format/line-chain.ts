@@ -29,7 +29,7 @@ export function linesNamedBy(message: unknown): readonly LineName[] {
 }
 
 /** An entry of a lap that says no more than which lines it is of: a reply, or results of tools. */
-export type ShortEntry = readonly ['a', string, LineName] | readonly ['r', string, ...LineName[]]
+type ShortEntry = readonly ['a', string, LineName] | readonly ['r', string, ...LineName[]]
 
 /** The same in short where the entry has a line's number in the place of its message, and no more than every such entry. */
 export function shortEntry(entry: { readonly [field: string]: unknown }): unknown {

@@ -4,7 +4,10 @@ import type { Block } from '../screen/screen-port.ts'
 // Signs that look like them count too; what draws tables does not.
 
 const colours = String.raw`^(?:\u001B\[[\d;:]*m)*`
-const likeText = new RegExp(String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}>?!·›»❯]\uFE0F?)+(?:\s|\u001B|$)`, 'u')
+const likeText = new RegExp(
+  String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}>?!\u00B7\u203A\u00BB\u276F]\uFE0F?)+(?:\s|\u001B|$)`,
+  'u',
+)
 /** Code may begin with what means something there. */
 const likeCode = new RegExp(String.raw`${colours}(?![\u2500-\u257F])(?:[\p{So}!]\uFE0F?)+(?:\s|\u001B|$)`, 'u')
 
