@@ -45,14 +45,18 @@ export class JournalFile {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      if (!this.#isWorking && this.#next === undefined && this.#payloads.length === 0) this.#writeNow()
+      if (this.#next === undefined) this.writeNow()
       void this.#work()
     })
   }
 
-  /** Writes what waits, where the file takes it at once: a trip through the thread pool takes several times the CPU of the write. */
-  #writeNow(): void {
-    if (this.#lines.length === 0 || this.#failure !== undefined || this.#file.appendNow === undefined) return
+  /**
+   * Writes what waits, where the file takes it at once and nothing else is being written: a trip through the thread pool takes several times the CPU of the
+   * write. What is left is written soon. A failure is thrown by the next `append` or `flush`.
+   */
+  writeNow(): void {
+    if (this.#isWorking || this.#payloads.length > 0 || this.#lines.length === 0) return
+    if (this.#failure !== undefined || this.#file.appendNow === undefined) return
     try {
       if (!this.#file.appendNow(this.#lines.join(''))) return
       this.#isSynced = false

@@ -1,7 +1,7 @@
 import { stat, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { HaltingError, Transcript } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
+import { isJsonObject, messageOf } from '@halting/core/adapters'
 import type { RecordedStage } from '@halting/core/after'
 import {
   DurableStepEngine,
@@ -239,6 +239,8 @@ class OpenJournal implements SessionJournal {
     if (moment !== undefined) store?.append(safe, moment)
     const { lines, payloads } = encoder.linesOf(safe, moment)
     file.append(lines, payloads)
+    // What was paid for is in the file before anything follows from it: tools and events may be done before the event loop turns.
+    if (isReply(record)) file.writeNow()
   }
 
   get open(): readonly StepRecord[] | undefined {
@@ -315,6 +317,13 @@ class OpenJournal implements SessionJournal {
       await release()
     }
   }
+}
+
+/** Whether it holds what a model answered. */
+function isReply(record: StepRecord): boolean {
+  if (record.type !== 'result') return false
+  const { value } = record
+  return isJsonObject(value) && value['kind'] === 'answered'
 }
 
 /** What is only in the file is lost with it, so the store decides whether a record is safe. */

@@ -1,10 +1,20 @@
-// Holds rules of docs/spec.md: R-JOUR-1 to R-JOUR-7: the journal of a session on disk.
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+// Holds rules of docs/spec.md: R-JOUR-1 to R-JOUR-7 with R-JOUR-3c: the journal of a session on disk.
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { streamRun, resume, startRun, createMemorySteps, type RunOptions } from '@halting/core'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '@halting/core/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { JournalHandle } from '../src/journal-handle.ts'
 import { forkSession } from '../src/sessions/fork-session.ts'
 import { wholeLines } from '../src/whole-lines.ts'
 import { openJournal } from '../src/open-journal.ts'
@@ -297,4 +307,23 @@ test('a session on disk has the name of the prompt that each run began with, and
   expect(again.ended.map(({ promptId }) => promptId)).toEqual(['loop:ab:1', undefined])
   expect(again.began.map((at) => at !== null && at >= before)).toEqual([true, true])
   await again.close()
+})
+
+// Spec R-JOUR-3c.
+test('a reply is in the file before the results of its calls are shown', async () => {
+  const { path } = place()
+  const appendNow = (text: string): boolean => (appendFileSync(path, text), true)
+  const openFile = async (): Promise<JournalHandle> => ({
+    appendNow,
+    appendFile: async (text) => void appendNow(String(text)),
+    datasync: async () => {},
+    close: async () => {},
+  })
+  const journal = await openJournal({ ...place(), openFile })
+  const options = { ...optionsOf([{ text: 'Hm.', toolCalls: [{ name: 'Look' }] }, 'done']), steps: journal.steps() }
+  const written: string[] = []
+  for await (const event of streamRun(startRun({ prompt: 'go', sessionId }), options))
+    if (event.type === 'tool_end') written.push(readFileSync(path, 'utf8'))
+  await journal.close()
+  expect(written).toEqual([expect.stringContaining('Hm.')])
 })
