@@ -1,50 +1,64 @@
 // Holds rules R-PLACE-7 and R-HAND-7c of docs/spec.md: a mount that does not answer holds nothing up.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expireMounts } from '@halting/policy/files'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { codingTools, type Harness } from './support/harness.ts'
 
 /** A mount of a network below this folder, and what looks at it wait for while it hangs. */
-const network = vi.hoisted(() => ({
+const network = {
   folder: `/tmp/halting-net-${process.pid}`,
   hangs: undefined as Promise<void> | undefined,
   looks: [] as string[],
   atOnce: [] as string[],
-}))
+  isMounted: true,
+}
 
-vi.mock('node:fs', async (original) => {
-  const real = await original<typeof import('node:fs')>()
+const real = { ...fs, promises: { ...fs.promises } }
+
+function isInNetwork(path: unknown): boolean {
+  return typeof path === 'string' && path.startsWith(network.folder)
+}
+
+/** The packages are loaded by Node, so its own modules are changed. */
+beforeAll(() => {
   const noted =
     <Rest extends unknown[], Result>(call: (path: string, ...rest: Rest) => Result) =>
     (path: string, ...rest: Rest): Result => {
-      if (path.startsWith(network.folder)) network.atOnce.push(path)
+      if (isInNetwork(path)) network.atOnce.push(path)
       return call(path, ...rest)
     }
-  return {
-    ...real,
+  Object.assign(fs, {
     openSync: noted(real.openSync as (path: string, ...rest: unknown[]) => number),
     lstatSync: noted(real.lstatSync as (path: string, ...rest: unknown[]) => unknown),
     readFileSync: (path: string, ...rest: never[]) => {
       const text = real.readFileSync(path, ...rest)
-      return path === '/proc/self/mountinfo'
+      return path === '/proc/self/mountinfo' && network.isMounted
         ? `${String(text)}99 1 0:99 / ${network.folder} rw - nfs4 server:/ rw\n`
         : text
     },
-  }
-})
-
-vi.mock('node:fs/promises', async (original) => {
-  const real = await original<typeof import('node:fs/promises')>()
-  return {
-    ...real,
+  })
+  Object.assign(fs.promises, {
     lstat: async (path: string, ...rest: never[]) => {
-      if (path.startsWith(network.folder)) {
+      if (isInNetwork(path)) {
         network.looks.push(path)
         await network.hangs
       }
-      return real.lstat(path, ...rest)
+      return real.promises.lstat(path, ...rest)
     },
-  }
+  })
+  syncBuiltinESMExports()
+  // What other tests have left of the table.
+  expireMounts()
+})
+
+afterAll(() => {
+  const { openSync, lstatSync, readFileSync } = real
+  Object.assign(fs, { openSync, lstatSync, readFileSync })
+  Object.assign(fs.promises, { lstat: real.promises.lstat })
+  syncBuiltinESMExports()
+  expireMounts()
 })
 
 const note = '[Changed on disk since you saw it'
@@ -88,3 +102,17 @@ test.skipIf(process.platform !== 'linux')(
     expect(network.atOnce).toEqual([])
   },
 )
+
+test.skipIf(process.platform !== 'linux')('what a command has just mounted holds no call up', async () => {
+  network.isMounted = false
+  const { harness, read } = seeing(1)
+  const file = join(network.folder, 'f0')
+  await harness.use('Bash', { command: 'true' })
+  await read(file)
+  expect(network.atOnce.length).toBeGreaterThan(0)
+  network.atOnce.length = 0
+  // As if the command mounted it.
+  network.isMounted = true
+  await harness.use('Bash', { command: 'true' })
+  expect(network.atOnce).toEqual([])
+})

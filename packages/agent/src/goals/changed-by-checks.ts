@@ -1,5 +1,6 @@
 import { openInPlace } from '@halting/policy/files'
 import { type FileStates, hashOf, seenFile } from '../tools/file-state.ts'
+import { readAtMost } from '../tools/read-at-most.ts'
 import { decodedText } from '../tools/text-encoding.ts'
 import type { ChangedByCheck } from './goal-files.ts'
 import type { Workspace } from '../tools/workspace.ts'
@@ -31,8 +32,8 @@ async function seeAgain(seenIn: readonly FileStates[], path: string): Promise<vo
   const found = await openInPlace(path).catch(() => undefined)
   if (found?.kind !== 'file') return
   try {
-    if (found.stats.size > mostBytes) return
-    const content = await found.file.readFile()
+    const content = found.stats.size > mostBytes ? undefined : await readAtMost(found.file, found.stats.size, mostBytes)
+    if (content === undefined) return
     for (const files of seenIn) {
       const line = files.seenAt(path)?.firstLine
       files.saw(path, seenFile(found.stats, hashOf(content)), line, decodedText(content)?.text)

@@ -5,6 +5,7 @@ import { codeOf, type CallerRights, headOf } from '@halting/core/adapters'
 import { isOnLocalDisk, openInPlace } from '@halting/policy/files'
 import { diffCut, externalChanges, fileGone, moreFiles, whatHasChanged } from './change-texts.ts'
 import { type FileStates, type LastSeen, hashOf, seenFile } from './file-state.ts'
+import { readAtMost } from './read-at-most.ts'
 import { shownName } from './shown-name.ts'
 import { decodedText } from './text-encoding.ts'
 import type { LoadedFile } from './text-file.ts'
@@ -123,8 +124,8 @@ async function lookAt(seen: LastSeen, files: FileStates): Promise<Look | undefin
       const { file, stats } = found
       const form = `${stats.mtimeMs} ${stats.size}`
       if (files.isTold(realPath, form)) return undefined
-      if (stats.size > comparedBytes) return { realPath, form, change: { seen, now: undefined, isGone: false } }
-      const content = await file.readFile()
+      const content = stats.size > comparedBytes ? undefined : await readAtMost(file, stats.size, comparedBytes)
+      if (content === undefined) return { realPath, form, change: { seen, now: undefined, isGone: false } }
       const isSame = files.freshness(realPath, seenFile(stats, hashOf(content)), () => false) === 'fresh'
       const now = decodedText(content)?.text
       return { realPath, form, change: isSame ? undefined : { seen, now, isGone: false } }

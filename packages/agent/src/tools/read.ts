@@ -9,6 +9,7 @@ import { isImage } from './image.ts'
 import { filledText, inputForm, optional, pathAliases, wholeNumber } from './input.ts'
 import { bytesOfFile, type LinesRead, readLines, sourceOf } from './line-reader.ts'
 import { numberedLines } from './numbered-lines.ts'
+import { readAtMost } from './read-at-most.ts'
 import {
   binaryFile,
   damagedImage,
@@ -168,8 +169,8 @@ async function bytesOfSmall({ file, stats }: FoundFile): Promise<Buffer | undefi
 async function readImageFile({ path, real, file, stats, files }: FoundFile, workspace: Workspace): Promise<ToolOutput> {
   const { imageFileBytes } = workspace.limits
   // So much is not taken into memory, whatever could be made of it.
-  if (stats.size > imageFileBytes) return failed(imageTooLarge(path, stats.size, imageFileBytes))
-  const bytes = await file.readFile()
+  const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
+  if (bytes === undefined) return failed(imageTooLarge(path, stats.size, imageFileBytes))
   if (imageFactsOf(bytes) !== undefined && imageFactsOf(bytes)?.size === undefined) return failed(damagedImage(path))
   const image = await workspace.fitImage(bytes)
   if (image.kind === 'refused') return failed(imageNotShown(path, image.why))
@@ -194,9 +195,10 @@ async function readPdfFile(
   { signal, has }: Reader,
 ): Promise<ToolOutput> {
   const { imageFileBytes } = limits
-  if (stats.size > imageFileBytes) return failed(pdfTooLarge(path, stats.size, imageFileBytes, has))
+  const bytes = stats.size > imageFileBytes ? undefined : await readAtMost(file, stats.size, imageFileBytes)
+  if (bytes === undefined) return failed(pdfTooLarge(path, stats.size, imageFileBytes, has))
   const { readPdf } = await import('./read-pdf.ts')
-  return readPdf(path, await file.readFile(), { pages, maxCharacters: limits.readCharacters, signal, library, has })
+  return readPdf(path, bytes, { pages, maxCharacters: limits.readCharacters, signal, library, has })
 }
 
 /** Undefined for what is none, for all its name: it is shown as text then. */

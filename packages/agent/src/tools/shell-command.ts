@@ -7,6 +7,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { isReadOnlyCommand } from '@halting/policy/shell'
 import { BoundedOutput } from './bounded-output.ts'
 import { OutputSpool } from './output-spool.ts'
+import { expireMounts } from '@halting/policy/files'
 import { environmentWithoutRule } from '@halting/policy/git'
 import type { Environment, Limits } from './limits.ts'
 import { markVariable, processMoment, type ProcessGroup } from './process-group.ts'
@@ -128,6 +129,7 @@ export function startShellCommand(
     trace: `${child.pid} ${mark}`,
     pipe,
     ended: settled(ended, confined).then(async (end) => {
+      expireMounts()
       if (!isEnding) await place.processes.release(group)
       return end
     }),

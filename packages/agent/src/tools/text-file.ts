@@ -17,6 +17,7 @@ import {
 import { ambiguousEncoding, changedMeanwhile } from './change-texts.ts'
 import { type AskedEditor, isSameText, unsavedText, writtenByEditor } from './editor-files.ts'
 import { hashOf, type SeenFile, seenFile } from './file-state.ts'
+import { readAtMost } from './read-at-most.ts'
 import { takeOverRights } from './take-over-rights.ts'
 import { decodedText, encodedText, encodingOf, nameOfEncoding, type TextEncoding } from './text-encoding.ts'
 
@@ -72,11 +73,11 @@ async function loaded(
   { file, stats }: Extract<InPlace, { readonly kind: 'file' }>,
   largestBytes: number,
 ): Promise<LoadedFile> {
-  if (stats.size > largestBytes) {
+  const bytes = stats.size > largestBytes ? undefined : await readAtMost(file, stats.size, largestBytes)
+  if (bytes === undefined) {
     const why = { moreBytesThan: largestBytes }
     return { kind: 'not text', why, seen: seenFile(stats, undefined), stats }
   }
-  const bytes = await file.readFile()
   const seen = seenFile(stats, hashOf(bytes))
   const decoded = decodedText(bytes)
   if (decoded !== undefined) return { kind: 'text', ...decoded, seen, stats, names: stats.nlink }

@@ -71,6 +71,11 @@ export class LocalMounts {
     return isIn
   }
 
+  /** Reads the table again before the next answer. */
+  expire(): void {
+    this.#readAt = -Infinity
+  }
+
   #refresh(): void {
     const now = this.#now()
     if (now - this.#readAt < freshMs) return
@@ -94,4 +99,9 @@ const localMounts = new LocalMounts(mountinfo, () => performance.now())
  */
 export function isOnLocalDisk(path: string): boolean {
   return localMounts.has(path)
+}
+
+/** To be called when a command has ended, which may have mounted something: the table of mounts is read again before the next file is used. */
+export function expireMounts(): void {
+  localMounts.expire()
 }

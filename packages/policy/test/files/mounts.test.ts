@@ -89,3 +89,16 @@ test('what is known of a path is what the table says of it', () => {
     }),
   )
 })
+
+test('after a command a mount counts at once', () => {
+  let table = root
+  const mounts = new LocalMounts(
+    () => table,
+    () => 5,
+  )
+  expect(mounts.has('/net/a')).toBe(true)
+  table = root + line('/net', 'nfs')
+  expect(mounts.has('/net/a')).toBe(true)
+  mounts.expire()
+  expect(mounts.has('/net/a')).toBe(false)
+})

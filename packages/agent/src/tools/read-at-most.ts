@@ -1,0 +1,24 @@
+import type { OpenFile } from '@halting/policy/files'
+
+const unknownBytes = 64 * 1024
+
+/**
+ * All bytes of a file from where it was read last; undefined where it has more than `mostBytes`. What a file says of its size is no bound: it may grow
+ * while it is read, and files of the system, some of which have no end, say that they have no bytes.
+ */
+export async function readAtMost(
+  file: Pick<OpenFile, 'read'>,
+  size: number,
+  mostBytes: number,
+): Promise<Buffer | undefined> {
+  // One more, so that the end shows.
+  let buffer = Buffer.allocUnsafeSlow(Math.min(size === 0 ? unknownBytes : size + 1, mostBytes + 1))
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length)
+    length += bytesRead
+    if (bytesRead === 0) return buffer.subarray(0, length)
+    if (length > mostBytes) return undefined
+    if (length === buffer.length) buffer = Buffer.concat([buffer], Math.min(2 * length, mostBytes + 1))
+  }
+}
