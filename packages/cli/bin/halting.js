@@ -91,11 +91,23 @@ function scriptLoader(dist) {
     if (!files.has(file)) files.set(file, run(file))
     return files.get(file)
   }
+  /** An update while this runs replaces files and removes others: chunks have a hash in their names. */
+  const loadLater = (file, chunk) => {
+    try {
+      const exports = exportsOf(file)
+      if (chunk === undefined) return exports
+      if (chunk in exports) return exports[chunk]()
+    } catch (error) {
+      if (error.path !== join(dist, file) || file === 'start.cjs') throw error
+    }
+    const message = `A part of halting is not there (${chunk ?? file}): it was updated or removed while it ran. Start it again, or install it anew.`
+    throw Object.assign(new Error(message), { code: 'replaced' })
+  }
   const load = (address) => {
     const found = chunks.get(address)
     if (found !== undefined) return found
     const [file, chunk] = address.split('#')
-    const loaded = chunk === undefined ? exportsOf(file) : exportsOf(file)[chunk]()
+    const loaded = loadLater(file, chunk)
     chunks.set(address, loaded)
     return loaded
   }

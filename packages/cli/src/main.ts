@@ -487,7 +487,8 @@ function isUsage(thrown: unknown): boolean {
 
 function toldError(thrown: unknown): string {
   if ((isUsage(thrown) && thrown instanceof Error) || thrown instanceof FailedError) return thrown.message
-  // A disk or a store failed at the very end: it is nobody's mistake in here.
-  if (thrown instanceof Error && 'code' in thrown && thrown.code === 'driver') return thrown.message
+  // A disk or a store failed at the very end, or an update replaced the program (bin/halting.js): it is nobody's mistake in here.
+  if (thrown instanceof Error && 'code' in thrown && ['driver', 'replaced'].includes(String(thrown.code)))
+    return thrown.message
   return `internal error: ${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}`
 }

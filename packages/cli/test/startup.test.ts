@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -173,4 +173,16 @@ test('every script that is read as Latin-1 is ASCII', () => {
   // Node itself loads the parser of commands, as UTF-8.
   const read = scripts.filter((name) => !name.endsWith('shell-parser.cjs'))
   expect(read.filter((name) => readFileSync(join(dist, name)).some((byte) => byte > 0x7f))).toEqual([])
+})
+
+test('a program whose parts an update has removed says so', async () => {
+  const folder = join(here(), 'updated')
+  for (const part of ['bin', 'package.json', 'dist/start.cjs'])
+    cpSync(join(inject('program'), part), join(folder, part), { recursive: true })
+  const env = { PATH: process.env['PATH'], HOME: here() }
+  const ended = spawnSync(process.execPath, [join(folder, 'bin/halting.js'), '--help'], { cwd: here(), env })
+  expect(ended.stderr.toString()).toMatch(
+    /^halting: A part of halting is not there \(chunks\/[\w-]+\.cjs\): it was updated or removed while it ran\. Start it again, or install it anew\.\n$/,
+  )
+  expect(ended.status).toBe(1)
 })
