@@ -148,11 +148,10 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           .join(' · ')}
       </p>
       <p class="numbers">
-        {many(row.turns, 'turn')}, {isBeginning ? '' : `${counted(row.tokens)} tokens, `}
-        {costInWords(row.costUsd, row.unpriced)}
+        {many(row.turns, 'turn')}
         {isBeginning
           ? ''
-          : `, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
+          : `, ${counted(row.tokens)} tokens, ${costInWords(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
         {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
