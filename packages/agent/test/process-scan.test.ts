@@ -17,6 +17,8 @@ interface Task {
   isOfOther: boolean
   /** It starts another one just now, which nobody sees yet. */
   isStarting: boolean
+  /** It is about to run another program: its environment is not there yet. */
+  isExecuting: boolean
   readonly startedAt: number
 }
 
@@ -60,6 +62,7 @@ class Machine implements ProcessFiles {
       isZombie: false,
       isOfOther: false,
       isStarting: false,
+      isExecuting: false,
       startedAt: Math.floor(this.#now / 10),
     }
     const added = { ...task, ...fields }
@@ -116,6 +119,11 @@ class Machine implements ProcessFiles {
     return this.tasks.has(processId)
   }
 
+  threads(processId: number): readonly number[] {
+    this.beforeAnswer()
+    return [...this.tasks.values()].flatMap((task) => (task.of === processId ? [task.processId] : []))
+  }
+
   read(path: string): Buffer | undefined {
     this.beforeAnswer()
     this.reads += 1
@@ -130,14 +138,17 @@ class Machine implements ProcessFiles {
     if (path === '/proc/sys/kernel/pid_max') return `${this.highest}\n`
     if (path === '/proc/stat') return `cpu 1 2 3\nprocesses ${this.forks}\nprocs_running 1\n`
     if (path === '/proc/self/status') return `Name:\tnode\nTgid:\t${this.processId}\nNSpid:\t${this.levels}\n`
-    const [, , name, file] = path.split('/')
-    const task = this.tasks.get(name === 'self' ? this.processId : Number(name))
+    const [, , name, ...rest] = path.split('/')
+    const file = rest.at(-1)
+    const task = this.tasks.get(rest.length > 1 ? Number(rest[1]) : name === 'self' ? this.processId : Number(name))
     if (task === undefined) return undefined
+    const threads = [...this.tasks.values()].filter(({ of }) => of === task.of).length
     if (file === 'status') return `Name:\tx\nTgid:\t${task.of}\n`
     if (file === 'environ' && task.isOfOther) return undefined
+    if (file === 'environ' && task.isExecuting) return ''
     if (file === 'environ')
       return task.isZombie ? '' : `A=1\0HALTING_CALL=other,${task.isMarked ? ours : 'theirs'}\0B=2\0`
-    return `${task.processId} (a) Z (b) ${task.isZombie ? 'Z' : 'S'} 1 ${task.group} 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 ${task.startedAt} 0 0\n`
+    return `${task.processId} (a) Z (b) ${task.isZombie ? 'Z' : 'S'} 1 ${task.group} 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 ${threads} 0 ${task.startedAt} 4096 0\n`
   }
 
   self(): string {
@@ -421,6 +432,56 @@ describe('what runs of a command', () => {
     machine.pass(100)
     machine.add(server, { isMarked: true })
     expect(scan.runs(member)).toBe(false)
+  })
+
+  test('a server that starts while very many others do is found', async () => {
+    const { machine, scan, group, server } = busyMachine(200)
+    machine.churn(20_000, false)
+    machine.pass(10_000)
+    const child: Task[] = []
+    let answers = 0
+    machine.beforeAnswer = () => {
+      answers += 1
+      if (answers % 100 !== 0 || child.length > 0) return
+      machine.churn(300, false)
+      // Listed, and gone before it is inspected.
+      const started = machine.start({ isMarked: true, group: 9_999 })
+      if (started !== undefined) child.push(started)
+      machine.tasks.delete(server)
+    }
+    expect(ids(await scan.findInTurns(group))).toEqual(child.map(({ processId }) => processId))
+    expect(child).toHaveLength(1)
+  })
+
+  test('a process whose first thread has ended runs while another thread does', () => {
+    const { machine, scan, group, server } = busyMachine(3)
+    machine.start({ of: server, isMarked: true, group: 9_999 })
+    const task = machine.tasks.get(server)
+    if (task !== undefined) Object.assign(task, { isZombie: true })
+    const found = scan.find(group)
+    expect(ids(found)).toEqual([server])
+    expect(ids(scan.find({ ...group, started: undefined }))).toEqual([server])
+    expect(found?.map((member) => scan.runs(member))).toEqual([true])
+  })
+
+  test('a process that starts another program just now is found', () => {
+    const { machine, scan, group, server } = busyMachine(3)
+    const task = machine.tasks.get(server)
+    if (task !== undefined) task.isExecuting = true
+    let reads = 0
+    machine.beforeAnswer = () => {
+      reads += 1
+      if (reads > 14 && task !== undefined) task.isExecuting = false
+    }
+    expect(ids(scan.find(group))).toEqual([server])
+  })
+
+  test('a process without an environment is inspected a few times only', () => {
+    const { machine, scan, group, server } = busyMachine(3)
+    const task = machine.tasks.get(server)
+    if (task !== undefined) task.isExecuting = true
+    expect(scan.find(group)).toEqual([])
+    expect(machine.reads).toBeLessThan(40)
   })
 
   test('the newest processes of this machine are found', async () => {

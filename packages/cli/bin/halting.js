@@ -8,6 +8,7 @@ const wholeSeconds = 20
 const earlyMs = 2_000
 const staleMs = 30 * 24 * 60 * 60 * 1_000
 const retryMs = 60 * 60 * 1_000
+const mostFiles = 24
 
 const first = process.argv[2]
 
@@ -110,10 +111,12 @@ function scriptLoader(dist) {
  */
 function openCode(build) {
   const { arch, env, execArgv, platform, version } = process
-  const root = env.XDG_CACHE_HOME || env.LOCALAPPDATA || (env.HOME && require('node:path').join(env.HOME, '.cache'))
-  if (!root || env.NODE_DISABLE_COMPILE_CACHE || env.NODE_V8_COVERAGE) return undefined
+  if (env.NODE_DISABLE_COMPILE_CACHE || env.NODE_V8_COVERAGE) return undefined
+  const root = cacheFolder(env)
+  if (root === undefined) return undefined
   const kind = kindOfStart()
-  const key = JSON.stringify([kind, build, version, platform, arch, execArgv, env.NODE_OPTIONS ?? ''])
+  // With the place of the program: the scripts of another copy have other times, and each would replace what the other stored.
+  const key = JSON.stringify([kind, build, __dirname, version, platform, arch, execArgv, env.NODE_OPTIONS ?? ''])
   const name = `${kind}-${sha256(key).toString('hex').slice(0, 24)}.code`
   const stored = withFolder(root, false, (folder) => readCode(folder, name, key))
   const scripts = []
@@ -123,7 +126,7 @@ function openCode(build) {
   const store = (stage) => {
     if (written === 'whole' || (stored?.stage === 'whole' && !stored.isOutdated() && !isRefused())) return
     // Flags or processors that V8 tells apart and the key does not must not have it written in turns, at each end.
-    if (isRefused() && Date.now() - stored.mtimeMs < retryMs) return
+    if (isRefused() && Math.abs(Date.now() - stored.mtimeMs) < retryMs) return
     // Of a start that showed its help too little was compiled.
     if (kind === 'terminal' && !scripts.some(({ file }) => file === 'terminal.cjs')) return
     written = stage
@@ -154,14 +157,44 @@ function kindOfStart() {
   return isatty(0) && isatty(1) ? 'terminal' : 'prompt'
 }
 
+/**
+ * The person's folder of caches. One in a project does not count, nor one that depends on where the program starts: what a repository brought would be the
+ * person's own file there.
+ */
+function cacheFolder({ HOME, LOCALAPPDATA, XDG_CACHE_HOME }) {
+  const { isAbsolute, join } = require('node:path')
+  const local = process.platform === 'win32' && LOCALAPPDATA
+  const usual = local || (HOME && join(HOME, '.cache'))
+  const isChosen = XDG_CACHE_HOME && XDG_CACHE_HOME !== usual && isAbsolute(XDG_CACHE_HOME)
+  if (isChosen && !isInProject(XDG_CACHE_HOME)) return XDG_CACHE_HOME
+  return usual && isAbsolute(usual) ? usual : undefined
+}
+
+/** Whether a folder is the one of this start or below it, or in any working copy. */
+function isInProject(folder) {
+  const { basename, dirname, join, sep } = require('node:path')
+  const { existsSync, realpathSync } = require('node:fs')
+  try {
+    let path = existsSync(folder) ? realpathSync(folder) : join(realpathSync(dirname(folder)), basename(folder))
+    const start = process.cwd()
+    if (`${path}${sep}`.startsWith(start.endsWith(sep) ? start : `${start}${sep}`)) return true
+    for (; ; path = dirname(path)) {
+      if (['.git', '.hg', '.jj', '.svn'].some((name) => existsSync(join(path, name)))) return true
+      if (path === dirname(path)) return false
+    }
+  } catch {
+    return true
+  }
+}
+
 /** Calls a function with a path of our folder, where that is this person's alone; undefined where it is not, or anything fails: nothing depends on it. */
 function withFolder(root, isMade, use) {
-  const { closeSync, constants, fstatSync, mkdirSync, openSync } = require('node:fs')
+  const { closeSync, constants, fstatSync, openSync } = require('node:fs')
   // Of a name that rules and the sandbox keep commands of a model from.
   const path = require('node:path').join(root, '.halting')
   let descriptor
   try {
-    if (isMade) mkdirSync(path, { recursive: true, mode: 0o700 })
+    if (isMade) makeFolder(path)
     if (process.platform === 'win32') return use(path)
     descriptor = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
     if (!isOwn(fstatSync(descriptor))) return undefined
@@ -172,6 +205,22 @@ function withFolder(root, isMade, use) {
     return undefined
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
+  }
+}
+
+/**
+ * Makes our folder, and the folder of caches where only that is missing.
+ * @throws for the administrator in a home of somebody else, as of `sudo halting`: its owner could not use what is made there.
+ */
+function makeFolder(path) {
+  const { existsSync, mkdirSync, statSync } = require('node:fs')
+  const { dirname } = require('node:path')
+  for (const made of [dirname(path), path]) {
+    if (existsSync(made)) continue
+    const { uid } = statSync(dirname(made))
+    if (process.geteuid?.() === 0 && uid !== 0) throw new Error(`${made} would belong to the administrator.`)
+    // No failure where another start has made it meanwhile.
+    mkdirSync(made, { recursive: true, mode: 0o700 })
   }
 }
 
@@ -231,19 +280,24 @@ function readCode(folder, name, key) {
   }
 }
 
-/** Whole or not at all, whoever writes it at the same time; what no start has written for a month goes. */
+/** Whole or not at all, whoever writes it at the same time; what no start has written for a month goes, and the oldest of many. */
 function writeCode(folder, name, contents) {
   const { readdirSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs')
-  const written = `${folder}/${name}.${process.pid}.new`
+  const path = (other) => `${folder}/${other}`
+  // Not by its process: in a container each has the same number, and one that was killed has left its file.
+  const written = `${name}.${require('node:crypto').randomBytes(6).toString('hex')}.new`
   try {
-    writeFileSync(written, contents, { flag: 'wx', mode: 0o600 })
-    renameSync(written, `${folder}/${name}`)
-  } catch (error) {
-    if (error.code !== 'EEXIST') rmSync(written, { force: true })
+    writeFileSync(path(written), contents, { flag: 'wx', mode: 0o600 })
+    renameSync(path(written), path(name))
+  } catch {
+    rmSync(path(written), { force: true })
   }
-  for (const other of readdirSync(folder))
-    if (/\.code(?:\.\d+\.new)?$/.test(other) && Date.now() - statSync(`${folder}/${other}`).mtimeMs > staleMs)
-      rmSync(`${folder}/${other}`, { force: true })
+  const ages = readdirSync(folder)
+    .filter((other) => /\.code(?:\.[\da-f]+\.new)?$/.test(other))
+    .map((other) => ({ other, age: Date.now() - (statSync(path(other), { throwIfNoEntry: false })?.mtimeMs ?? 0) }))
+  ages.sort((one, two) => one.age - two.age)
+  for (const [at, { other, age }] of ages.entries())
+    if (at >= mostFiles || age > staleMs) rmSync(path(other), { force: true })
 }
 
 function sha256(data) {

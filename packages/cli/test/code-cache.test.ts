@@ -1,4 +1,4 @@
-// Holds the rules of docs/spec.md: R-CODE-1 to R-CODE-5.
+// Holds the rules of docs/spec.md: R-CODE-1 to R-CODE-6.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -25,6 +25,7 @@ installProgram()
 let watch = ''
 
 beforeAll(() => {
+  mkdirSync(project())
   watch = join(here(), 'watch.cjs')
   // Tells of each script whether V8 took stored code for it.
   writeFileSync(
@@ -42,6 +43,9 @@ beforeAll(() => {
   )
 })
 
+/** Where the program starts. */
+const project = (): string => join(here(), 'project')
+
 /** A folder of caches of its own, in which a start stores its code. */
 const newCache = (): string => mkdtempSync(join(here(), 'cache-'))
 
@@ -56,7 +60,7 @@ interface Options {
 async function startIn(cache: string, options: Options = {}): Promise<string> {
   const { env, flags = [], args = ['completion', 'bash'], program = inject('program') } = options
   const child = spawn(process.execPath, [...flags, '--require', watch, join(program, 'bin/halting.js'), ...args], {
-    cwd: here(),
+    cwd: project(),
     env: { PATH: process.env['PATH'], HOME: here(), XDG_CACHE_HOME: cache, ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
@@ -192,6 +196,60 @@ test('of two versions each takes its own code, and a script that was changed by 
   // Of the same length, by which V8 would take it for the same.
   change(one.program, /There is no command/, 'There is NO command')
   expect([await startIn(cache, one), await startIn(cache, one)]).toEqual([compiled, stored])
+})
+
+test('two copies of one build keep their code beside each other', async () => {
+  const cache = newCache()
+  const [one, two] = [{ program: copyOfProgram('copy') }, { program: copyOfProgram('other-copy') }]
+  utimesSync(join(two.program, 'dist/start.cjs'), 1_700_000_000, 1_700_000_000)
+  expect([await startIn(cache, one), await startIn(cache, two)]).toEqual([compiled, compiled])
+  expect([await startIn(cache, one), await startIn(cache, two)]).toEqual([stored, stored])
+})
+
+test('a folder of caches in a project is neither read nor written, whatever names it', async () => {
+  const home = newCache()
+  const cache = await filledCache()
+  const [inProject, inCopy] = [join(project(), 'caches'), join(here(), 'working-copy', 'caches')]
+  mkdirSync(join(inCopy, '../.git'), { recursive: true })
+  for (const folder of [inProject, inCopy]) cpSync(cache, folder, { recursive: true })
+  const link = join(here(), 'link')
+  symlinkSync(inCopy, link)
+  const written = statSync(storedFile(inCopy)).ino
+  const env = { HOME: home, LOCALAPPDATA: process.platform === 'win32' ? '' : 'caches' }
+  for (const folder of [inProject, 'caches', inCopy, link])
+    expect(await startIn(folder, { env: { ...env, NODE_OPTIONS: '' } })).toBe(folder === inProject ? compiled : stored)
+  // The usual folder was used.
+  expect(storedIn(join(home, '.cache'))).toHaveLength(1)
+  expect([storedIn(inProject), storedIn(inCopy)]).toEqual([storedIn(cache), storedIn(cache)])
+  expect(statSync(storedFile(inCopy)).ino).toBe(written)
+})
+
+test('a home that is relative names no folder of caches', async () => {
+  expect(await startIn('', { env: { HOME: '.', LOCALAPPDATA: 'caches' } })).toBe(compiled)
+  expect(readdirSync(project())).not.toContain('.cache')
+})
+
+test.skipIf(!isRoot)('the administrator makes nothing in a home of somebody else', async () => {
+  const home = newCache()
+  chownSync(home, 12_345, 12_345)
+  expect(await startIn('', { env: { HOME: home } })).toBe(compiled)
+  expect(readdirSync(home)).not.toContain('.cache')
+})
+
+test('of many files the oldest go, and so do those that were never whole', async () => {
+  const cache = newCache()
+  mkdirSync(folderIn(cache), { mode: 0o700 })
+  const old = Array.from({ length: 30 }, (_, at) => `prompt-${String(at).padStart(24, '0')}.code`)
+  for (const [at, name] of [...old, `${old[0]}.12ab.new`].entries()) {
+    writeFileSync(join(folderIn(cache), name), '')
+    const hourAgo = Date.now() / 1_000 - 3_600 + at
+    utimesSync(join(folderIn(cache), name), hourAgo, hourAgo)
+  }
+  expect(await startIn(cache)).toBe(compiled)
+  expect(storedIn(cache)).toHaveLength(24)
+  expect(storedIn(cache)).not.toContain(old[7])
+  expect(storedIn(cache)).toContain(old[8])
+  expect(await startIn(cache)).toBe(stored)
 })
 
 /** With a first script of its own. */

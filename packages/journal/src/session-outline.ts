@@ -6,7 +6,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import { openRegularSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
-import type { Fields } from './format/encoder.ts'
+import { callIdOf, type Fields } from './format/encoder.ts'
 import { isWholeLine, valueOfWhole } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { checkHead, titleIn } from './read-journal.ts'
@@ -103,6 +103,9 @@ const plainResult = new RegExp(String.raw`${stepStart}\{"status":"([a-z_]+)","is
 const plainReply = new RegExp(
   String.raw`${stepStart}\{"kind":"answered","streamError":null(?:,"grant":\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})?,"promptDigest":"[^"\\]*","charge":\{"model":"([^"\\{}]*)","nanos":(\d+),"tokens":(\d+),"known":(true|false)(?:,"usage":\{[^{}]*\})?\}\}${lineEnd}`,
 )
+
+/** How a result of a tool stands in its line, up to the id of its call. */
+const resultStart = '{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":'
 
 const intentKey = /^\{(?:"type":"halting",)?"record":\{"type":"intent","key":"([^"\\]+)"/
 /** Longer ones are read with all of the session. */
@@ -247,7 +250,7 @@ class OutlineReader {
     }
     const behind = this.#textOf(start + at, end)
     const plain = plainResult.exec(behind)
-    if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyBefore(Number(plain[1])), plain[3])
+    if (plain !== null) return this.#toolResult(plain[2] ?? this.#keyOfCall(Number(plain[1]), line), plain[3])
     const reply = plainReply.exec(behind)
     if (reply !== null) return this.#reply(reply, line.slice(0, at))
     // Were it inside of something else, this would be no JSON.
@@ -264,6 +267,13 @@ class OutlineReader {
     const [, key] = intentKey.exec(this.#text.slice(start, start + longestKey)) ?? []
     // Its characters are read as what they are, and not as bytes of one.
     if (key === undefined || !isAscii(Buffer.from(key, 'latin1'))) throw new NeedsAllError()
+    return key
+  }
+
+  /** The same of a line with the result of a tool, which names its call, too. */
+  #keyOfCall(distance: number, line: string): string {
+    const key = this.#keyBefore(distance)
+    if (!line.startsWith(`${resultStart}${JSON.stringify(callIdOf(key))}`)) throw new NeedsAllError()
     return key
   }
 

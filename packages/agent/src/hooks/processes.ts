@@ -1,6 +1,6 @@
 import { atExit, notAtExit } from '@halting/policy'
 import { randomUUID } from 'node:crypto'
-import { endGroup, markVariable, type ProcessGroup, signalGroup } from '../tools/process-group.ts'
+import { endGroup, killGroup, markVariable, type ProcessGroup } from '../tools/process-group.ts'
 
 /**
  * What the hooks of a session started.
@@ -17,7 +17,7 @@ export class HookProcesses {
   /** A group that was ours; 0 before the first hook. */
   #first = 0
   readonly #killAll = (): void => {
-    for (const group of this.#groups) signalGroup(group, 'SIGKILL')
+    for (const group of this.#groups) killGroup(group)
   }
 
   constructor(graceMs = 500) {

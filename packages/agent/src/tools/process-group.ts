@@ -24,6 +24,7 @@ export const markVariable = 'HALTING_CALL'
 const scan = new ProcessScan()
 const pollMs = 15
 const goneAfterKillMs = 2000
+const mostKillRounds = 10
 
 /** To be called before the first process of a group starts: what it started is found sooner then. */
 export function processMoment(): ProcessMoment | undefined {
@@ -34,9 +35,36 @@ export function processMoment(): ProcessMoment | undefined {
 export async function endGroup(group: ProcessGroup, graceMs: number): Promise<void> {
   if (group.hasMonitor === true) await endBehindMonitor(group, graceMs)
   else signalMembers(group, await membersInTurns(group), 'SIGTERM')
-  if (await isGoneWithin(group, graceMs)) return
-  signalMembers(group, await membersInTurns(group), 'SIGKILL')
-  await isGoneWithin(group, goneAfterKillMs)
+  if (!(await isGoneWithin(group, graceMs))) await killAll(group)
+}
+
+/** Kills what is found, and what that started before it was killed, until nothing is found any more. */
+async function killAll(group: ProcessGroup): Promise<void> {
+  const deadline = performance.now() + goneAfterKillMs
+  let found = await membersInTurns(group)
+  signalMembers(group, found, 'SIGKILL')
+  if (found === undefined) await isGoneWithin(group, goneAfterKillMs)
+  const killed = new Set((found ?? []).map(identityOf))
+  while (found !== undefined && found.length > 0 && performance.now() < deadline) {
+    // oxlint-disable-next-line no-await-in-loop -- what is found next depends on what was killed
+    found = await membersInTurns(group)
+    // oxlint-disable-next-line no-await-in-loop -- what was killed needs a moment
+    if (!killOthers(found ?? [], killed)) await wait(pollMs)
+  }
+}
+
+/** Gives whether there were others. */
+function killOthers(found: readonly Member[], killed: Set<string>): boolean {
+  const others = found.filter((member) => !killed.has(identityOf(member)))
+  for (const member of others) {
+    killed.add(identityOf(member))
+    signalMember(member, 'SIGKILL')
+  }
+  return others.length > 0
+}
+
+function identityOf({ processId, startedAt }: Member): string {
+  return `${processId} ${startedAt}`
 }
 
 // Spec R-EBASH-6.
@@ -46,7 +74,7 @@ async function endBehindMonitor(group: ProcessGroup, graceMs: number): Promise<v
   const others = async (): Promise<readonly Member[]> =>
     ((await membersInTurns(group)) ?? []).filter(({ processId }) => processId !== groupId)
   send(groupId, 'SIGSTOP')
-  for (const { processId } of await others()) send(processId, 'SIGTERM')
+  for (const member of await others()) signalMember(member, 'SIGTERM')
   if ((await areGoneWithin(others, graceMs)) || (await others()).length === 0) send(groupId, 'SIGCONT')
   else signalMembers(group, await membersInTurns(group), 'SIGKILL')
 }
@@ -75,9 +103,16 @@ async function areGoneWithin(
   }
 }
 
-/** Sends a signal to everything of the group, at once and without waiting: also for use while the program exits. */
-export function signalGroup(group: ProcessGroup, signal: 'SIGTERM' | 'SIGKILL'): void {
-  signalMembers(group, membersOf(group), signal)
+/** Kills everything of the group, at once and without waiting: also for use while the program exits. */
+export function killGroup(group: ProcessGroup): void {
+  let found = membersOf(group)
+  signalMembers(group, found, 'SIGKILL')
+  const killed = new Set((found ?? []).map(identityOf))
+  // What was started before its parent was killed.
+  for (let round = 0; round < mostKillRounds && found !== undefined && found.length > 0; round += 1) {
+    found = membersOf(group)
+    if (!killOthers(found ?? [], killed)) return
+  }
 }
 
 function signalMembers(
@@ -88,9 +123,13 @@ function signalMembers(
   const isOurs = group.knownBy === 'group' || members === undefined
   if (isOurs) send(-group.groupId, signal)
   for (const member of members ?? []) {
-    // To find them all takes a while, after which the number may be that of a stranger.
-    if ((!isOurs || member.groupId !== group.groupId) && scan.runs(member)) send(member.processId, signal)
+    if (!isOurs || member.groupId !== group.groupId) signalMember(member, signal)
   }
+}
+
+/** To find all of a group takes a while, after which the number of one may be that of a stranger. */
+function signalMember(member: Member, signal: 'SIGTERM' | 'SIGKILL'): void {
+  if (scan.runs(member)) send(member.processId, signal)
 }
 
 export function isRunning(group: ProcessGroup): boolean {

@@ -37,6 +37,8 @@ export interface ProcessFiles {
   listLater(): Promise<readonly number[] | undefined>
   /** Whether a process or a thread has this number. */
   exists(processId: number): boolean
+  /** The numbers of the threads of a process. */
+  threads(processId: number): readonly number[]
   /** A file of `/proc`, valid until the next one is read; undefined where it cannot be read. */
   read(path: string): Buffer | undefined
   /** The target of `/proc/self`. */
@@ -54,6 +56,10 @@ const mostCountedMs = 5_000
 /** More numbers are not tried one by one: the list of processes is cheaper then. */
 const mostTried = 128
 const mostRounds = 50
+/** How often all numbers are listed in one search: on a machine that starts very many processes there is always another one. */
+const mostLists = 4
+/** How often a process without an environment is inspected again. */
+const mostRetries = 3
 const perPause = 8
 const sliceMs = 1
 
@@ -127,36 +133,66 @@ export class ProcessScan {
    * which then has a later number.
    */
   *#look(group: ScannedGroup): Look {
+    const found: Found = { members: new Map(), unclear: new Set() }
     let newest = this.#newest()
+    let isInOrder = newest !== undefined && this.#isFirstRound(group, newest)
     let first = group.groupId
-    const found = new Map<number, Member>()
-    const inspect = (processId: number, how: 'listed' | 'tried'): void => {
-      const member = this.#memberAt(processId, group, how)
-      if (member !== undefined) found.set(processId, member)
-    }
-    const last = newest !== undefined && this.#isFirstRound(group, newest) ? newest.processId : undefined
-    if (last === undefined || last - first >= mostTried) {
-      const list = yield 'list'
-      if (list === undefined) return undefined
-      for (const [at, processId] of list.entries()) {
-        if (last !== undefined && (processId < first || processId > last)) continue
-        if (at % perPause === 0) yield 'pause'
-        inspect(processId, 'listed')
+    let [lists, retries] = [0, 0]
+    for (let round = 0; round < mostRounds; round += 1) {
+      const last = isInOrder ? newest?.processId : undefined
+      if (last === undefined || last - first >= mostTried) {
+        if (lists === mostLists) break
+        lists += 1
+        if (!(yield* this.#inspectListed(group, found, { first, last }))) return undefined
+      } else yield* this.#inspectTried(group, found, { first, last })
+      if (found.unclear.size > 0 && retries < mostRetries) {
+        retries += 1
+        yield* this.#inspectAgain(group, found)
       }
-      first = (newest?.processId ?? 0) + 1
-    }
-    for (let round = 0; newest !== undefined && round < mostRounds; round += 1) {
-      for (let processId = first; processId <= newest.processId; processId += 1) {
-        if (processId % perPause === 0) yield 'pause'
-        if (this.#files.exists(processId)) inspect(processId, 'tried')
-      }
+      const later = newest === undefined ? undefined : this.#newest()
+      if (newest === undefined || later === undefined) break
+      if (later.processId === newest.processId && (found.unclear.size === 0 || retries === mostRetries)) break
+      // Otherwise numbers began again.
+      isInOrder = later.processId >= newest.processId
       first = newest.processId + 1
-      const later = this.#newest()
-      // Where numbers began again, or too many were given, the list was as good.
-      if (later === undefined || later.processId < first || later.processId - first >= mostTried) break
       newest = later
     }
-    return [...found.values()]
+    return [...found.members.values()]
+  }
+
+  /** False where nothing lists processes. Without a last number all are inspected. */
+  *#inspectListed(
+    group: ScannedGroup,
+    found: Found,
+    { first, last }: { readonly first: number; readonly last: number | undefined },
+  ): Generator<Pause, boolean, readonly number[] | undefined> {
+    const list = yield 'list'
+    for (const [at, processId] of list?.entries() ?? []) {
+      if (last !== undefined && (processId < first || processId > last)) continue
+      if (at % perPause === 0) yield 'pause'
+      this.#inspect(processId, group, found)
+    }
+    return list !== undefined
+  }
+
+  *#inspectTried(
+    group: ScannedGroup,
+    found: Found,
+    { first, last }: { readonly first: number; readonly last: number },
+  ): Generator<Pause, void, readonly number[] | undefined> {
+    for (let processId = first; processId <= last; processId += 1) {
+      if (processId % perPause === 0) yield 'pause'
+      if (this.#files.exists(processId)) this.#inspect(processId, group, found)
+    }
+  }
+
+  *#inspectAgain(group: ScannedGroup, found: Found): Generator<Pause, void, readonly number[] | undefined> {
+    const again = [...found.unclear]
+    found.unclear.clear()
+    for (const processId of again) {
+      yield 'pause'
+      this.#inspect(processId, group, found)
+    }
   }
 
   /** Whether no number was given twice since the group started: what it started lies between its number and the newest one. */
@@ -172,33 +208,45 @@ export class ProcessScan {
     return (forks - started.forks) * 2 < free
   }
 
-  #memberAt(processId: number, group: ScannedGroup, how: 'listed' | 'tried'): Member | undefined {
-    const { groupId: wanted, mark, leaves, started } = group
+  #inspect(processId: number, { groupId: wanted, mark, leaves, started }: ScannedGroup, found: Found): void {
     const stat = processId === this.#files.processId ? undefined : this.#statOf(processId)
-    if (stat === undefined) return undefined
-    const isInGroup = stat.groupId === wanted
-    if (leaves === 'detached' && !isInGroup) return undefined
+    if (stat === undefined) return
+    const { groupId, startedAt, isLeaderGone, hasMemory } = stat
+    const isInGroup = groupId === wanted
+    if (leaves === 'detached' && !isInGroup) return
     // What is older than this program was not started by it.
-    if (started !== undefined && stat.startedAt < this.#startOfThis()) return undefined
-    const isMarked = this.#files.read(`/proc/${processId}/environ`)?.includes(mark, 0, 'latin1') === true
-    if (!isMarked && !isInGroup) return undefined
-    // Threads have numbers of their own, under which their process is found; lists name processes only.
-    if (how === 'tried' && !this.#isProcess(processId)) return undefined
-    return { processId, isMarked, ...stat }
+    if (started !== undefined && startedAt < this.#startOfThis()) return
+    const threads = isLeaderGone ? this.#files.threads(processId) : []
+    const environments = [`${processId}/environ`, ...threads.map((thread) => `${processId}/task/${thread}/environ`)]
+    const isMarked = environments.some((path) =>
+      this.#hasMark(path, mark, () => hasMemory && found.unclear.add(processId)),
+    )
+    if (!isMarked && !isInGroup) return
+    // Threads have numbers of their own, under which their process is found, too.
+    if (this.#isProcess(processId)) found.members.set(processId, { processId, groupId, startedAt, isMarked })
+  }
+
+  /** While a process starts another program it has no environment. */
+  #hasMark(path: string, mark: string, onNone: () => unknown): boolean {
+    const environment = this.#files.read(`/proc/${path}`)
+    if (environment?.length === 0) onNone()
+    return environment?.includes(mark, 0, 'latin1') === true
   }
 
   #isProcess(processId: number): boolean {
     return /^Tgid:\s*(\d+)$/m.exec(this.#text(`/proc/${processId}/status`) ?? '')?.[1] === String(processId)
   }
 
-  /** Undefined for a zombie and for what is gone. */
-  #statOf(processId: number | 'self'): Pick<Member, 'groupId' | 'startedAt'> | undefined {
+  /** Undefined for a zombie and for what is gone. The first thread of a process may end before the others: then it is no zombie. */
+  #statOf(processId: number | 'self'): Stat | undefined {
     const text = this.#text(`/proc/${processId}/stat`)
     if (text === undefined) return undefined
-    // The name, in parentheses, may contain anything; after the last one come state, parent, group, and start as the 22nd field of all.
+    // The name, in parentheses, may contain anything; after the last one come state, parent, group, and as fields 20, 22 and 23 of all threads, start and memory.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state, , groupId] = fields
-    return state === 'Z' || state === 'X' ? undefined : { groupId: Number(groupId), startedAt: Number(fields[19]) }
+    const isLeaderGone = state === 'Z' || state === 'X'
+    if (isLeaderGone && !(Number(fields[17]) > 1)) return undefined
+    return { groupId: Number(groupId), startedAt: Number(fields[19]), isLeaderGone, hasMemory: Number(fields[20]) > 0 }
   }
 
   #startOfThis(): number {
@@ -240,6 +288,20 @@ export class ProcessScan {
   }
 }
 
+interface Found {
+  readonly members: Map<number, Member>
+  /** Processes that had no environment. */
+  readonly unclear: Set<number>
+}
+
+interface Stat {
+  readonly groupId: number
+  readonly startedAt: number
+  readonly isLeaderGone: boolean
+  /** Threads of the kernel have none. */
+  readonly hasMemory: boolean
+}
+
 interface Newest {
   readonly processId: number
   /** Processes and threads that there are, at least those of this namespace. */
@@ -267,6 +329,13 @@ const machineFiles: ProcessFiles = {
     }
   },
   exists: (processId) => existsSync(`/proc/${processId}`),
+  threads(processId) {
+    try {
+      return processNumbers(readdirSync(`/proc/${processId}/task`))
+    } catch {
+      return []
+    }
+  },
   read: readWhole,
   self() {
     try {

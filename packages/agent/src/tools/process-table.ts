@@ -1,6 +1,6 @@
 import { atExit, notAtExit } from '@halting/policy'
 import type { Readable } from 'node:stream'
-import { detachedOf, endGroup, isRunning, isRunningInTurns, type ProcessGroup, signalGroup } from './process-group.ts'
+import { detachedOf, endGroup, isRunning, isRunningInTurns, killGroup, type ProcessGroup } from './process-group.ts'
 
 /** What a group is to people, and the pipe that it writes into. */
 export interface Origin {
@@ -29,7 +29,7 @@ export class ProcessTable {
   readonly #groups = new Map<ProcessGroup, Origin>()
   readonly #graceMs: number
   readonly #killAll = (): void => {
-    for (const group of this.#groups.keys()) signalGroup(group, 'SIGKILL')
+    for (const group of this.#groups.keys()) killGroup(group)
   }
 
   constructor(graceMs: number) {
@@ -45,7 +45,9 @@ export class ProcessTable {
   release(group: ProcessGroup): void | Promise<void> {
     const origin = this.#groups.get(group)
     if (origin === undefined) return undefined
-    const leftBehind: ProcessGroup = { ...group, knownBy: 'mark' }
+    const { groupId, mark, started, leaves } = group
+    // Without its monitor, which has ended: its number may be that of a stranger by now.
+    const leftBehind: ProcessGroup = { groupId, mark, started, leaves, knownBy: 'mark' }
     this.#groups.set(leftBehind, origin)
     this.leave(group)
     const settle = (isLeft: boolean): void => {

@@ -118,16 +118,17 @@ test('whatever a session holds, its row is that of a session that was read whole
   )
 })
 
+const twoCalls = {
+  toolCalls: [
+    { name: 'Look', input: {} },
+    { name: 'Fail', input: {} },
+  ],
+  usage,
+}
+
 test('what is said is not parsed of a session whose runs ended, with calls that failed', async () => {
-  const two = {
-    toolCalls: [
-      { name: 'Look', input: {} },
-      { name: 'Fail', input: {} },
-    ],
-    usage,
-  }
   const path = await write([
-    { prompt: 'Go.', replies: [two, two], maxTurns: 9 },
+    { prompt: 'Go.', replies: [twoCalls, twoCalls], maxTurns: 9 },
     { prompt: 'Again.', replies: [], maxTurns: 9 },
   ])
   const outline = await outlineOf(path)
@@ -147,6 +148,12 @@ test('what its outline leaves open is read whole: damage, a torn line, a run wit
   writeFileSync(path, text.replace('plain', 'plane'))
   expect(await outlineOf(path)).toBeUndefined()
   await expect(readRowFacts(path, redact)).rejects.toThrow(/is damaged in line/)
+  const swapped = await write([{ prompt: 'Go.', replies: [twoCalls], maxTurns: 9 }])
+  const lines = readFileSync(swapped, 'utf8').split('\n')
+  const at = lines.findIndex((line) => line.includes('"tool_result"'))
+  const [first = '', second = ''] = lines.splice(at, 2)
+  writeFileSync(swapped, lines.toSpliced(at, 0, second, first).join('\n'))
+  expect(await outlineOf(swapped)).toBeUndefined()
   writeFileSync(path, text)
   appendFileSync(path, '{"type":"hal')
   expect(await outlineOf(path)).toBeUndefined()

@@ -439,7 +439,11 @@ export class JournalDecoder implements WrittenLines {
       if (typeof same === 'number') this.#putSame(value, same, shown)
       value['message'] = shown
     } else if (type === 'user') {
-      value['content'] = (message as { readonly content: readonly ToolResultBlock[] }).content[0]?.content
+      const [block] = (message as { readonly content: readonly ToolResultBlock[] }).content
+      // A result names its intent by a distance alone: of lines that changed places it would be that of another call.
+      if (this.#intent !== undefined && callIdOf(this.#intent.key) !== block?.tool_use_id)
+        throw new TypeError('it is the result of another call than its step')
+      value['content'] = block?.content
       if (details !== undefined) value['details'] = details
     }
   }

@@ -5,7 +5,7 @@ import { openRegular } from '../files/regular-file.ts'
 import { holderOf, takeLock } from '../files/lock.ts'
 import { workingCopiesIn } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFile } from './grades.ts'
-import { forgetIndexed } from './session-index.ts'
+import { forgetIndexed, indexName } from './session-index.ts'
 import { sessionsOf, type SessionPlace } from './session-folder.ts'
 
 // Sessions that nobody touched for long are removed. What is not known to be ours stays; no link is followed; the file goes before what lies
@@ -73,8 +73,8 @@ export async function cleanUpSessions(
       else kept.add(id)
     }
     for (const id of kept) left.add(id)
-    if (kept.size < names.filter((each) => each.endsWith(extension)).length)
-      forgetIndexed(folder, (id) => !kept.has(id))
+    // Also those that a store, or somebody, has removed since.
+    if (names.includes(indexName)) forgetIndexed(folder, (id) => !kept.has(id))
     for (const name of names)
       if (!name.includes('.') && !kept.has(name)) await removeLeftover(join(folder, name), before)
     for (const name of await namesIn(folder)) await removeDrafts(folder, name, now.getTime() - draftMs)

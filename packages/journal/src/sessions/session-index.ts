@@ -18,7 +18,8 @@ interface IndexEntry {
 
 type Entries = Map<string, IndexEntry>
 
-const indexName = '.sessions-index'
+/** In each folder of sessions. */
+export const indexName = '.sessions-index'
 /** To be raised when what lists note of a file changes: an index of another version is as none. */
 const indexVersion = 1
 const mostBytes = 64 * 1_024 * 1_024
@@ -123,18 +124,21 @@ class FolderIndex {
   }
 }
 
-/** Forgets what is known of sessions that are gone: it has what was said first in them. */
+/** Forgets what is known of sessions that are gone: it has what was said first in them. Never throws: the sessions are gone by then. */
 export function forgetIndexed(folder: string, isGone: (sessionId: string) => boolean): void {
+  const entries = readEntries(folder)
+  const gone = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
+  if (entries !== undefined && gone.length === 0) return
+  for (const name of gone) entries?.delete(name)
   try {
-    const entries = readEntries(folder)
-    const gone = [...(entries?.keys() ?? [])].filter((name) => isGone(name.replace(/\.jsonl$/, '')))
-    if (entries === undefined) rmSync(join(folder, indexName), { force: true })
-    else if (gone.length > 0) {
-      for (const name of gone) entries.delete(name)
-      writeEntries(folder, entries)
-    }
+    if (entries !== undefined) return writeEntries(folder, entries)
   } catch {
+    // The disk may be full.
+  }
+  try {
     rmSync(join(folder, indexName), { force: true })
+  } catch {
+    // A folder in its place has nothing of ours in it, and in a folder that nobody can write nothing was deleted.
   }
 }
 

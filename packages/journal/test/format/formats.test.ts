@@ -117,6 +117,21 @@ test('a result that names no intent, and a grant that none says, are damage', ()
     expect(() => parseJournal(Buffer.from(head + lineOf(line) + last), 'x')).toThrow('is damaged in line 3')
 })
 
+test('results of two calls whose lines changed places are damage, and no result of the other call', () => {
+  const encoder = new JournalEncoder(place())
+  const step = (at: number) => ({ key: `run1/tool:1:${at}:call_${at}`, digest: `d${at}` })
+  const intents = [0, 1].map((at) => encoder.linesOf({ type: 'intent', ...step(at), intent: null, at: 1 }).lines)
+  const results = [0, 1].map((at) => {
+    const value = { content: `of call ${at}`, status: 'done', isError: false }
+    return encoder.linesOf({ type: 'result', ...step(at), value, at: 1, durationMs: 1 }).lines
+  })
+  const head = new JournalEncoder(place()).head()
+  const read = (...lines: readonly string[]) => parseJournal(Buffer.from([head, ...intents, ...lines].join('')), 'x')
+  const last = encoder.linesOf({ type: 'control', key: 'x', control: { messages: [] }, at: 1 } as never).lines
+  expect(read(...results, last).tornBytes).toBe(0)
+  expect(() => read(...results.toReversed(), last)).toThrow('line 4: it is the result of another call than its step')
+})
+
 const json = fc.jsonValue({ maxDepth: 2 })
 const figures = fc.dictionary(
   fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor'),

@@ -182,6 +182,26 @@ test('forgets a session that is deleted, and those that are too old', async () =
   expect(readFileSync(indexFile(), 'utf8')).not.toContain(one)
 })
 
+test('what is in its place, or cannot be written, keeps no session from being deleted', async () => {
+  const [one, two] = [write(fileOf('one'), '{"type":"halting","format":1}\n'), write(fileOf('two'))]
+  mkdirSync(join(indexFile(), 'full'), { recursive: true })
+  await deleteSession({ sessionId: 'two', path: two, project: 'p', changedAt: new Date() })
+  expect(existsSync(two)).toBe(false)
+  utimesSync(one, new Date(0), new Date(0))
+  expect(await cleanUpSessions({ cwd: home, home, env: {} }, { days: 1, now: new Date() })).toEqual({ sessions: 1 })
+})
+
+test('a clean-up forgets what a store has removed, and what somebody else has', async () => {
+  const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
+  noted(one, two)
+  rmSync(one)
+  await cleanUpSessions({ cwd: home, home, env: {} }, { days: 1, now: new Date() })
+  expect([readFileSync(indexFile(), 'utf8').includes(one), known(two)]).toEqual([false, `of ${two}`])
+  rmSync(two)
+  await cleanUpSessions({ cwd: home, home, env: {} }, { days: 1, now: new Date() })
+  expect(readFileSync(indexFile(), 'utf8')).not.toContain(two)
+})
+
 test('forgets files that are gone when it is written', () => {
   const [one, two] = [write(fileOf('one')), write(fileOf('two'))]
   noted(one, two)

@@ -110,12 +110,8 @@ export class EditWall {
     const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
     const entered = caches?.enter(base)
     const visible = visiblePlaces(home, base, confinement.directories)
-    const temporary = this.#enterTemporary(command, [
-      home,
-      ...confinement.directories,
-      ...roots,
-      ...confinement.readable,
-    ])
+    const ownPlaces = [home, ...confinement.directories, ...roots, ...confinement.readable].flatMap(bothEnds)
+    const temporary = this.#enterTemporary(command, [...ownPlaces, ...visible.tools, ...visible.system])
     undo.push(() => this.#temporary?.leave(temporary))
     const close = journal.open(baseline, { folder: temporary.folder, stubs: temporary.stubs })
     undo.push(close)
@@ -198,8 +194,9 @@ export class EditWall {
     return takenBack
   }
 
-  #enterTemporary(command: CommandToHold, paths: readonly string[]): EnteredTemporary {
-    const inside = paths.flatMap(bothEnds).filter((path) => path !== realTemporary && isInside(path, realTemporary))
+  /** `mounted`: where something is mounted, also outside of `/tmp`. */
+  #enterTemporary(command: CommandToHold, mounted: readonly string[]): EnteredTemporary {
+    const inside = mounted.filter((path) => path !== realTemporary && isInside(path, realTemporary))
     const needed = new Set(inside.map((path) => path.split('/')[2] ?? ''))
     return this.#temporaryOf().enter(command.args.join(' '), needed)
   }

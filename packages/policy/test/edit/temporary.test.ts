@@ -84,6 +84,18 @@ describe.skipIf(means === undefined)('/tmp', () => {
     expect([readFileSync(file, 'utf8'), readFileSync(`${file}.confined`, 'utf8')]).toEqual(['mine\n', 'confined\n'])
   })
 
+  test('a folder of programs in /tmp leaves nothing behind, though its place is made for the command', async () => {
+    const folder = ownName()
+    mkdirSync(join(folder, 'project/bin'), { recursive: true })
+    writeFileSync(join(folder, 'project/bin/tool'), '#!/bin/sh\necho tool\n', { mode: 0o755 })
+    onTestFinished(() => rmSync(`${folder}.confined`, { recursive: true, force: true }))
+    const { run, wall } = place()
+    const env = { PATH: `${folder}/project/bin:/usr/bin:/bin` }
+    const [first, second] = [await run('tool', { env }), await run('tool', { env })]
+    wall.dispose()
+    expect([first.output, second.output, existsSync(`${folder}.confined`)]).toEqual(['tool\n', 'tool\n', false])
+  })
+
   test('what a person has replaced is theirs', async () => {
     const { run } = place()
     const file = ownName()

@@ -9,8 +9,8 @@ const looks = 3
 
 /**
  * Sessions whose work does not go on, as this worker saw them when it looked last: who asks for a status costs the engine's administration nothing. Work of a session that
- * its attempts have set aside is paused here: the engine would try it again for hours. It may have been released since the look began; so what was paused here is resumed where
- * it is not set aside any more.
+ * its attempts have set aside is paused here: the engine would try it again for hours. It may have been released since it was looked at; so what was paused here is resumed
+ * where it is not set aside any more.
  */
 export class Stalls {
   readonly #admin: StallsAdmin
@@ -28,13 +28,26 @@ export class Stalls {
       const stall = stalledOf(work)
       if (stall !== undefined) known.set(work.sessionId, stall)
     }
-    this.#known = known
-    for (const { id, status, failure } of resting) {
-      if (status !== 'backing-off' || setAsideIn(failure) === undefined) continue
+    // Who is told that a session is set aside releases it: first it is paused.
+    try {
+      await this.#pauseSetAside(resting)
+      await this.#resumeReleased(resting)
+    } finally {
+      this.#known = known
+    }
+  }
+
+  async #pauseSetAside(resting: readonly WorkOfSession[]): Promise<void> {
+    const failed = resting.filter(
+      ({ status, failure }) => status === 'backing-off' && setAsideIn(failure) !== undefined,
+    )
+    if (failed.length === 0) return
+    const isSetAside = await this.#admin.setAside(failed.map(({ sessionId }) => sessionId))
+    for (const { id, sessionId } of failed) {
+      if (!isSetAside.has(sessionId)) continue
       await this.#admin.pause(id)
       this.#looksLeft.set(id, looks)
     }
-    await this.#resumeReleased(resting)
   }
 
   async #resumeReleased(resting: readonly WorkOfSession[]): Promise<void> {

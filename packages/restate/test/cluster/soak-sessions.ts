@@ -208,7 +208,9 @@ class SoakClient {
         // A later one may have begun by itself, with what was said as this one ended.
         const { state, records, runId = '' } = status
         if (state === 'idle' && records > 0 && Number(runId.replace('run', '')) >= run) return status
-        if (status.stalled?.kind === 'set_aside') {
+        const { stalled } = status
+        // A worker may end between pausing what was released just then and resuming it: its status says so.
+        if (stalled?.kind === 'set_aside' || (this.wasSetAside && stalled?.needsResume === true)) {
           this.wasSetAside = true
           await this.#session.release().catch(() => {
             // The node that was asked was ended: it is released at the next look.

@@ -20,6 +20,7 @@ test('the work at a session that is set aside is paused, and no other', async ()
     setAside: async () => new Set(['aside']),
   })
   await stalls.see([
+    work('released', 'backing-off', message),
     work('fails', 'backing-off', 'no network'),
     work('aside', 'backing-off', `[500 Internal] ${message}`),
     work('paused', 'paused', `[500 Internal] ${message}`),
