@@ -118,11 +118,11 @@ export class FileShelf implements Shelf<FileEntry> {
     if (ends === undefined) return undefined
     const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
     if (session === undefined || (session.runs[0]?.length ?? 0) === 0) return undefined
-    const { runs, turns, costUsd } = ends.sums
+    const { runs, turns } = ends.sums
     const ending = isEnding(ends.ended) ? ends.ended : null
     return {
       session: await this.#inspected(session, found),
-      sums: { runs, turns, costUsd, ending, exitCode: ending === null ? null : endings[ending].exitCode },
+      sums: { runs, turns, ending, exitCode: ending === null ? null : endings[ending].exitCode },
     }
   }
 

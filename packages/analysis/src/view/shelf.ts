@@ -11,8 +11,8 @@ export interface Entry extends Pick<SessionRow, 'key' | 'sessionId' | 'path' | '
 export interface Beginning {
   /** The beginning, as a session. */
   readonly session: InspectedSession
-  /** Of the whole session. */
-  readonly sums: Pick<SessionRow, 'runs' | 'turns' | 'costUsd' | 'ending' | 'exitCode'>
+  /** Of the whole session. Not what it cost: an end tells that without what was charged at worst case, which the page counts. */
+  readonly sums: Pick<SessionRow, 'runs' | 'turns' | 'ending' | 'exitCode'>
 }
 
 /** Where sessions stand: in files, or in a cluster. */

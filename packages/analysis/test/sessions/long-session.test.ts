@@ -93,8 +93,8 @@ test('a long session is shown by its beginning until it is read, with the sums o
   const records = await source.records(key, 0, 0, 20)
   const whole = await reading
   expect(whole.isBeginning).toBeUndefined()
-  const { runs, turns, costUsd, ending, exitCode, title } = whole.row
-  expect(begun.row).toMatchObject({ runs, turns, costUsd, ending, exitCode, title })
+  const { runs, turns, ending, exitCode, title } = whole.row
+  expect(begun.row).toMatchObject({ runs, turns, ending, exitCode, title })
   expect(turns).toBe(111)
   expect(await source.parts(key, 0, 0, count - 2)).toEqual(parts)
   expect(await source.records(key, 0, 0, 20)).toEqual(records)

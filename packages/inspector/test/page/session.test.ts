@@ -163,6 +163,8 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     )
     await page.getByText('Until all of it is read').waitFor()
     await page.getByText('40 turns').waitFor()
+    const numbers = async (): Promise<string> => (await page.locator('.numbers').first().textContent()) ?? ''
+    expect(await numbers()).not.toMatch(/tokens|\$|call/)
     const before = await barsOn(page)
     // What only all of it could tell is not there.
     expect(await page.locator('#ending').count()).toBe(0)
@@ -170,10 +172,18 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await page.keyboard.press('p')
     await page.getByText('Reading …', { exact: true }).waitFor()
     await page.keyboard.press('t')
+    await page.keyboard.press('e')
     isRead()
     await page.locator('#ending').getByText('Step limit reached: 40/40').waitFor()
+    const ofEnding = (): Promise<boolean> =>
+      page.locator('#ending').evaluate((element) => {
+        const { top, bottom } = element.getBoundingClientRect()
+        return top < innerHeight && bottom > 0
+      })
+    await expect.poll(ofEnding).toBe(true)
     await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 3)
     expect(await page.getByText('Until all of it is read').count()).toBe(0)
+    expect(await numbers()).toMatch(/tokens, \$/)
   })
 
   it('says what to do where there is no such session', async () => {

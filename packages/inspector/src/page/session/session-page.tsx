@@ -39,10 +39,9 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
   const toEnding = (): void => {
-    // It stands below the timeline.
-    wantsEnding.current = tab !== 'timeline'
-    if (wantsEnding.current) show({ tab: 'timeline' })
-    else scrollToEnding()
+    // It stands below the timeline, once all of a long session was read.
+    wantsEnding.current = !scrollToEnding()
+    if (tab !== 'timeline') show({ tab: 'timeline' })
   }
   useKeys([
     { keys: ['e'], does: 'Go to the ending', run: toEnding },
@@ -77,8 +76,11 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   )
 }
 
-function scrollToEnding(): void {
-  document.querySelector('#ending')?.scrollIntoView({ block: 'start' })
+/** Whether it is there to be scrolled to. */
+function scrollToEnding(): boolean {
+  const ending = document.querySelector('#ending')
+  ending?.scrollIntoView({ block: 'start' })
+  return ending !== null
 }
 
 /** What every picture of a run says it is of. */
@@ -148,11 +150,10 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           .join(' · ')}
       </p>
       <p class="numbers">
-        {many(row.turns, 'turn')}, {isBeginning ? '' : `${counted(row.tokens)} tokens, `}
-        {costInWords(row.costUsd, row.unpriced)}
+        {many(row.turns, 'turn')}
         {isBeginning
           ? ''
-          : `, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
+          : `, ${counted(row.tokens)} tokens, ${costInWords(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
         {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
