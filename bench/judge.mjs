@@ -1,47 +1,96 @@
-// What does it cost to judge one command? p50 and p99 over the corpora, and the largest commands. The sources of the corpora are those of the tests.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+// What does it cost to judge one command? CPU of the first 1,000 commands of a fresh process, of those after them, and of the largest; then p50 and p99
+// over the corpora. The sources of the corpora are those of the tests. See README.md.
+// Run: node bench/judge.mjs [--before=FOLDER] [--repeats=N] [--node=PATH] [--data=FILE.jsonl.gz] [--only=cpu|times]. Needs a build, and none of the peers.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import { transformSync } from 'esbuild'
-import { createPermissions } from '../packages/policy/dist/index.js'
+import { builtPackage, comparedBuilds, heading, medians, ms, node, numberOf, table, textOf } from './lib/measure.mjs'
 
 const worst = readFileSync(new URL('../packages/policy/test/judge/worst-commands.ts', import.meta.url), 'utf8')
 const { code } = transformSync(worst, { loader: 'ts', format: 'esm' })
 const { worstCommands } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
 
 const folder = new URL('../packages/policy/test/judge/corpus/', import.meta.url)
-const cwd = mkdtempSync(join(tmpdir(), 'halting-bench-'))
-const rules = { cwd, allow: ['Bash(git status:*)', 'Bash(npm test:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] }
-const permissions = createPermissions(rules)
-const tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
-const judge = (command) =>
-  permissions.decide({ call: { type: 'tool_use', id: 'x', name: 'Bash', input: { command } }, tool, readOnly: false })
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'halting-bench-')))
+const cwd = join(root, 'project')
+execFileSync('git', ['init', '--quiet', cwd])
+const names = readdirSync(folder).filter((name) => name.endsWith('.txt'))
+const hostile = names.filter((name) => name.startsWith('commands')).flatMap(commandsOf)
+const daily = commandsOf('friction.txt')
+const largest = worstCommands.map(({ command }) => command)
+
+const only = textOf('only', '')
+if (only !== 'times') await cpu()
+if (only !== 'cpu') await times()
+if (!process.argv.includes("--keep")) rmSync(root, { recursive: true })
 
 function commandsOf(name) {
   const lines = readFileSync(new URL(name, folder), 'utf8').split('\n')
   return lines.filter((line) => line !== '' && !/^(?:==|\/\/|setup:)/.test(line)).map((line) => line.replaceAll('⏎', '\n'))
 }
 
-function measured(commands, rounds = 5) {
-  const times = []
-  for (let round = 0; round < rounds; round += 1)
-    for (const command of commands) {
-      const begin = performance.now()
-      judge(command)
-      times.push([performance.now() - begin, command])
-    }
-  times.sort(([a], [b]) => a - b)
-  const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))][0].toFixed(2)
-  return { p50: at(0.5), p99: at(0.99), worst: at(1), of: times.at(-1)[1].slice(0, 40) }
+/** Commands of recorded sessions, where they are to be had: they are not shipped. */
+function recorded() {
+  const data = textOf('data', fileURLToPath(new URL('../../shared/data/trajectories/live.jsonl.gz', import.meta.url)))
+  if (!existsSync(data)) return []
+  const steps = gunzipSync(readFileSync(data)).toString('utf8').split('\n').filter(Boolean).flatMap((line) => JSON.parse(line).steps ?? [])
+  return steps.flatMap(({ tool, input }) => {
+    const command = tool === 'Bash' && input?.s !== undefined && input.len <= 300 ? JSON.parse(input.s).command : undefined
+    return typeof command === 'string' ? [command] : []
+  })
 }
 
-const names = readdirSync(folder).filter((name) => name.endsWith('.txt'))
-const hostile = names.filter((name) => name.startsWith('commands')).flatMap(commandsOf)
-const daily = commandsOf('friction.txt')
-measured(daily, 3)
-console.log('| | commands | p50 ms | p99 ms | worst ms | which |\n| --- | ---: | ---: | ---: | ---: | --- |')
-for (const [name, commands] of [['hostile', hostile], ['daily', daily], ['largest (100 kB)', worstCommands.map(({ command }) => command)]]) {
-  const { p50, p99, worst, of } = measured(commands)
-  console.log(`| ${name} | ${commands.length} | ${p50} | ${p99} | ${worst} | \`${of.replaceAll('\n', ' ').replaceAll('|', '\\|')}\` |`)
+/** Those that people run daily and those of sessions, evenly mixed: each share of the list has as many of either as the others. */
+function mixed() {
+  const lists = [daily, recorded()].map((list) => list.map((command, at) => ({ command, place: (at + 0.5) / list.length })))
+  return lists.flat().toSorted((one, other) => one.place - other.place).map(({ command }) => command)
 }
-rmSync(cwd, { recursive: true })
+
+async function cpu() {
+  const repeats = numberOf('repeats', 7)
+  const file = join(root, 'commands.json')
+  const real = recorded().length
+  const commands = mixed()
+  // Without the recorded ones there are too few: those that are hostile come behind them.
+  writeFileSync(file, JSON.stringify({ commands: commands.length > 2_000 ? commands : [...commands, ...hostile], largest }))
+  heading('CPU of a judged command')
+  console.log(`${daily.length} daily commands, ${real} of recorded sessions; medians of ${repeats} fresh processes, in turns.\n`)
+  const builds = comparedBuilds().map((build) => ({ ...build, samples: [] }))
+  const child = fileURLToPath(new URL('lib/judge-child.mjs', import.meta.url))
+  for (let round = 0; round < repeats; round += 1)
+    for (const { folder: checkout, samples } of builds) samples.push(JSON.parse(execFileSync(node, [child, checkout, file, cwd], { encoding: 'utf8' })))
+  const rows = builds.map(({ label, samples }) => {
+    const { first, later, worst } = medians(samples)
+    return [`${label}a command`, ms(first), ms(later), ms(worst)]
+  })
+  console.log(table(['ms of CPU', 'first 1,000', 'later', 'worst of the largest'], rows))
+}
+
+async function times() {
+  const { createPermissions } = await builtPackage('policy')
+  const rules = { cwd, allow: ['Bash(git status:*)', 'Bash(npm test:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] }
+  const permissions = createPermissions(rules)
+  const tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+  const judge = (command) => permissions.decide({ call: { type: 'tool_use', id: 'x', name: 'Bash', input: { command } }, tool, readOnly: false })
+  const measured = (commands, rounds = 5) => {
+    const spent = []
+    for (let round = 0; round < rounds; round += 1)
+      for (const command of commands) {
+        const before = process.cpuUsage()
+        judge(command)
+        const { user, system } = process.cpuUsage(before)
+        spent.push([(user + system) / 1_000, command])
+      }
+    spent.sort(([a], [b]) => a - b)
+    const at = (share) => spent[Math.min(spent.length - 1, Math.floor(spent.length * share))][0].toFixed(2)
+    return [at(0.5), at(0.99), at(1), `\`${spent.at(-1)[1].slice(0, 40).replaceAll('\n', ' ').replaceAll('|', '\\|')}\``]
+  }
+  measured(daily, 3)
+  heading('CPU of one command, by corpus')
+  const rows = [['hostile', hostile], ['daily', daily], ['largest (100 kB)', largest]].map(([name, commands]) => [name, String(commands.length), ...measured(commands)])
+  console.log(table(['', 'commands', 'p50 ms', 'p99 ms', 'worst ms', 'which'], rows))
+}

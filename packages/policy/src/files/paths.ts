@@ -1,8 +1,9 @@
-import { type Stats, statSync } from 'node:fs'
-import { homeFolder, realPath } from '@halting/journal/files'
+import { homeFolder } from '@halting/journal/files'
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { realPath, statOf } from './one-look.ts'
 
-export { homeFolder, realPath } from '@halting/journal/files'
+export { homeFolder } from '@halting/journal/files'
+export { realPath, statOf } from './one-look.ts'
 
 /** Variables of an environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -78,13 +79,4 @@ export function shownPath(path: string, from: string): string {
 /** Whether a folder is there, also behind a link. */
 export function isDirectory(path: string): boolean {
   return statOf(path)?.isDirectory() ?? false
-}
-
-/** Undefined for what is not there, and for what cannot be looked at: below a file, in a ring of links, without rights. */
-export function statOf(path: string | Buffer): Stats | undefined {
-  try {
-    return statSync(path)
-  } catch {
-    return undefined
-  }
 }

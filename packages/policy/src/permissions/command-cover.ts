@@ -20,7 +20,16 @@ import { canConfine, type ConfinablePart, confinementProblem, seesMachine } from
 import { relocateProblem } from './links.ts'
 import { isStillLine, type Places, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { hasOtherNames, holdsProtected } from './protected.ts'
-import { couldFitBelow, holdsProcesses, isPathAllowed, type RuleBook, rulesForPath } from './rule-book.ts'
+import {
+  couldFitBelow,
+  holdsProcesses,
+  isPathAllowed,
+  pathRules,
+  type RuleBook,
+  rulesForPath,
+  rulesOfKind,
+  rulesTakingAway,
+} from './rule-book.ts'
 import { holdsLinkTo } from './tree-rules.ts'
 import { mayMeetUnseen } from './unseen-files.ts'
 import {
@@ -331,8 +340,10 @@ function shownSecretProblem(
   return told === undefined ? undefined : gitShowsSecret(told)
 }
 
+const readRulesIn = rulesOfKind(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
+
 function readRules(book: RuleBook): RuleBook['deny'] {
-  return [...book.deny, ...book.ask].filter(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')
+  return readRulesIn(rulesTakingAway(book))
 }
 
 const otherNames = hasHardLinks
@@ -367,7 +378,9 @@ function leadsOut(folder: string, { book, linksThatLeadOut }: Place): boolean {
 function relocateEffectProblem(word: ShellWord, { book, whereabouts }: Place): string | undefined {
   const places = placesOf(word, whereabouts)
   if (places.isUnknown) return unknownPlace
-  return places.paths.map((path) => relocateProblem(path, pathRules(book))).find((problem) => problem !== undefined)
+  return places.paths
+    .map((path) => relocateProblem(path, pathRules(rulesTakingAway(book))))
+    .find((problem) => problem !== undefined)
 }
 
 /** Where nothing in the line writes, what is on disk now tells. */
@@ -385,7 +398,7 @@ function writeProblem(
   const places = placesOf(word, whereabouts)
   if (places.isUnknown || word.kind === 'dynamic') return unknownPlace
   if (word.couldBeOption === true) return patternMayBeOption
-  if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(book), folder)))
+  if (word.kind === 'glob' && places.below.some((folder) => couldFitBelow(pathRules(rulesTakingAway(book)), folder)))
     return mayChangeRuledFile
   if (places.paths.some(hasOtherNames)) return otherNames
   const found = new Set(places.paths)
@@ -397,13 +410,9 @@ function writeProblem(
     // The folder that a pattern looks in is not what it names.
     if (kind === 'write tree' && found.has(path)) {
       if (book.directories.includes(path)) return changesWholeFolder
-      if (couldFitBelow(pathRules(book), path)) return mayChangeRuledFile
+      if (couldFitBelow(pathRules(rulesTakingAway(book)), path)) return mayChangeRuledFile
       if (holdsProtected(path, book.directories)) return containsProtectedFiles(path)
     }
   }
   return undefined
-}
-
-function pathRules(book: RuleBook): RuleBook['deny'] {
-  return [...book.deny, ...book.ask].filter(({ spec }) => spec.kind === 'path')
 }

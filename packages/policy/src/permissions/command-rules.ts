@@ -1,4 +1,5 @@
 import { patchToolName } from '../files/patch-format.ts'
+import { onceALook } from '../files/one-look.ts'
 import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -21,10 +22,13 @@ import {
   type Access,
   couldFitBelow,
   deniableNames,
+  pathRules,
   patternForEnds,
   patternForPath,
   type RuleBook,
   ruleForPath,
+  rulesOfKind,
+  rulesTakingAway,
 } from './rule-book.ts'
 import { mayMeetUnseen } from './unseen-files.ts'
 import {
@@ -159,12 +163,10 @@ function wordsThatAreFiles([name, ...args]: readonly ShellWord[]): readonly Name
   })
 }
 
+const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
+
 /** Rules that a command that is not understood could get around. */
-function fineRules(book: RuleBook): readonly PermissionRule[] {
-  return [...book.deny, ...book.ask].filter(
-    ({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path',
-  )
-}
+const fineRules = rulesOfKind(({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path')
 
 // Spec R-RULE-1b.
 /**
@@ -172,8 +174,29 @@ function fineRules(book: RuleBook): readonly PermissionRule[] {
  * doubt a person decides, whatever allows the command.
  */
 export function doubtAbout(command: string, book: RuleBook): string | undefined {
-  const rules = fineRules(book)
-  if (rules.length === 0) return undefined
+  const rules = fineRules(rulesTakingAway(book))
+  return rules.length === 0 ? undefined : doubtOf(rules, command, book)
+}
+
+/** The same rules are asked for each part of the answer: about a line in one place they have one. */
+function doubtOf(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
+  const asked = doubts(rules, command)
+  const before = asked.find(({ env, shell }) => env === book.env && shell === book.shellDirectory)
+  if (before !== undefined) return before.doubt
+  const doubt = findDoubt(rules, command, book)
+  asked.push({ env: book.env, shell: book.shellDirectory, doubt })
+  return doubt
+}
+
+interface Doubt {
+  readonly env: RuleBook['env']
+  readonly shell: RuleBook['shellDirectory']
+  readonly doubt: string | undefined
+}
+
+const doubts = onceALook((_rules: readonly PermissionRule[], _command: string): Doubt[] => [])
+
+function findDoubt(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const analysis = analyseShell(command)
   const [opaque] = analysis.opaque
   if (opaque !== undefined) return opaque
@@ -183,11 +206,11 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
       if (unseen !== undefined) return unseen
     }
   }
-  const commands = rules.filter(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
+  const commands = commandRules(rules)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands, whereabouts)
   if (hidden !== undefined) return hidden
-  const files = rules.filter(({ spec }) => spec.kind === 'path')
+  const files = pathRules(rules)
   if (files.length === 0) return undefined
   for (const simple of analysis.commands) {
     const { commands: meant, unknown } = commandsIn(simple, analysis, whereabouts)
@@ -201,7 +224,7 @@ export function doubtAbout(command: string, book: RuleBook): string | undefined 
 // Spec R-EASK-4a.
 /** Why a line shows what files held that rules about reading cover, however these files are shut: git stores every version of them. */
 export function storedVersionsDoubt(command: string, book: RuleBook): string | undefined {
-  const rules = rulesForReading(book.deny.filter(({ spec }) => spec.kind === 'path'))
+  const rules = rulesForReading(pathRules(book.deny))
   if (rules.length === 0) return undefined
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
@@ -261,12 +284,10 @@ function reachOf(
   return undefined
 }
 
-/** Rules about changing files say nothing about reading them. */
-function rulesForReading(rules: readonly PermissionRule[]): readonly PermissionRule[] {
-  return rules.filter(({ tool }) => !editingTools.has(tool))
-}
-
 const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
+
+/** Rules about changing files say nothing about reading them. */
+const rulesForReading = rulesOfKind(({ tool }) => !editingTools.has(tool))
 
 const elsewhere = unknownFiles
 

@@ -1,4 +1,5 @@
 import type { PermissionRequest } from '@halting/core'
+import { lookAgain } from '../files/one-look.ts'
 import { bothEnds } from '../files/paths.ts'
 import type { ReadConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
@@ -23,7 +24,7 @@ export interface ConfinablePart {
 /** Whether commands that were judged to read only run confined. In `bypassPermissions` nothing is. */
 export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
   if (mode === 'bypassPermissions') return false
-  const kind = wall?.means().kind
+  const kind = lookAgain(() => wall?.means().kind)
   return kind === 'landlock' || kind === 'bubblewrap'
 }
 
@@ -36,7 +37,7 @@ export function confinementProblem(
   parts: readonly ConfinablePart[],
   { wall }: RuleBook,
 ): string | undefined {
-  const means = wall?.means()
+  const means = lookAgain(() => wall?.means())
   if (means === undefined || means.kind === 'off') return undefined
   const byRule = parts.filter(({ isRule }) => isRule === true).length
   // Variables of the shell alone run nothing that a rule could name.

@@ -1,5 +1,6 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
+import { withOneLook } from '../files/one-look.ts'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
 import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-cover.ts'
 import { asksOutside } from './command-texts.ts'
@@ -17,6 +18,7 @@ import {
   type RuleBook,
   type RuleDecision,
   rulesForEnds,
+  rulesOfKind,
 } from './rule-book.ts'
 import { isAllowedWhole, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
@@ -106,10 +108,14 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
 const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
 const allowedExplicitly: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow', explicit: true })
 
+const notWatched = rulesOfKind(({ isWatched }) => isWatched !== true)
+const notOfFiles = rulesOfKind(({ spec }) => spec.kind !== 'path')
+
 /** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
   const isHeld = book.sandbox?.holds(command) === true
-  const deny = book.deny.filter(({ spec, isWatched }) => isWatched !== true && !(isHeld && spec.kind === 'path'))
+  const unwatched = notWatched(book.deny)
+  const deny = isHeld ? notOfFiles(unwatched) : unwatched
   return doubtAbout(command, { ...book, deny })
 }
 
@@ -222,7 +228,7 @@ function commandCoverage(request: PermissionRequest, command: string, book: Rule
 
 /** Why a command that no rule covers does not run confined to the workspace. What deny rules for files name is shut there. */
 function editDoubt(request: PermissionRequest, command: string, book: RuleBook): string | undefined {
-  const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
+  const deny = notOfFiles(book.deny)
   return (
     doubtAbout(command, { ...book, deny }) ?? storedVersionsDoubt(command, book) ?? editProblem(request, command, book)
   )
@@ -302,6 +308,10 @@ function isEnough(rules: readonly string[], request: PermissionRequest, book: Ru
 // Spec R-RULE-9.
 /** Tried before it is told: with these rules the call is allowed. */
 export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
+  return withOneLook(() => findRemedy(request, present))
+}
+
+function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | undefined {
   const isPlanning = present.mode === 'plan'
   const book: RuleBook = isPlanning ? { ...present, mode: 'default' } : present
   const mode = isPlanning ? { mode: book.mode } : {}
@@ -319,6 +329,10 @@ export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy
 
 /** What has a person asked about a call that `decide` asks about. */
 export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
+  return withOneLook(() => findCause(request, book))
+}
+
+function findCause(request: PermissionRequest, book: RuleBook): AskCause {
   const subjects = subjectsOf(request.call, book.cwd)
   if (ruleForAny(book.ask, request.call.name, subjects, book) !== undefined) return { type: 'rule' }
   if (request.hookDecision === 'ask') return { type: 'hook' }
@@ -336,6 +350,17 @@ export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
 
 /** Rules that would let the call run, and for a change of files the mode in which those of the project need none. */
 export function suggestionsFor(
+  ...given: readonly [
+    request: PermissionRequest,
+    book: RuleBook,
+    modes: readonly PermissionMode[],
+    destination: PermissionUpdate['destination'],
+  ]
+): readonly PermissionUpdate[] {
+  return withOneLook(() => findSuggestions(...given))
+}
+
+function findSuggestions(
   request: PermissionRequest,
   book: RuleBook,
   modes: readonly PermissionMode[],

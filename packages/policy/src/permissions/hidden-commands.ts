@@ -1,3 +1,4 @@
+import { onceALook } from '../files/one-look.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isHarmlessVariable, isShellLocal } from '../shell/read-only.ts'
 import { commandsMeant, runsUnknown, wordsOfText } from '../shell/subcommands/meant-commands.ts'
@@ -21,6 +22,19 @@ import {
 
 /** Every command that may run inside one, those that aliases of git stand for too, and the subcommand of git that is not known. */
 export function commandsIn(simple: SimpleCommand, { variables }: ShellAnalysis, whereabouts: Whereabouts): GitMeaning {
+  const known = meanings(simple, whereabouts)
+  const before = known.get(variables)
+  if (before !== undefined) return before
+  const found = findCommands(simple, variables, whereabouts)
+  known.set(variables, found)
+  return found
+}
+
+const meanings = onceALook(
+  (_simple: SimpleCommand, _whereabouts: Whereabouts) => new Map<readonly string[], GitMeaning>(),
+)
+
+function findCommands(simple: SimpleCommand, variables: readonly string[], whereabouts: Whereabouts): GitMeaning {
   const forms = commandsMeant(simple.words)
   const meanings = forms.map((words) => gitMeaning(words, whereaboutsOfGit(simple, variables, whereabouts)))
   const unknown = meanings.find((meaning) => meaning.unknown !== undefined)?.unknown

@@ -1,3 +1,4 @@
+import { lookAgain } from '../files/one-look.ts'
 import { bothEnds, isInside } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -90,7 +91,10 @@ function isSeen(path: string, { directories, readableFolders, env }: RuleBook): 
 function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabouts, book: RuleBook): string | undefined {
   const { paths, below } = placesOf(word, whereabouts)
   const closed = [...paths, ...below].find(
-    (path) => !isSeen(path, book) && !isPathAllowed(book, read, path) && book.wall?.reads(path, isListed) !== true,
+    (path) =>
+      !isSeen(path, book) &&
+      !isPathAllowed(book, read, path) &&
+      lookAgain(() => book.wall?.reads(path, isListed)) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)
 }

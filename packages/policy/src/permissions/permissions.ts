@@ -2,6 +2,7 @@ import { ConfigurationError, type PermissionDecision, type PermissionRequest, ty
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
+import { lookAgain, withOneLook } from '../files/one-look.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
@@ -210,7 +211,8 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
   /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
   const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
-  const denies: Permissions['denies'] = (request) => {
+  const denies: Permissions['denies'] = (request) => withOneLook(() => deniedNow(request))
+  const deniedNow: Permissions['denies'] = (request) => {
     // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
     const subjects = subjectsOf(request.call, cwd)
     noteJudged(judged, request, subjects)
@@ -218,14 +220,11 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     const rule = ruleForAny(present.deny, request.call.name, subjects, present)
     if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
     const served = asCallOfServer(request, searchTool)
-    return (served === undefined ? undefined : denies(served)) ?? deniedAsWritten(request, present, subjects)
+    return (served === undefined ? undefined : deniedNow(served)) ?? deniedAsWritten(request, present, subjects)
   }
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
-    const subjects = subjectsOf(request.call, cwd)
-    noteJudged(judged, request, subjects)
     const current = inMode(bookFor(request), request, modes)
-    const decision = decideAlsoOfServer(request, current, { subjects, served: asCallOfServer(request, searchTool) })
-    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, current) : undefined)
+    const decision = decidedAndNoted(request, current, { cwd, searchTool, judged, confinements })
     if (decision.behavior !== 'ask') return asConfined(decision, request, confinements)
     return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
   }
@@ -305,6 +304,29 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   }
 }
 
+/** What was judged, of all calls. */
+interface Noted {
+  readonly cwd: string
+  readonly searchTool: string | undefined
+  readonly judged: Map<string, ReadonlyMap<string, string>>
+  readonly confinements: Confinements
+}
+
+/** What the rules say, and what is to be known of it when the call runs, by one look at the disk. */
+function decidedAndNoted(
+  request: PermissionRequest,
+  book: RuleBook,
+  { cwd, searchTool, judged, confinements }: Noted,
+): RuleDecision {
+  return withOneLook(() => {
+    const subjects = subjectsOf(request.call, cwd)
+    noteJudged(judged, request, subjects)
+    const decision = decideAlsoOfServer(request, book, { subjects, served: asCallOfServer(request, searchTool) })
+    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, book) : undefined)
+    return decision
+  })
+}
+
 /** Whoever runs the call may be another process, in another mode. */
 function asConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
   if (decision.behavior !== 'allow' || noted.get(judgedKey(call.id, agentId))?.confinement === undefined)
@@ -334,7 +356,7 @@ function triedOrAsked(
   const { signal, agentId, call } = request
   const command = commandOfCall(request)
   const isTried = trial !== undefined && signal !== undefined && command !== undefined
-  const confinement = isTried ? trialConfinement(request, book) : undefined
+  const confinement = isTried ? withOneLook(() => trialConfinement(request, book)) : undefined
   if (!isTried || confinement === undefined) return settle(message)
   return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
     if (why !== undefined) return settle(triedInVain(message, why))
@@ -345,6 +367,14 @@ function triedOrAsked(
 
 /** To what a command is confined that was not decided about here. It may have been tried, and its result be gone with the process that tried it. */
 function undecidedConfinement(
+  request: PermissionRequest,
+  book: RuleBook,
+  trial: TrialPort | undefined,
+): Confinement | undefined {
+  return withOneLook(() => confinementNow(request, book, trial))
+}
+
+function confinementNow(
   request: PermissionRequest,
   book: RuleBook,
   trial: TrialPort | undefined,
@@ -372,10 +402,14 @@ function updatesByYes(modes: readonly string[]): NonNullable<Permissions['update
 }
 
 function explanationOf(command: string, book: RuleBook): Explanation {
+  return withOneLook(() => explained(command, book))
+}
+
+function explained(command: string, book: RuleBook): Explanation {
   const request = bashRequest(command)
   const decision = decide(request, book)
   const confinement = decision.behavior === 'allow' ? confinementFor(request, book) : undefined
-  const edits = book.mode === 'acceptEdits' ? book.wall?.edits?.() : undefined
+  const edits = book.mode === 'acceptEdits' ? lookAgain(() => book.wall?.edits?.()) : undefined
   return {
     behavior: decision.behavior,
     message: decision.behavior === 'allow' ? undefined : decision.message,

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { fitsPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
+import { onceALook } from '../files/one-look.ts'
 import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
@@ -18,32 +19,34 @@ export interface Whereabouts {
 
 const mostDirectories = 6
 
-export function whereaboutsOf(analysis: ShellAnalysis, shellDirectory: string): Whereabouts {
-  let directories: readonly string[] = [shellDirectory]
-  let isUnknown = false
-  for (const command of analysis.commands) {
-    const [name, ...args] = innermost(command)
-    if (name === undefined || !movers.has(name.value)) continue
-    const targets = args.filter((word) => word.value !== '--' && word.value !== '-P' && word.value !== '-L')
-    const [target] = targets
-    const isKnown =
-      name.value === 'cd' &&
-      targets.length === 1 &&
-      target?.kind === 'literal' &&
-      !target.value.startsWith('-') &&
-      isExactPath(target.value)
-    if (!isKnown) isUnknown = true
-    else if (isUnknown) break
-    else {
-      // The shell goes by text, and with -P by the disk.
-      const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
-      const all = [...new Set([...directories, ...led])]
-      if (all.length > mostDirectories) isUnknown = true
-      else directories = all
+export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = onceALook(
+  (analysis, shellDirectory) => {
+    let directories: readonly string[] = [shellDirectory]
+    let isUnknown = false
+    for (const command of analysis.commands) {
+      const [name, ...args] = innermost(command)
+      if (name === undefined || !movers.has(name.value)) continue
+      const targets = args.filter((word) => word.value !== '--' && word.value !== '-P' && word.value !== '-L')
+      const [target] = targets
+      const isKnown =
+        name.value === 'cd' &&
+        targets.length === 1 &&
+        target?.kind === 'literal' &&
+        !target.value.startsWith('-') &&
+        isExactPath(target.value)
+      if (!isKnown) isUnknown = true
+      else if (isUnknown) break
+      else {
+        // The shell goes by text, and with -P by the disk.
+        const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
+        const all = [...new Set([...directories, ...led])]
+        if (all.length > mostDirectories) isUnknown = true
+        else directories = all
+      }
     }
-  }
-  return { directories, isUnknown }
-}
+    return { directories, isUnknown }
+  },
+)
 
 const movers: ReadonlySet<string> = new Set(['cd', 'pushd', 'popd'])
 
@@ -66,7 +69,7 @@ export interface Places {
 const nowhere: Places = { paths: [], below: [], isUnknown: true }
 
 /** Every place that a word may mean as a path. */
-export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
+export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = onceALook((word, whereabouts) => {
   if (word.kind === 'dynamic' || word.value.split('/').length > mostSegments) return nowhere
   // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
   if (!isExactPath(word.value)) return nowhere
@@ -93,7 +96,7 @@ export function placesOf(word: ShellWord, whereabouts: Whereabouts): Places {
     ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
     isUnknown: isUnknown || found.includes(undefined),
   }
-}
+})
 
 /** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
 export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {

@@ -1,5 +1,6 @@
 import type { PermissionDecision } from '@halting/core'
 import { patchToolName } from '../files/patch-format.ts'
+import { onceALook } from '../files/one-look.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { EditMeans } from '../sandbox/edit-means.ts'
 import type { TrialMeans } from '../sandbox/trial-means.ts'
@@ -74,10 +75,40 @@ export function isPathRuleFor(rule: PermissionRule, { kind, toolName, asTool }: 
   return rule.tool === toolName || rule.tool === (kind === 'read' ? 'Read' : 'Edit') || rule.tool === asTool
 }
 
+/** Rules of a list, or of a book, that are of one kind: made once for each list, so that what is found out about them is found once. */
+export function rulesOfKind(
+  isOfKind: (rule: PermissionRule) => boolean,
+): (rules: readonly PermissionRule[]) => readonly PermissionRule[] {
+  const known = new WeakMap<readonly PermissionRule[], readonly PermissionRule[]>()
+  return (rules) => {
+    const before = known.get(rules)
+    if (before !== undefined) return before
+    const found = rules.every(isOfKind) ? rules : rules.filter(isOfKind)
+    known.set(rules, found)
+    return found
+  }
+}
+
+const takingAway = new WeakMap<RuleBook['deny'], WeakMap<RuleBook['ask'], readonly PermissionRule[]>>()
+
+/** Deny rules, and behind them ask rules. */
+export function rulesTakingAway({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): readonly PermissionRule[] {
+  if (ask.length === 0) return deny
+  const known = takingAway.get(deny) ?? new WeakMap<RuleBook['ask'], readonly PermissionRule[]>()
+  takingAway.set(deny, known)
+  const both = known.get(ask) ?? [...deny, ...ask]
+  known.set(ask, both)
+  return both
+}
+
+export const pathRules: ReturnType<typeof rulesOfKind> = rulesOfKind(({ spec }) => spec.kind === 'path')
+
 /** What a rule that denies a path holds against: both of its ends, and other names of what is there. */
 export function deniableNames(rules: readonly PermissionRule[], path: string): readonly string[] {
-  return namesOfEnds(rules, bothEnds(path))
+  return namesOfPath(rules, path)
 }
+
+const namesOfPath = onceALook((rules: readonly PermissionRule[], path: string) => namesOfEnds(rules, bothEnds(path)))
 
 function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
   return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]
@@ -89,7 +120,7 @@ export function ruleForPath(
   access: Access,
   path: string,
 ): PermissionRule | undefined {
-  return ruleForEnds(rules, access, bothEnds(path))
+  return ruleForNames(rules, access, deniableNames(rules, path))
 }
 
 /** The same for a path of which both ends are known. */
@@ -98,7 +129,14 @@ export function ruleForEnds(
   access: Access,
   ends: readonly string[],
 ): PermissionRule | undefined {
-  const names = namesOfEnds(rules, ends)
+  return ruleForNames(rules, access, namesOfEnds(rules, ends))
+}
+
+function ruleForNames(
+  rules: readonly PermissionRule[],
+  access: Access,
+  names: readonly string[],
+): PermissionRule | undefined {
   const isAbout = (rule: PermissionRule): boolean =>
     isPathRuleFor(rule, access) || (access.isCopied === true && rule.tool === 'Read')
   return rules.find((rule) => isAbout(rule) && names.some((name) => fitsPath(rule, name)))

@@ -1,6 +1,7 @@
 import type { PermissionRequest } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { existsSync } from 'node:fs'
+import { lookAgain } from '../files/one-look.ts'
 import { absolutePath, bothEnds } from '../files/paths.ts'
 import type { TrialConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
@@ -44,7 +45,8 @@ export interface TrialPort {
  */
 export function trialConfinement(request: PermissionRequest, book: RuleBook): TrialConfinement | undefined {
   const { call, hookDecision, needsApproval, wasAsked } = request
-  if (call.name !== 'Bash' || book.mode !== 'default' || book.wall?.trials?.().kind !== 'overlay') return undefined
+  if (call.name !== 'Bash' || book.mode !== 'default') return undefined
+  if (lookAgain(() => book.wall?.trials?.().kind) !== 'overlay') return undefined
   if (hookDecision !== undefined || needsApproval === true || wasAsked === true) return undefined
   const subjects = subjectsOf(call, book.cwd)
   const [subject] = subjects

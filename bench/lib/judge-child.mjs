@@ -1,0 +1,25 @@
+// One measurement of the judge in a process of its own: `node judge-child.mjs CHECKOUT COMMANDS CWD`, one line of JSON out. COMMANDS is a file of JSON:
+// the commands in their order, of which the first 1,000 are told apart, and the largest ones.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const [folder, file, cwd] = process.argv.slice(2)
+const { createPermissions } = await import(pathToFileURL(join(folder, 'packages/policy/dist/index.js')).href)
+const { commands, largest } = JSON.parse(readFileSync(file, 'utf8'))
+const permissions = createPermissions({ cwd, allow: ['Bash(git status:*)', 'Bash(npm test:*)'], deny: ['Bash(rm:*)', 'Read(.env)'] })
+const tool = { name: 'Bash', description: '', inputSchema: {}, readOnly: false, execute: () => '' }
+const judge = (command) => permissions.decide({ call: { type: 'tool_use', id: 'x', name: 'Bash', input: { command } }, tool, readOnly: false })
+
+/** Milliseconds of CPU a command. */
+function cpuOf(list) {
+  const before = process.cpuUsage()
+  for (const command of list) judge(command)
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000 / list.length
+}
+
+const first = cpuOf(commands.slice(0, 1_000))
+const later = cpuOf(commands.slice(1_000))
+const worst = Math.max(...largest.map((command) => cpuOf([command])))
+process.stdout.write(`${JSON.stringify({ first, later, worst })}\n`)

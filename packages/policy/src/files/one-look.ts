@@ -1,0 +1,149 @@
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { realPath as realPathNow } from '@halting/journal/files'
+
+// To judge one command the same paths are looked up tens of times. What was found is used again until that judgement ends, and never in another one: what
+// a link leads to may change between two commands. A judgement does not wait for anything, so this program changes nothing meanwhile.
+
+/** What one judgement has found. */
+interface Look {
+  readonly reals: Map<string, Real>
+  readonly stats: Map<string, Stats | undefined>
+  /** Answers of `onceALook`, to be forgotten at its end. */
+  readonly forget: (() => void)[]
+}
+
+/** Where a path ends, and what that says of a path below it. */
+interface Real {
+  readonly path: string
+  /** `missing`: nothing is there. `led`: a link is on the way. `odd`: nothing is known but the end. */
+  readonly kind: 'there' | 'missing' | 'led' | 'odd'
+}
+
+let look: Look | undefined
+
+// Spec R-RULE-7s.
+/** Judges by one look at the disk. What the judgement calls must not wait, and must not change what it looks at: see `lookAgain`. */
+export function withOneLook<T>(judge: () => T): T {
+  if (look !== undefined) return judge()
+  const own: Look = { reals: new Map(), stats: new Map(), forget: [] }
+  look = own
+  try {
+    return judge()
+  } finally {
+    look = undefined
+    for (const forget of own.forget) forget()
+  }
+}
+
+/** Calls a port of the program amid a judgement: it looks for itself, since it may change what it looks at. */
+export function lookAgain<T>(call: () => T): T {
+  const before = look
+  look = undefined
+  try {
+    return call()
+  } finally {
+    look = before
+  }
+}
+
+/** A function that finds each answer once during a look, by the identity of what it is asked about. */
+export function onceALook<A, B, R>(find: (about: A, by: B) => R): (about: A, by: B) => R {
+  let owner: Look | undefined
+  const answers = new Map<A, Map<B, R>>()
+  const forget = (): void => {
+    owner = undefined
+    answers.clear()
+  }
+  return (about, by) => {
+    if (look === undefined) return find(about, by)
+    if (owner !== look) {
+      owner = look
+      look.forget.push(forget)
+    }
+    const known = answers.get(about)
+    const before = known?.get(by)
+    if (before !== undefined || known?.has(by) === true) return before as R
+    const found = find(about, by)
+    const list = answers.get(about) ?? new Map<B, R>()
+    answers.set(about, list)
+    return (list.set(by, found), found)
+  }
+}
+
+/** Where a path ends once every link is followed, as `realPath` of `@halting/journal/files` says. */
+export function realPath(path: string): string {
+  return look === undefined ? realPathNow(path) : realIn(look, path).path
+}
+
+/** With more the kernel may refuse the one form of a path, and not the other. */
+const mostBytes = 1_000
+
+function realIn(own: Look, path: string): Real {
+  const known = own.reals.get(path)
+  if (known !== undefined) return known
+  const found = findReal(own, path)
+  own.reals.set(path, found)
+  return found
+}
+
+/**
+ * The folder is resolved once for all that lies in it: what is not a link lies where its folder does. Other systems than Linux may also write a name as the
+ * disk has it. What links lead to that the kernel makes up, as for the files of a process, is not what they say: below a link only what is there is sure.
+ */
+function findReal(own: Look, path: string): Real {
+  if (path === '/') return { path, kind: 'there' }
+  const isPlain = process.platform === 'linux' && path.length < mostBytes && path.startsWith('/') && !unusual.test(path)
+  if (!isPlain) return odd(path)
+  const at = path.lastIndexOf('/')
+  const folder = realIn(own, at === 0 ? '/' : path.slice(0, at))
+  const name = path.slice(at + 1)
+  const place = folder.path === '/' ? `/${name}` : `${folder.path}/${name}`
+  if (folder.kind === 'missing') return { path: place, kind: 'missing' }
+  if (folder.kind === 'odd' || place.length >= mostBytes) return odd(path)
+  const stats = linkOrFile(place)
+  if (stats?.isSymbolicLink() === true) return led(path)
+  if (stats !== undefined) return { path: place, kind: folder.kind }
+  return folder.kind === 'led' ? odd(path) : { path: place, kind: 'missing' }
+}
+
+function odd(path: string): Real {
+  return { path: realPathNow(path), kind: 'odd' }
+}
+
+function led(path: string): Real {
+  try {
+    return { path: realpathSync.native(path), kind: 'led' }
+  } catch {
+    return odd(path)
+  }
+}
+
+/** Empty names, `.` and `..`, and what the kernel cannot be asked about as it is. */
+const unusual = /\/\.{0,2}(?:\/|$)|[\0\uFFFD\p{Cs}]/u
+
+function linkOrFile(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for what is not there, and for what cannot be looked at: below a file, in a ring of links, without rights. */
+export function statOf(path: string | Buffer): Stats | undefined {
+  if (look === undefined || typeof path !== 'string') return statNow(path)
+  const { stats } = look
+  const before = stats.get(path)
+  if (before !== undefined || stats.has(path)) return before
+  const found = statNow(path)
+  stats.set(path, found)
+  return found
+}
+
+function statNow(path: string | Buffer): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
