@@ -207,6 +207,7 @@ class SoakClient {
         const status = await this.#session.status()
         // A later one may have begun by itself, with what was said as this one ended.
         const { state, records, runId = '' } = status
+        await this.#answerShown(status)
         if (state === 'idle' && records > 0 && Number(runId.replace('run', '')) >= run) return status
         const { stalled } = status
         // A worker may end between pausing what was released just then and resuming it: its status says so.
@@ -234,6 +235,12 @@ class SoakClient {
       if (meanwhile === 'stop') await this.#ask('stop', { type: 'stop', message: 'enough' })
       if (meanwhile === 'interrupt') await this.#ask('interrupt', { type: 'interrupt' })
     }
+  }
+
+  /** A process that is lost may have put a question on record and not said so: the next one has it at rest, and a client sees it in the status. */
+  async #answerShown({ questions }: SessionStatus): Promise<void> {
+    if (this.#kind.meanwhile !== 'answer') return
+    for (const { callId } of questions) if (callId !== undefined) await this.#answer(callId)
   }
 
   async #answerAll(): Promise<void> {
