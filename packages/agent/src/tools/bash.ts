@@ -1,3 +1,4 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { codeOf } from '@halting/core/adapters'
 import type { Json, Tool, ToolContext, ToolOutput } from '@halting/core'
 import { realPath } from '@halting/journal/files'
@@ -205,6 +206,8 @@ export async function startCommand(input: CommandInput, workspace: Workspace, co
     import('./leave-running.ts'),
   ])
   workspace.leaveRunning = leaveRunning
+  // Who reads what the run tells hears of the call in a later step than the call begins.
+  if (workspace.traceparentOf !== undefined) await turnOfLoop()
   const folder = startFolder(command, workspace)
   if (folder.kind === 'gone') return { kind: 'failed', result: failed(folder.why) }
   const { directory } = folder
