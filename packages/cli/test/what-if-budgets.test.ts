@@ -24,7 +24,10 @@ async function keepAt(folder: string, session: number, moments: readonly string[
     .map((line) => {
       if (line.includes('"type":"assistant"')) replies++
       const moment = moments[Math.max(0, replies)] ?? ''
-      const moved = line.replace(/"timestamp":"[^"]*"/, `"timestamp":"${moment}"`)
+      // The first line has it as a text, those of messages as milliseconds.
+      const moved = line
+        .replace(/"timestamp":"[^"]*"/, `"timestamp":"${moment}"`)
+        .replace(/"timestamp":\d+/, () => `"timestamp":${Date.parse(moment)}`)
       return lineWithSum(moved.replace(/,"sum":"\w+"\}$/, ''))
     })
   writeFileSync(join(here(), folder, `${id}.jsonl`), lines.join(''))

@@ -154,9 +154,15 @@ function loosened(segment: string): string {
 }
 
 /** Of a folder that cannot be listed by anybody there are no names. */
-const withoutNames: ReadonlySet<string | undefined> = new Set(
-  'ENOENT ENOTDIR EACCES EPERM ELOOP ENAMETOOLONG ESRCH'.split(' '),
-)
+const withoutNames: ReadonlySet<string | undefined> = new Set([
+  'ENOENT',
+  'ENOTDIR',
+  'EACCES',
+  'EPERM',
+  'ELOOP',
+  'ENAMETOOLONG',
+  'ESRCH',
+])
 
 /** Undefined for too many, for names that are not text, and where this process cannot list what a command may, as without a free descriptor. */
 function namesIn(folder: string): readonly string[] | undefined {
