@@ -16,7 +16,7 @@ const read = (offset: number): object => use('Read', { file_path: 'a.txt', offse
 test('what was set in it before gives way to a flag, and holds without one', async () => {
   const cwd = realpathSync(mkdtempSync(join(here(), 'resumed-')))
   writeFileSync(join(cwd, 'a.txt'), 'line\n'.repeat(400))
-  const replies = [use('Bash', { command: 'sleep 0.5' }), read(1), use('Bash', { command: 'sleep 60' })]
+  const replies = [use('Bash', { command: 'sleep 0.5' }), read(1), use('Bash', { command: 'sleep 2' })]
   const one = await host(replies, { cwd, args: ['--allowedTools=Bash', '--max-turns=30'] })
   one.send(user('go'))
   const { session_id: id } = await one.first(({ subtype }) => subtype === 'init')
