@@ -56,7 +56,9 @@ function withBuiltImports(text: string, home: string): string {
   return text.replaceAll(/(from |import |import\()"([^"\n]+)"/g, (all, before: string, name: string) => {
     const entry = builtEntries.get(name)
     if (entry !== undefined) return `${before}"${relative(home, entry)}"`
-    return name.startsWith('.') ? `${before}"${name.replace(/\.ts$/, '.js')}"` : all
+    if (!name.startsWith('.')) return all
+    // The explorer looks into the sources of core.
+    return `${before}"${name.replace(/\.\.\/([^./]+)\/src\//, '$1/').replace(/\.ts$/, '.js')}"`
   })
 }
 
