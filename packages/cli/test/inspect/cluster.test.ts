@@ -36,9 +36,10 @@ test('sessions of a cluster are shown as those of files are, and heard of as the
   await runs('s-1', 'p-1')
   const source = await opened()
   expect(source.title).toBe(`The cluster at ${served?.url}`)
-  expect(await rowsOf(source)).toMatchObject([
-    { key: 's-1', path: null, ending: 'completed', turns: 1, runs: 1, isLive: false, title: 'go' },
-  ])
+  // The result is there a moment before the status says so.
+  await expect
+    .poll(() => rowsOf(source))
+    .toMatchObject([{ key: 's-1', path: null, ending: 'completed', turns: 1, runs: 1, isLive: false, title: 'go' }])
   const heard: string[] = []
   const stop = source.watch((keys) => void heard.push(...keys))
   await runs('s-1', 'p-2')

@@ -9,7 +9,7 @@ import { servedCluster } from '../support/cluster.ts'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
 import { withInspecting } from '../support/inspecting.ts'
 import { here, installProgram, programPath, type Ended } from '../support/program.ts'
-import { sourceAt } from '../support/served-source.ts'
+import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
 installProgram()
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../../../inspector/test/support/browser.ts'
 import { asks, keep, says } from '../support/kept-session.ts'
 import { installProgram, run, start, type Running } from '../support/program.ts'
-import { sourceAt } from '../support/served-source.ts'
+import { sourceAt } from '../../../inspector/test/support/served-source.ts'
 
 installProgram()
 

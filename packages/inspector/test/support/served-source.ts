@@ -1,6 +1,6 @@
 import type { RunView, SessionRow, SessionView, SessionSource } from '@halting/analysis/view'
-import { unpacked } from '../../../inspector/src/page/data/unpacked.ts'
-import { figureKinds, type FigureLine, type SessionOutline } from '../../../inspector/src/server/figures.ts'
+import { unpacked } from '../../src/page/data/unpacked.ts'
+import { figureKinds, type FigureLine, type SessionOutline } from '../../src/server/figures.ts'
 
 /** What `halting inspect` serves at the address that it printed, but for records and transcripts. */
 export function sourceAt(address: string): SessionSource {
