@@ -223,6 +223,7 @@ function outcomes(node, checks) {
 function outcomeOf({ command, parameters, wanted, isMet, env: more }, { bin, title }) {
   // A home of its own for each Node, and none of what the person who runs this has set for Node.
   const own = { PATH: `${bin}${delimiter}${process.env.PATH}`, HOME: join(home, title), ...more }
+  mkdirSync(join(home, title), { recursive: true })
   const others = Object.entries(process.env).filter(([name]) => !/^(?:NODE_|XDG_)/.test(name))
   const env = { ...Object.fromEntries(others), ...own }
   const { status, stdout, stderr, error } = spawnSync(command, parameters, {
