@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, readSync } from 'node:fs'
-import { endings, type EndingReason } from '@halting/core'
-import { isJsonObject, textOf } from '@halting/core/adapters'
+import { isEndingReason, isJsonObject, textOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { openRegularSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
@@ -119,9 +118,9 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const { record, session, ended } = valueOf(bytes, start, end)
   // The checksum says that the journal wrote the line.
   if (!isSums(session)) return undefined
-  if (ended !== undefined) return isReason(ended) ? { sums: session, ended } : undefined
+  if (ended !== undefined) return isEndingReason(ended) ? { sums: session, ended } : undefined
   const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
-  if (type !== 'end' || scope !== '' || !isReason(terminal?.reason)) return undefined
+  if (type !== 'end' || scope !== '' || !isEndingReason(terminal?.reason)) return undefined
   return { sums: session, ended: terminal.reason }
 }
 
@@ -130,10 +129,6 @@ function isSums(value: unknown): value is SessionSums {
   if (!isJsonObject(value)) return false
   const { runs, turns, costUsd, isRewound } = value
   return [runs, turns, costUsd].every((each) => typeof each === 'number' && each >= 0) && typeof isRewound === 'boolean'
-}
-
-function isReason(value: unknown): value is EndingReason {
-  return typeof value === 'string' && Object.hasOwn(endings, value)
 }
 
 type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>

@@ -1,8 +1,8 @@
 import { isAscii } from 'node:buffer'
-import { closeSync, fstatSync, readSync } from 'node:fs'
-import { endings } from '@halting/core'
+import { closeSync, fstatSync } from 'node:fs'
 import type { StepRecord } from '@halting/core/steps'
-import { isJsonObject } from '@halting/core/adapters'
+import { isEndingReason, isJsonObject } from '@halting/core/adapters'
+import { readSized } from './files/own-file.ts'
 import { openRegularSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
@@ -72,13 +72,8 @@ function bytesOf(path: string): Buffer | undefined {
     const { size } = fstatSync(file)
     if (size === 0 || size > mostBytes) return undefined
     if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
-    let length = 0
-    while (length < size) {
-      const count = readSync(file, shared, length, size - length, length)
-      if (count === 0) return undefined
-      length += count
-    }
-    return shared.subarray(0, size)
+    const bytes = readSized(file, size, shared)
+    return bytes.length < size ? undefined : bytes
   } finally {
     closeSync(file)
   }
@@ -231,7 +226,7 @@ class OutlineReader {
     const { start, results, calls, failedCalls } = run
     checkFigures(start.start.spent)
     checkFigures(record.spent)
-    if (!Object.hasOwn(endings, record.terminal.reason)) throw new NeedsAllError()
+    if (!isEndingReason(record.terminal.reason)) throw new NeedsAllError()
     this.#runs.push({ start, results, end: { ...record, added: [] }, calls, failedCalls })
     this.#run = undefined
   }

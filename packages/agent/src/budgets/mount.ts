@@ -1,5 +1,5 @@
-import { readFileSync, statfsSync } from 'node:fs'
-import { isInside } from '@halting/policy/files'
+import { statfsSync } from 'node:fs'
+import { mountTypeOf } from '@halting/policy/files'
 
 // Several machines may write what is on a network mount, and their locks do not hold each other off.
 
@@ -45,25 +45,6 @@ export function networkMountOf(
     return undefined
   }
   if (type !== fuse) return networkKinds.get(type)
-  const kind = mountKind(folder)
+  const kind = mountTypeOf(folder)
   return kind !== undefined && localFuse.test(kind) ? undefined : (kind ?? 'FUSE')
-}
-
-/** The type of the mount that a folder is on, as in proc(5): the last of those that hold it. */
-function mountKind(folder: string): string | undefined {
-  try {
-    const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
-      .split('\n')
-      .flatMap((line) => {
-        const [before = '', after = ''] = line.split(' - ')
-        const point = before
-          .split(' ')[4]
-          ?.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCharCode(parseInt(octal, 8)))
-        const kind = after.split(' ')[0]
-        return point !== undefined && kind !== undefined && isInside(folder, point) ? [{ point, kind }] : []
-      })
-    return mounts.toSorted((one, other) => one.point.length - other.point.length).at(-1)?.kind
-  } catch {
-    return undefined
-  }
 }

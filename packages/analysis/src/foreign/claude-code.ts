@@ -1,5 +1,5 @@
-import { type ContentBlock, type MessageContent, endings, type EndingReason } from '@halting/core'
-import { isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
+import { type ContentBlock, type MessageContent, type EndingReason } from '@halting/core'
+import { isEndingReason, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ForeignEnding } from './foreign-run.ts'
 import { Besides, progressLine, type Beside } from './besides.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
@@ -172,8 +172,7 @@ function endingOf({ subtype, is_error: isError, terminal_reason: told, result }:
   const name = textIn(subtype) ?? ''
   const reason = textIn(told) ?? ''
   const message = `its result line says ${name}${reason === '' ? '' : ` (${reason})`}`
-  // Just looked up.
-  if (Object.hasOwn(endings, reason)) return { reason: reason as EndingReason, message }
+  if (isEndingReason(reason)) return { reason, message }
   if (name === 'success' && isError === true)
     return { reason: 'model_error', message: `refused by the API: ${textIn(result) ?? ''}` }
   return { reason: (Object.hasOwn(endingsOfResults, name) ? endingsOfResults[name] : undefined) ?? 'error', message }

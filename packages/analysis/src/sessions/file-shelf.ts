@@ -1,6 +1,7 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { basename } from 'node:path'
 import { endings } from '@halting/core'
+import { isEndingReason } from '@halting/core/adapters'
 import { endsOfKept, fileState, regularFileStats, type SessionIndex } from '@halting/journal'
 import { createKeyRedactor } from '@halting/models'
 import { withoutSubagents } from '../foreign/agent-files.ts'
@@ -119,7 +120,7 @@ export class FileShelf implements Shelf<FileEntry> {
     const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
     if (session === undefined || (session.runs[0]?.length ?? 0) === 0) return undefined
     const { runs, turns } = ends.sums
-    const ending = isEnding(ends.ended) ? ends.ended : null
+    const ending = isEndingReason(ends.ended) ? ends.ended : null
     return {
       session: await this.#inspected(session, found),
       sums: { runs, turns, ending, exitCode: ending === null ? null : endings[ending].exitCode },
@@ -197,10 +198,6 @@ const atOnce = 256
 const longBytes = 4_000_000
 /** What the first screen shows, and more. */
 const beginningBytes = 400_000
-
-function isEnding(reason: string): reason is keyof typeof endings {
-  return Object.hasOwn(endings, reason)
-}
 
 function nameOf(path: string): string {
   return basename(path, '.jsonl')

@@ -1,7 +1,6 @@
-import { endings } from '@halting/core'
 import { readJournal, outlineOf, type RunOutline } from '@halting/journal'
 import { redactedValue } from '@halting/core/redact'
-import { isJsonObject, noUsage } from '@halting/core/adapters'
+import { isEndingReason, isJsonObject, noUsage } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { freeModels } from '../account/free-models.ts'
 import { kindOfSession } from '../foreign/read-foreign.ts'
@@ -91,9 +90,14 @@ export function isShort({ title, prompt, cwd }: RowFacts): boolean {
 export function isRowFacts(value: unknown): value is RowFacts {
   if (!isJsonObject(value)) return false
   const { ending, models, runs, ...texts } = value
-  const isEnding = ending === null || (typeof ending === 'string' && Object.hasOwn(endings, ending))
   const areTexts = textsOfFacts.every((name) => typeof texts[name] === 'string')
-  return isEnding && areTexts && areNames(models) && Array.isArray(runs) && runs.every(isRunFacts)
+  return (
+    (ending === null || isEndingReason(ending)) &&
+    areTexts &&
+    areNames(models) &&
+    Array.isArray(runs) &&
+    runs.every(isRunFacts)
+  )
 }
 
 const textsOfFacts = ['sessionId', 'cwd', 'title', 'prompt'] as const

@@ -1,5 +1,5 @@
-import { endings, type Transcript } from '@halting/core'
-import { isJsonObject, messageOf, textOf } from '@halting/core/adapters'
+import type { Transcript } from '@halting/core'
+import { isEndingReason, isJsonObject, messageOf, textOf } from '@halting/core/adapters'
 import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
 import {
   endsOfKept,
@@ -97,7 +97,7 @@ function isFigure(value: unknown): value is number {
 }
 
 function isEnded(value: unknown): value is string {
-  return typeof value === 'string' && (Object.hasOwn(endings, value) || value === 'open' || value === 'empty')
+  return isEndingReason(value) || value === 'open' || value === 'empty'
 }
 
 /**

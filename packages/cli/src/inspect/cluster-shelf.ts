@@ -1,6 +1,7 @@
 import type { StepRecord } from '@halting/core/steps'
 import type { InspectedSession, Entry, SessionRow, Shelf } from '@halting/analysis/view'
 import { endings } from '@halting/core'
+import { isEndingReason } from '@halting/core/adapters'
 import {
   figuresOf,
   pageOfCluster,
@@ -112,7 +113,7 @@ export class ClusterShelf implements Shelf<ListedEntry> {
   rowOf({ session, ...entry }: ListedEntry): Promise<SessionRow> {
     const { state, reason, title = '', runs } = session
     const { turns, tokens, usd } = figuresOf(session)
-    const ending = state === 'idle' && isEnding(reason) ? reason : null
+    const ending = state === 'idle' && isEndingReason(reason) ? reason : null
     return Promise.resolve({
       key: entry.key,
       sessionId: entry.sessionId,
@@ -181,10 +182,6 @@ export class ClusterShelf implements Shelf<ListedEntry> {
     // Whoever begins a session in a cluster chooses its id.
     return shellQuoted(['--cluster', cluster, ...(sessionId.startsWith('-') ? ['--'] : []), sessionId])
   }
-}
-
-function isEnding(reason: string | undefined): reason is keyof typeof endings {
-  return reason !== undefined && Object.hasOwn(endings, reason)
 }
 
 function entryOf(session: ListedSession): ListedEntry {

@@ -3,8 +3,7 @@ import { isToolUse, textOf, type Usage } from '../messages.ts'
 import type { Model } from '../model/model.ts'
 import type { OutputSchema } from '../output-schema.ts'
 import type { RunState } from '../state.ts'
-import type { EndingReason } from '../endings/ending.ts'
-import { endings } from '../endings/table.ts'
+import { endings, isEndingReason } from '../endings/table.ts'
 import { endOfAnswer } from '../verification/kept-answer.ts'
 import type { ModelFigures, RunResult } from '../endings/terminal.ts'
 import type { SdkModelUsage, SdkPermissionDenial, SdkResult, SdkStop } from './sdk-messages.ts'
@@ -88,7 +87,7 @@ export function resultForHosts(result: SdkResult): SdkResult {
   if (result.subtype === 'success') return result
   const { reason } = result.stop
   // The session may be that of a later version, on a cluster.
-  if (!isEnding(reason) || !endings[reason].hostsReadResult) return result
+  if (!isEndingReason(reason) || !endings[reason].hostsReadResult) return result
   const { errors: _errors, last_answer: answer = '', ...common } = result
   return { ...common, subtype: 'success', is_error: false, result: answer }
 }
@@ -139,10 +138,6 @@ function searches(usage: Usage): number {
 function asksForTool({ transcript, startLength }: RunOfResult): boolean {
   const content = transcript.lastReply(startLength)?.content
   return content?.some(isToolUse) === true
-}
-
-function isEnding(reason: string): reason is EndingReason {
-  return Object.hasOwn(endings, reason)
 }
 
 /** Where the texts of a run are. */

@@ -1,5 +1,5 @@
 import type { EndingReason } from '../endings/ending.ts'
-import { endings } from '../endings/table.ts'
+import { endings, isEndingReason } from '../endings/table.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, isPositive, refuse } from '../given.ts'
@@ -145,7 +145,7 @@ function checkExpectation(run: EndedRunSubject, one: Expectation, holds: boolean
 }
 
 function endsAs(reason: EndingReason): Expectation {
-  if (!Object.hasOwn(endings, reason)) refuse('The ending', `one of ${Object.keys(endings).join(', ')}`, reason)
+  if (!isEndingReason(reason)) refuse('The ending', `one of ${Object.keys(endings).join(', ')}`, reason)
   return {
     operator: 'toEndAs',
     wish: `end as ${reason}`,

@@ -11,12 +11,11 @@ export function othersProblem(path: string, { uid, mode }: Stats): string | unde
   return `${path} can be written by other users. Run: chmod go-w ${JSON.stringify(path)}`
 }
 
-/** The first so many bytes of an open file, at once; fewer where it ends before. */
-export function readSized(file: number, mostBytes: number): Buffer {
-  const bytes = Buffer.allocUnsafe(mostBytes)
+/** The first so many bytes of an open file, at once, in a buffer of their own or at the beginning of `bytes`; fewer where the file ends before. */
+export function readSized(file: number, mostBytes: number, bytes: Buffer = Buffer.allocUnsafe(mostBytes)): Buffer {
   let size = 0
-  while (size < bytes.length) {
-    const count = readSync(file, bytes, size, bytes.length - size, size)
+  while (size < mostBytes) {
+    const count = readSync(file, bytes, size, mostBytes - size, size)
     if (count === 0) break
     size += count
   }

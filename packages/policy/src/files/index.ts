@@ -34,7 +34,7 @@ export {
   NotWrittenError,
 } from './open-in-place.ts'
 export { diskOf, type Disk, type OpenFile } from './disk.ts'
-export { expireMounts, isOnLocalDisk } from './mounts.ts'
+export { expireMounts, isOnLocalDisk, mountTypeOf } from './mounts.ts'
 export {
   changedPathsOf,
   parsePatch,

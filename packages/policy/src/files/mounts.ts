@@ -11,7 +11,7 @@ export interface Mount {
 }
 
 /** Only Linux has it: empty elsewhere. */
-export function mountinfo(): string {
+function mountinfo(): string {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')
   } catch {
@@ -26,6 +26,19 @@ export function parseMounts(text: string): readonly Mount[] {
     if (device === undefined || root === undefined || point === undefined || type === undefined) return []
     return [{ device, root: unescaped(root), point: unescaped(point), type }]
   })
+}
+
+/** The mount that a path lies in: the last one of the longest point hides those before it. */
+export function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
+  let found: Mount | undefined
+  for (const mount of known)
+    if (isInside(path, mount.point) && mount.point.length >= (found?.point.length ?? 0)) found = mount
+  return found
+}
+
+/** The type of the file system that a path is on, by what is mounted at this moment; undefined where that is not known. */
+export function mountTypeOf(path: string): string | undefined {
+  return mountOf(path, parseMounts(mountinfo()))?.type
 }
 
 function unescaped(field: string): string {
@@ -49,6 +62,7 @@ export class LocalMounts {
   readonly #now: () => number
   #text: string | undefined
   #readAt = -Infinity
+  #mounts: readonly Mount[] = []
   /** Mount points of file systems that may wait; undefined where they are not known. */
   #waiting: readonly string[] | undefined
   /** Answers by this table: the same files are looked at turn after turn. */
@@ -57,6 +71,12 @@ export class LocalMounts {
   constructor(read: () => string, now: () => number) {
     this.#read = read
     this.#now = now
+  }
+
+  /** All that is mounted. */
+  get list(): readonly Mount[] {
+    this.#refresh()
+    return this.#mounts
   }
 
   /** Whether neither the path nor a folder above it is on a file system that may wait. */
@@ -84,7 +104,7 @@ export class LocalMounts {
     if (text === this.#text) return
     this.#text = text
     this.#known.clear()
-    const mounts = parseMounts(text)
+    const mounts = (this.#mounts = parseMounts(text))
     const isWhole = mounts.length > 0 && mounts.length === text.split('\n').filter(Boolean).length
     this.#waiting = isWhole ? mounts.filter(({ type }) => !localTypes.has(type)).map(({ point }) => point) : undefined
   }
@@ -99,6 +119,11 @@ const localMounts = new LocalMounts(mountinfo, () => performance.now())
  */
 export function isOnLocalDisk(path: string): boolean {
   return localMounts.has(path)
+}
+
+/** What is mounted, of a moment ago: one call asks many times. */
+export function mountsNow(): readonly Mount[] {
+  return localMounts.list
 }
 
 /** To be called when a command has ended, which may have mounted something: the table of mounts is read again before the next file is used. */

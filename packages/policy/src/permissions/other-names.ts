@@ -1,7 +1,7 @@
 import { type Dirent, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { entriesByBytes, type EntryByBytes, firstEntries, type PathBytes } from '../files/first-entries.ts'
-import { mountinfo, type Mount, parseMounts } from '../files/mounts.ts'
+import { type Mount, mountOf, mountsNow } from '../files/mounts.ts'
 import { isInside, statOf } from '../files/paths.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
@@ -9,15 +9,8 @@ import type { PermissionRule } from './rule.ts'
 // One file may stand under several names that no link tells of: hard links, folders that are mounted twice, and file systems for which `.ENV` is
 // `.env`. A rule that denies one of them is about all.
 
-/** What is known of the disk for so long, in milliseconds: one call asks many times. */
-const keptMs = 1_000
-let mounts: { readonly list: readonly Mount[]; readonly atMs: number } | undefined
-
-function mountsNow(): readonly Mount[] {
-  const atMs = performance.now()
-  if (mounts === undefined || atMs - mounts.atMs > keptMs) mounts = { list: parseMounts(mountinfo()), atMs }
-  return mounts.list
-}
+/** The lists of linked files are kept for so long at least, in milliseconds: one call asks many times. */
+const keptMs = 100
 
 /** Other names of a path that leads through no link, of those that rules for paths may be about. */
 export function otherNames(path: string, rules: readonly PermissionRule[]): readonly string[] {
@@ -35,14 +28,6 @@ export function otherNames(path: string, rules: readonly PermissionRule[]): read
 
 function patternsOf(rules: readonly PermissionRule[]): readonly PathPattern[] {
   return rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : []))
-}
-
-/** The mount that a path lies in: the last one of the longest point hides those before it. */
-function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
-  let found: Mount | undefined
-  for (const mount of known)
-    if (isInside(path, mount.point) && mount.point.length >= (found?.point.length ?? 0)) found = mount
-  return found
 }
 
 /** Where else the same place of the same device is seen. */
@@ -103,7 +88,7 @@ function linkedFilesOf(patterns: readonly PathPattern[]): LinkedFiles {
   if (linkedFiles.size >= mostLists) linkedFiles.clear()
   // A command may make another name at any time; to look again takes a tenth of the time at most.
   const now = performance.now()
-  const untilMs = now + Math.max(keptMs / 10, 10 * (now - atMs))
+  const untilMs = now + Math.max(keptMs, 10 * (now - atMs))
   const found: LinkedFiles = { byFile, untilMs, entriesLeft: mostNames }
   linkedFiles.set(key, found)
   return found

@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseMounts } from '../files/mounts.ts'
 import { isDirectory, isInside, isInsideAny, outermost, realPath } from '../files/paths.ts'
 import type { Overlay } from './overlay-launcher.ts'
 import { SandboxError } from './sandbox-error.ts'
@@ -156,10 +157,7 @@ const mounting: ReadonlySet<string> = new Set(
 
 /** An overlay shows nothing of what is mounted below its folder. @throws SandboxError */
 function refuseMounts(roots: readonly string[]): void {
-  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
-    const at = (line.split(' ')[4] ?? '').replaceAll(/\\([0-7]{3})/g, (_, code: string) =>
-      String.fromCodePoint(Number.parseInt(code, 8)),
-    )
+  for (const { point: at } of parseMounts(readFileSync('/proc/self/mountinfo', 'utf8'))) {
     if (at.startsWith('/') && roots.some((root) => root !== at && isInside(at, root)))
       throw new SandboxError(`A command cannot be tried where ${at} is mounted.`)
   }
