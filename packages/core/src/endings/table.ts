@@ -460,8 +460,3 @@ export const endings: { readonly [reason in EndingReason]: Ending } = {
     actions: [retry, explain],
   },
 }
-
-/** Whether a value that came from elsewhere, such as a file, is the reason of an ending. */
-export function isEndingReason(value: unknown): value is EndingReason {
-  return typeof value === 'string' && Object.hasOwn(endings, value)
-}

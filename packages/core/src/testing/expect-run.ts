@@ -1,5 +1,6 @@
 import type { EndingReason } from '../endings/ending.ts'
-import { endings, isEndingReason } from '../endings/table.ts'
+import { isEndingReason } from '../endings/is-ending-reason.ts'
+import { endings } from '../endings/table.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { ConfigurationError } from '../errors.ts'
 import { fieldsOf, isPositive, refuse } from '../given.ts'
