@@ -7,6 +7,7 @@ import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
+import { ofEach } from '../shell/remembered.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
@@ -100,10 +101,12 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = o
 
 /** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
 export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
-  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
+  const guess = whereabouts.isUnknown ? guessOf(whereabouts) : whereabouts
   const { paths } = placesOf(word, guess)
   return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
+
+const guessOf = ofEach((whereabouts: Whereabouts): Whereabouts => ({ ...whereabouts, isUnknown: false }))
 
 /** Whether a line leaves names as they are, and patterns fit those that they always fit. */
 export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
