@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ofEach, ofEachTwo } from '../shell/remembered.ts'
+import { ofEach, ofEachTwo, RecentTexts } from '../shell/remembered.ts'
 import { isExactPath, isInside } from './paths.ts'
 
 /** A line of /proc/self/mountinfo: what of a device is seen where. */
@@ -31,12 +31,18 @@ export function parseMounts(text: string): readonly Mount[] {
 
 /** The mount that a path lies in: the last one of the longest point hides those before it. */
 export function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
-  return innermostFirst(known).find(({ point }) => isInside(path, point))
+  const { innermostFirst, recent } = tableOf(known)
+  const before = recent.get(path)
+  if (before !== undefined) return before
+  const found = innermostFirst.find(({ point }) => isInside(path, point))
+  if (found !== undefined) recent.set(path, found)
+  return found
 }
 
-const innermostFirst = ofEach((known: readonly Mount[]): readonly Mount[] =>
-  known.toReversed().toSorted((one, other) => other.point.length - one.point.length),
-)
+const tableOf = ofEach((known: readonly Mount[]) => ({
+  innermostFirst: known.toReversed().toSorted((one, other) => other.point.length - one.point.length),
+  recent: new RecentTexts<Mount>(500, 500),
+}))
 
 /** Other places where something of the same device is seen. */
 export const othersOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo((mount, known) =>

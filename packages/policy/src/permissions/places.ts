@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { fitsPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
@@ -78,8 +78,12 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = o
   const directories = isAbsolute ? ['/'] : whereabouts.directories
   const isUnknown = !isAbsolute && whereabouts.isUnknown
   if (word.kind === 'literal') {
-    const paths = directories.flatMap((from) => [absolutePath(word.value, from), kernelPath(word.value, from)])
-    return { paths: [...new Set(paths)], below: [], isUnknown: isUnknown || paths.some(isOfProcess) }
+    const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
+    return {
+      paths: paths.length === 1 ? paths : [...new Set(paths)],
+      below: [],
+      isUnknown: isUnknown || paths.some(isOfProcess),
+    }
   }
   const segments = word.value.split('/')
   const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
@@ -98,6 +102,11 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = o
     isUnknown: isUnknown || found.includes(undefined),
   }
 })
+
+/** The path as the kernel reads it, where that may be another one than its text tells. */
+function kernelPaths(path: string, from: string): readonly string[] {
+  return sep !== '/' || path.includes('..') || /^[./~]*$/.test(path) ? [kernelPath(path, from)] : []
+}
 
 /** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
 export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {

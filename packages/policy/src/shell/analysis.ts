@@ -63,15 +63,18 @@ export function analyseShell(command: string): ShellAnalysis {
   return last.analysis
 }
 
-/** How other characters than those of ASCII are read depends on the environment. */
+/** How other characters than those of ASCII are read depends on the environment; escapes may write them, too. */
 function recentAnalysis(command: string): ShellAnalysis {
-  const key = `${localeNow() ?? ''}\n${command}`
+  const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
   const before = recent.get(key)
   if (before !== undefined) return before
   const analysis = analyse(command, 0, false)
   recent.set(key, analysis)
   return analysis
 }
+
+// oxlint-disable-next-line no-control-regex -- the range of ASCII
+const otherCharacters = /[^\u0000-\u007F]|\$'/
 
 /** Commands that are written the same are one object, so that what they mean is found once. */
 const commandsKnown = new RecentTexts<SimpleCommand>(512, 1_000)
