@@ -114,6 +114,9 @@ export interface AbortListener {
  */
 export class AbortScope {
   #controller = sharedAbort()
+  /** Mostly a run waits for one thing at a time. */
+  #listener: AbortListener | undefined
+  /** All of them, where there are several. */
   #listeners: Set<AbortListener> | undefined
   #cause: AbortCause | undefined
   #unfollow: (() => void) | undefined
@@ -151,23 +154,30 @@ export class AbortScope {
       return
     }
     this.#cause = cause
-    const listeners = this.#listeners
+    const listeners = this.#listeners ?? (this.#listener === undefined ? [] : [this.#listener])
     this.#listeners = undefined
+    this.#listener = undefined
     try {
       this.#controller.abort(new RunAbort(cause))
     } finally {
-      if (listeners !== undefined) for (const listener of listeners) listener.onAbort(cause)
+      for (const listener of listeners) listener.onAbort(cause)
     }
   }
 
   /** Tells the listener when aborted, at once if it already is. */
   listen(listener: AbortListener): void {
     if (this.#cause !== undefined) listener.onAbort(this.#cause)
-    else (this.#listeners ??= new Set()).add(listener)
+    else if (this.#listeners !== undefined) this.#listeners.add(listener)
+    else if (this.#listener === undefined) this.#listener = listener
+    else {
+      this.#listeners = new Set([this.#listener, listener])
+      this.#listener = undefined
+    }
   }
 
   unlisten(listener: AbortListener): void {
-    this.#listeners?.delete(listener)
+    if (this.#listener === listener) this.#listener = undefined
+    else if (this.#listeners?.delete(listener) === true && this.#listeners.size === 0) this.#listeners = undefined
   }
 
   /** Aborts when the caller's signal does, or has. */
