@@ -321,7 +321,8 @@ class OutlineReader {
   }
 
   #valueOf(start: number, end: number): Fields {
-    return withPayloads(valueOfWhole(this.#textOf(start, end)), payloadsFolder(this.#path))
+    const value = valueOfWhole(this.#textOf(start, end))
+    return value['payloads'] === undefined ? value : withPayloads(value, payloadsFolder(this.#path))
   }
 
   #textOf(start: number, end: number): string {

@@ -46,6 +46,11 @@ export function isWholeLine(bytes: Buffer, start: number, end: number, text: str
   return text.startsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength))), end - sumLength)
 }
 
+/** The same of a line of which somebody has seen that it ends in a checksum: `digits` are its hexadecimal digits. */
+export function hasSum(bytes: Buffer, start: number, end: number, digits: string): boolean {
+  return crc32OfMuch(bytes.subarray(start, end - sumLength)) === Number.parseInt(digits, 16)
+}
+
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */
 export function valueOf(
   bytes: Buffer,
