@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
-import { closeSync, fstatSync } from 'node:fs'
-import type { StepRecord } from '@halting/core/steps'
-import { isEndingReason, isJsonObject } from '@halting/core/adapters'
+import { closeSync } from 'node:fs'
+import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
+import { isJsonObject } from '@halting/core/adapters'
 import { readSized } from './files/own-file.ts'
-import { openRegularSync } from './files/regular-file.ts'
+import { openSizedSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
 import { callIdOf, type Fields } from './format/encoder.ts'
@@ -67,9 +67,8 @@ export function outlineIn(path: string): SessionOutline | undefined {
 
 /** Until the next file is read. */
 function bytesOf(path: string): Buffer | undefined {
-  const file = openRegularSync(path)
+  const { file, size } = openSizedSync(path)
   try {
-    const { size } = fstatSync(file)
     if (size === 0 || size > mostBytes) return undefined
     if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
     const bytes = readSized(file, size, shared)
@@ -113,9 +112,6 @@ const resultStart = '{"type":"user","message":{"role":"user","content":[{"type":
 const intentKey = /^\{(?:"type":"halting",)?"record":\{"type":"intent","key":"([^"\\]+)"/
 /** Longer ones are read with all of the session. */
 const longestKey = 400
-
-/** Figures of a run that others are made of. */
-const figures = ['turns', 'totalTokens', 'nanos', 'unknownNanos', 'now', 'startedAt'] as const
 
 /** A run that did not end yet. */
 interface OpenRun {
@@ -232,10 +228,10 @@ class OutlineReader {
     if (run === undefined || record.type !== 'end' || record.scope !== '' || run.open.size > 0)
       throw new NeedsAllError()
     const { start, results, calls, failedCalls } = run
-    checkFigures(start.start.spent)
-    checkFigures(record.spent)
-    if (!isEndingReason(record.terminal.reason)) throw new NeedsAllError()
-    this.#runs.push({ start, results, end: { ...record, added: [] }, calls, failedCalls })
+    const ended = { ...record, added: [] }
+    // The file may be from anybody, checksums and all.
+    if (misfitOfRecord(start) !== undefined || misfitOfRecord(ended) !== undefined) throw new NeedsAllError()
+    this.#runs.push({ start, results, end: ended, calls, failedCalls })
     this.#run = undefined
   }
 
@@ -350,9 +346,4 @@ class OutlineReader {
 /** A part of a text that is cut out has all of that text stay in memory: a row would hold its file. */
 function copyOf(part: string): string {
   return Buffer.from(part).toString()
-}
-
-/** The file may be from anybody, checksums and all. */
-function checkFigures(spent: RunOutline['start']['start']['spent']): void {
-  for (const name of figures) if (typeof spent[name] !== 'number' || !(spent[name] >= 0)) throw new NeedsAllError()
 }
