@@ -17,13 +17,13 @@ export function crc32OfLittle(bytes: Uint8Array): number {
 
 let zlib: typeof import('node:zlib') | undefined
 
-/** For much. `before` is the sum of what comes before these bytes. */
-export function crc32OfMuch(bytes: Uint8Array, before = 0): number {
+/** For much: bytes, or a text in UTF-8. `before` is the sum of what comes before them. */
+export function crc32OfMuch(bytes: Uint8Array | string, before = 0): number {
   zlib ??= process.getBuiltinModule('node:zlib')
   return zlib.crc32(bytes, before)
 }
 
-/** For what is written: as zlib does it from when a longer session has loaded that. */
-export function crc32OfWritten(bytes: Uint8Array): number {
-  return zlib === undefined ? crc32OfLittle(bytes) : zlib.crc32(bytes)
+/** For a text that is written, in UTF-8: as zlib does it from when a longer session has loaded that. No bytes are made of the text then. */
+export function crc32OfWritten(text: string): number {
+  return zlib === undefined ? crc32OfLittle(Buffer.from(text)) : zlib.crc32(text)
 }

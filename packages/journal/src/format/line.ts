@@ -19,8 +19,12 @@ export function lineOf(value: { readonly [field: string]: unknown }): string {
 
 /** The same for the JSON of an object. */
 export function lineOfJson(json: string): string {
-  const text = json.slice(0, -1)
-  return `${text}${endWith(crc32OfWritten(Buffer.from(text)))}\n`
+  return lineOfOpenJson(json.slice(0, -1))
+}
+
+/** The same for that JSON without its last brace. */
+export function lineOfOpenJson(text: string): string {
+  return `${text}${endWith(crc32OfWritten(text))}\n`
 }
 
 /** How a line ends whose bytes have this sum. */
