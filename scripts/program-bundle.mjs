@@ -253,7 +253,7 @@ ${text}`
 
 /** Builtins that many starts do not use, and that load others with them: each is loaded when something of it is first used. */
 function lazyBuiltins(text) {
-  const found = /=require\("(node:child_process)"\)/g
+  const found = /=require\("(node:(?:child_process|crypto|module|timers\/promises))"\)/g
   if (!found.test(text)) throw new Error(`${found} is not there: change program-bundle.mjs.`)
   return `const __now=()=>process.uptime()*1e3,__lazy=(name)=>{let found;return new Proxy({},{get:(_,key)=>(found??=require(name))[key]})};
 ${text.replaceAll(found, '=__lazy("$1")')}`

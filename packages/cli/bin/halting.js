@@ -65,7 +65,7 @@ function openProgram() {
 /** Loads scripts of scripts/program-bundle.mjs, with their compiled code where it is stored. An address is a file, and behind `#` a chunk of it. */
 function scriptLoader(dist) {
   const { join } = require('node:path')
-  const { closeSync, fstatSync, openSync, readFileSync } = require('node:fs')
+  const { closeSync, fstatSync, openSync } = require('node:fs')
   const { Script } = require('node:vm')
   const files = new Map()
   const chunks = new Map()
@@ -75,11 +75,12 @@ function scriptLoader(dist) {
     const filename = join(dist, file)
     const descriptor = openSync(filename, 'r')
     const { size, mtimeMs } = fstatSync(descriptor)
-    // The bundler writes ASCII.
-    const source = readFileSync(descriptor, 'latin1')
+    const bytes = readWhole(descriptor, size)
     closeSync(descriptor)
-    // It begins with what names this build, see there.
-    if (file === 'start.cjs') code = openCode(source.slice(2, 34))
+    // The bundler writes ASCII.
+    const source = bytes.latin1Slice()
+    // It begins with what names this build, see there. What it was read into is used again: memory that is new costs more than reading.
+    if (file === 'start.cjs') code = openCode(source.slice(2, 34), Buffer.from(bytes.buffer))
     const cachedData = code?.of(file, size, mtimeMs)
     const script = new Script(source, { filename, cachedData })
     code?.add({ file, size, mtimeMs, script })
@@ -121,16 +122,17 @@ function scriptLoader(dist) {
  * What V8 compiled at an earlier start of this kind; undefined where it is not to be stored. V8 does not verify such code: whoever can write it can have anything
  * run. So it counts only as a file of this person's own that nobody else can write, whole to the last bit (docs/decisions/0102-code-cache.md).
  */
-function openCode(build) {
+function openCode(build, spare) {
   const { arch, env, execArgv, platform, version } = process
   if (env.NODE_DISABLE_COMPILE_CACHE || env.NODE_V8_COVERAGE) return undefined
   const root = cacheFolder(env)
-  if (root === undefined) return undefined
+  // Node 21 has no check sum.
+  if (root === undefined || require('node:zlib').crc32 === undefined) return undefined
   const kind = kindOfStart()
   // With the place of the program: the scripts of another copy have other times, and each would replace what the other stored.
   const key = JSON.stringify([kind, build, __dirname, version, platform, arch, execArgv, env.NODE_OPTIONS ?? ''])
-  const name = `${kind}-${sha256(key).toString('hex').slice(0, 24)}.code`
-  const stored = withFolder(root, false, (folder) => readCode(folder, name, key))
+  const name = `${kind}-${checkSum(key).toString(16).padStart(8, '0')}.code`
+  const stored = withFolder(root, false, (folder) => readCode(folder, name, key, spare))
   const scripts = []
   let written
   const isRefused = () => scripts.some(({ script }) => script.cachedDataRejected)
@@ -241,23 +243,24 @@ function isOwn({ uid, mode }) {
   return process.platform === 'win32' || (uid === process.geteuid() && (mode & 0o022) === 0)
 }
 
-/** A digest of all that follows, the length of a header in JSON, the header, and the data of each script, each where a number may be. */
+/** A check sum of all that follows, the length of a header in JSON, the header, and the data of each script, each where a number may be. */
 function codeFile(key, stage, scripts) {
   const data = scripts.map(({ script }) => script.createCachedData())
   const entries = scripts.map(({ file, size, mtimeMs }, at) => ({ file, size, mtimeMs, bytes: data[at].length }))
   const header = Buffer.from(JSON.stringify({ key, stage, entries }))
   const start = Buffer.alloc(8)
-  start.writeUInt32LE(header.length)
-  const body = Buffer.concat([
+  start.writeUInt32LE(header.length, 4)
+  const file = Buffer.concat([
     start,
     ...[header, ...data].flatMap((part) => [part, Buffer.alloc(padding(part.length))]),
   ])
-  return Buffer.concat([sha256(body), body])
+  file.writeUInt32LE(checkSum(file.subarray(4)))
+  return file
 }
 
 /** @throws what reading throws, and for what is not a whole file of this key and this person. */
-function readCode(folder, name, key) {
-  const { closeSync, constants, fstatSync, openSync, readFileSync } = require('node:fs')
+function readCode(folder, name, key, spare) {
+  const { closeSync, constants, fstatSync, openSync } = require('node:fs')
   const descriptor = openSync(
     `${folder}/${name}`,
     constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0),
@@ -265,10 +268,10 @@ function readCode(folder, name, key) {
   try {
     const stats = fstatSync(descriptor)
     if (!stats.isFile() || !isOwn(stats)) return undefined
-    const file = readFileSync(descriptor)
-    if (file.length < 40 || !sha256(file.subarray(32)).equals(file.subarray(0, 32))) return undefined
-    let at = 40 + file.readUInt32LE(32)
-    const header = JSON.parse(file.toString('utf8', 40, at))
+    const file = readWhole(descriptor, stats.size, spare)
+    if (file.length < 8 || checkSum(file.subarray(4)) !== file.readUInt32LE()) return undefined
+    let at = 8 + file.readUInt32LE(4)
+    const header = JSON.parse(file.toString('utf8', 8, at))
     if (header.key !== key) return undefined
     const found = new Map()
     for (const entry of header.entries) {
@@ -312,8 +315,18 @@ function writeCode(folder, name, contents) {
     if (at >= mostFiles || age > staleMs) rmSync(path(other), { force: true })
 }
 
-function sha256(data) {
-  return require('node:crypto').createHash('sha256').update(data).digest()
+/** All that a file has, in memory that was used before where it has room for it; else in memory with some room for the next one. */
+function readWhole(descriptor, size, spare) {
+  const { readSync } = require('node:fs')
+  const room = spare?.length >= size ? spare : Buffer.allocUnsafeSlow(Math.ceil(size * 1.25))
+  let end = 0
+  for (let read = -1; read !== 0 && end < size; end += read) read = readSync(descriptor, room, end, size - end, null)
+  return room.subarray(0, end)
+}
+
+/** Finds damage, and nothing more. The digests of `node:crypto` are dearer, most of all to load: as much as a twentieth of a start. */
+function checkSum(data) {
+  return require('node:zlib').crc32(data)
 }
 
 function padding(length) {

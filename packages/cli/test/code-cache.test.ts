@@ -121,7 +121,7 @@ test('a second start takes the code that the first has stored, for this person a
   const cache = newCache()
   const whole = { program: inject('program') }
   expect(await startIn(cache, whole)).toBe(compiled)
-  expect(storedIn(cache)).toEqual([expect.stringMatching(/^completion-[\da-f]{24}\.code$/)])
+  expect(storedIn(cache)).toEqual([expect.stringMatching(/^completion-[\da-f]{8}\.code$/)])
   expect(statSync(folderIn(cache)).mode & 0o777).toBe(0o700)
   expect(statSync(storedFile(cache)).mode & 0o777).toBe(0o600)
   const { ino } = statSync(storedFile(cache))

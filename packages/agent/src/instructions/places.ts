@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { bothEnds, isInside } from '@halting/policy/files'
 import { configFolder, realPath } from '@halting/journal/files'
 import { pluginRoot } from '../plugins/root-variable.ts'
@@ -35,7 +35,7 @@ export interface InstructionPlace {
 const namesInFolder: readonly (readonly [name: string, level: SettingSource])[] = [
   ['AGENTS.md', 'project'],
   ['CLAUDE.md', 'project'],
-  ['.claude/CLAUDE.md', 'project'],
+  [join('.claude', 'CLAUDE.md'), 'project'],
   ['CLAUDE.local.md', 'local'],
 ]
 
@@ -55,7 +55,8 @@ export function instructionPlaces(options: BriefingPlaces): readonly Instruction
 
 /** Those of one folder. */
 export function placesIn(folder: string): readonly InstructionPlace[] {
-  return namesInFolder.map(([name, level]) => ({ level, path: join(folder, name), root: folder }))
+  const base = join(folder, sep)
+  return namesInFolder.map(([name, level]) => ({ level, path: `${base}${name}`, root: folder }))
 }
 
 export function counts(level: SettingSource, { sources }: Pick<BriefingPlaces, 'sources'>): boolean {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { newUuid } from '@halting/journal/files'
 import { endSession } from '../coding-agent/end-session.ts'
 import type { SessionAgents } from '../agents/session-agents.ts'
 import { agentsOf } from './agents.ts'
@@ -120,7 +120,7 @@ export class PartsOpening<Choices extends SessionChoices = SessionChoices> {
     if (chooseSession !== undefined) return chooseSession(this.ports)
     const { sessionId, noSessionPersistence } = this.run.choices
     return {
-      sessionId: sessionId ?? randomUUID(),
+      sessionId: sessionId ?? newUuid(),
       kind: noSessionPersistence === true ? 'unkept' : 'new',
       isNamed: sessionId !== undefined,
       readableFolders: [],

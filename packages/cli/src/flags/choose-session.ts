@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { endsOf, type JournalOptions, sessionFolder } from '@halting/agent'
 import { type ChosenSession } from '@halting/agent/open-session'
 import { whose } from '@halting/agent/session-settings'
+import { newUuid } from '@halting/journal/files'
 import type { Flags } from './flags.ts'
 import type { Program } from '../program.ts'
 
@@ -11,18 +11,18 @@ import type { Program } from '../program.ts'
 export async function chooseSession(flags: Flags, program: Program): Promise<ChosenSession> {
   const { resume, sessionId, forkSession: forks, noSessionPersistence } = flags
   const plain = { readableFolders: [], isNamed: sessionId !== undefined }
-  if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'unkept' }
+  if (noSessionPersistence === true) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'unkept' }
   const goesOn = resume !== undefined || flags.continue === true
-  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: randomUUID(), kind: 'new' }
+  if (!goesOn && sessionId === undefined) return { ...plain, sessionId: newUuid(), kind: 'new' }
   const { newestSession, ownSession, refuseTaken } = await import('../stored-sessions/find-session.ts')
   if (sessionId !== undefined) await refuseTaken(sessionId, program)
-  if (!goesOn) return { ...plain, sessionId: sessionId ?? randomUUID(), kind: 'new' }
+  if (!goesOn) return { ...plain, sessionId: sessionId ?? newUuid(), kind: 'new' }
   const { resumeSessionAt: resumeAt, resumeDropsTurn: dropsTurn } = flags
   const at = { ...(resumeAt !== undefined && { resumeAt }), ...(dropsTurn !== undefined && { dropsTurn }) }
   if (resume !== undefined) {
     const { foreignToResume } = await import('../foreign/find-foreign.ts')
     const foreign = await foreignToResume(resume, program)
-    const own = forks === true ? (sessionId ?? randomUUID()) : foreign?.sessionId
+    const own = forks === true ? (sessionId ?? newUuid()) : foreign?.sessionId
     if (foreign !== undefined && own !== undefined) {
       const { programNames, takeOver } = await import('@halting/analysis/foreign')
       const takenFrom = {
@@ -36,7 +36,7 @@ export async function chooseSession(flags: Flags, program: Program): Promise<Cho
   const file = resume === undefined ? await newestSession(program) : await ownSession(resume, program)
   if (forks !== true) return { sessionId: file.sessionId, kind: 'kept', isNamed: true, readableFolders: [], ...at }
   return {
-    sessionId: sessionId ?? randomUUID(),
+    sessionId: sessionId ?? newUuid(),
     kind: 'kept',
     isNamed: true,
     forkOf: file,

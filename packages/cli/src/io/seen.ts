@@ -3,7 +3,8 @@ import { fitted } from './columns.ts'
 /** Controls, directions, what has no width, and what looks like a blank and is not a space. */
 export const hidden: string = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}`
 const steering = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\p{Cs}]/gu
-const anyHidden = new RegExp(hidden, 'gu')
+/** Made when it is first used: the engine looks up properties of all characters for it. */
+let anyHidden: RegExp | undefined
 
 /** A character that is not seen, by its number. */
 export function numbered(character: string): string {
@@ -15,7 +16,7 @@ export function numbered(character: string): string {
  * Line feeds and tabs stay.
  */
 export function everyCharacter(text: string): string {
-  return betweenLines(text, anyHidden)
+  return betweenLines(text, (anyHidden ??= new RegExp(hidden, 'gu')))
 }
 
 /** The same in one line of at most so many columns: for a command, a path, a rule or a reason that somebody decides by. */

@@ -8,15 +8,20 @@ export function shellQuoted(args: readonly string[]): string {
 function quoted(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument
   // A terminal that shows the command must not obey what is in it.
+  const { steering, toEscape } = (patterns ??= makePatterns())
   if (steering.test(argument)) return `$'${argument.replaceAll(toEscape, escaped)}'`
   // In double quotes nothing but these means something to any shell.
   if (!/[$`"\\!]/.test(argument)) return `"${argument}"`
   return `'${argument.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** Also what a person who is to paste the command would not see in it. */
-const steering = new RegExp(hidden, 'u')
-const toEscape = new RegExp(String.raw`['!\\]|${steering.source}`, 'gu')
+/** Made when they are first used: the engine looks up properties of all characters for them. */
+let patterns: ReturnType<typeof makePatterns> | undefined
+
+function makePatterns(): { readonly steering: RegExp; readonly toEscape: RegExp } {
+  // Also what a person who is to paste the command would not see in it.
+  return { steering: new RegExp(hidden, 'u'), toEscape: new RegExp(String.raw`['!\\]|${hidden}`, 'gu') }
+}
 
 function escaped(character: string): string {
   if (character === '\n') return String.raw`\n`

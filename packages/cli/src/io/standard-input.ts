@@ -1,13 +1,28 @@
 import { fstatSync, statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 
+/** Streams of which is known that nothing comes. */
+const nothingComes = new WeakSet<NodeJS.ReadableStream>()
+
+/** Whether nothing comes on this stream: it need not be read. */
+export function isEmptyInput(stdin: NodeJS.ReadableStream): boolean {
+  return nothingComes.has(stdin)
+}
+
 /**
  * What comes on stdin. Where that is `/dev/null`, as for programs that are started by others, nothing does: a stream that has ended, without what Node loads to
  * read a file.
  */
 export function standardInput(): NodeJS.ReadStream {
+  if (!isNullDevice()) return process.stdin
+  const empty = new Readable({
+    read() {
+      this.push(null)
+    },
+  })
+  nothingComes.add(empty)
   // Nobody asks more of it than of a stream of a file, which is no terminal either.
-  return isNullDevice() ? (Readable.from([]) as NodeJS.ReadStream) : process.stdin
+  return empty as NodeJS.ReadStream
 }
 
 function isNullDevice(): boolean {

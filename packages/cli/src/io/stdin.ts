@@ -1,5 +1,6 @@
 import { UsageError } from '../usage-error.ts'
 import type { Output } from './output.ts'
+import { isEmptyInput } from './standard-input.ts'
 
 /** How long a pipe that says nothing is waited for when there is a prompt without it. */
 const patienceMs = 3_000
@@ -13,7 +14,7 @@ const largestBytes = 10 * 1024 * 1024
  * I3: without a prompt it is read to its end; after 3 seconds of silence it is told what is waited for.
  */
 export async function readPiped(stdin: NodeJS.ReadStream, output: Output, hasPrompt: boolean): Promise<string> {
-  if (stdin.isTTY) return ''
+  if (stdin.isTTY || isEmptyInput(stdin)) return ''
   const chunks: Buffer[] = []
   let bytes = 0
   let isAbandoned = false

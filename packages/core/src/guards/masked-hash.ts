@@ -7,15 +7,18 @@ const mostMasked = 32_768
 /** What a byte is, as bits, of which 7 are those of a word. They are written as numbers below: the engine folds no constants of a module. */
 const [letter, hexLetter, digit, blank, joiner] = [1, 2, 4, 8, 16]
 
-const kinds: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => {
-  const character = String.fromCharCode(byte)
-  if (/[a-fA-F]/.test(character)) return hexLetter
-  if (/[a-zA-Z]/.test(character)) return letter
-  if (/\d/.test(character)) return digit
-  if (/[ \t]/.test(character)) return blank
-  // Between two masked words they are part of one: 12:30:05.1, 1,000, 2026-01-31, the parts of a UUID.
-  return /[.,:+-]/.test(character) ? joiner : 0
-})
+const kinds: Uint8Array = new Uint8Array(256)
+for (const [from, to, kind] of [
+  ['A', 'Z', letter],
+  ['a', 'z', letter],
+  ['A', 'F', hexLetter],
+  ['a', 'f', hexLetter],
+  ['0', '9', digit],
+] as const)
+  kinds.fill(kind, from.charCodeAt(0), to.charCodeAt(0) + 1)
+for (const character of ' \t') kinds[character.charCodeAt(0)] = blank
+// Between two masked words they are part of one: 12:30:05.1, 1,000, 2026-01-31, the parts of a UUID.
+for (const character of '.,:+-') kinds[character.charCodeAt(0)] = joiner
 
 const encoder = new TextEncoder()
 /** The text as bytes: at most three for each of its units, and room behind them to read four at a time. Nothing else runs while one is hashed. */
@@ -163,9 +166,8 @@ const unitsOfTime: ReadonlySet<number> = new Set(
     .map((unit) => Array.from(unit).reduce((code, character) => code * 32 + (character.charCodeAt(0) & 31), 0)),
 )
 
-const beginsUnit: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[numshd]/i.test(String.fromCharCode(byte)) ? 1 : 0,
-)
+const beginsUnit: Uint8Array = new Uint8Array(256)
+for (const character of 'numshdNUMSHD') beginsUnit[character.charCodeAt(0)] = 1
 
 /** Whether the word that begins here is one, in upper or lower case: as a number in base 32. */
 function isUnitOfTime(from: number): boolean {

@@ -3,6 +3,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { roughTokens, upperBoundOfText } from '../../src/adapters/index.ts'
+import { estimateByLoop, estimateByPatterns } from '../../src/context/token-estimate.ts'
 import { drawn } from '../support/deep.ts'
 import { tokenSamples } from '../support/token-samples.ts'
 
@@ -75,6 +76,33 @@ describe('whatever a text holds', () => {
         expect(both).toBeGreaterThanOrEqual(Math.max(roughTokens.estimate(one), roughTokens.estimate(other)))
       }),
       { numRuns: drawn(1_000) },
+    )
+  })
+
+  test('long texts at a start are estimated by patterns, and come to the same', () => {
+    const parts = fc.constantFrom(
+      'word',
+      'B',
+      '7',
+      '+',
+      '/',
+      '=',
+      '_',
+      '-',
+      'aB3',
+      'x9Y8z7W6v5U4t3S2r1Q0',
+      ' ',
+      '\n',
+      '{"',
+    )
+    const texts = fc.array(fc.oneof(parts, fc.string({ unit: 'binary-ascii' })), { maxLength: 80 })
+    fc.assert(
+      fc.property(texts, (all) => {
+        const text = all.join('')
+        expect(estimateByPatterns(text)).toBe(estimateByLoop(text))
+        expect(roughTokens.estimate(text.padEnd(2_000, '7 x'))).toBe(estimateByLoop(text.padEnd(2_000, '7 x')))
+      }),
+      { numRuns: drawn(2_000) },
     )
   })
 

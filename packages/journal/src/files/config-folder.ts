@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { ConfigurationError } from '@halting/core'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -20,7 +20,8 @@ export function configFolder(
     readonly env: Environment
   },
 ): string {
-  return resolve(cwd, env[`${name.toUpperCase()}_CONFIG_DIR`] || join(home, `.${name}`))
+  const chosen = env[`${name.toUpperCase()}_CONFIG_DIR`]
+  return chosen ? resolve(cwd, chosen) : resolve(cwd, home, `.${name}`)
 }
 
 /**

@@ -22,6 +22,7 @@ export {
   ownProcess,
   type ProcessIdentity,
 } from './process-identity.ts'
+export { newUuid } from './new-uuid.ts'
 export { othersProblem, readSized } from './own-file.ts'
 export { openRegular, openRegularSync } from './regular-file.ts'
 export { realPath } from './real-path.ts'

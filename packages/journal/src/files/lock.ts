@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { closeSync, lstatSync, readSync, rmSync } from 'node:fs'
 import { link, unlink, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { codeOf } from '@halting/core/adapters'
+import { newUuid } from './new-uuid.ts'
 import { isAlive, isSameProcess, ownProcess, type ProcessIdentity } from './process-identity.ts'
 import { openRegularSync } from './regular-file.ts'
 import { removeAlone } from './removal-gate.ts'
@@ -29,7 +29,7 @@ export type Locked =
 
 /** Takes the lock of a session; one that a dead process left is no lock. Of several who try at once, one gets it. */
 export async function takeLock(path: string): Promise<Locked> {
-  const own = `${path}.${process.pid}.${randomUUID()}`
+  const own = `${path}.${process.pid}.${newUuid()}`
   const holder = { ...ownProcess(), since: new Date().toISOString() }
   await writeFile(own, JSON.stringify(holder), { mode: 0o600, flag: 'wx' })
   try {

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { closeSync, lstatSync, readSync } from 'node:fs'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
 import { configFolder } from '../files/config-folder.ts'
 import { realPath } from '../files/real-path.ts'
 import { openRegularSync } from '../files/regular-file.ts'
+import { shortDigest } from '../files/short-digest.ts'
 import { sessionStoreKey, sessionStoreVariable } from '../stores/store-place.ts'
 import { workingCopiesFolder } from '../stores/working-copies.ts'
 
@@ -84,8 +84,12 @@ export function projectsOf(place: Omit<SessionPlace, 'sessionId'>): SessionsOf {
 
 /** The name of the folder for a working directory. Other paths may come to the same letters: the hash tells them apart. */
 export function projectName(cwd: string): string {
-  return `${lettersOf(cwd)}-${shortHash(cwd)}`
+  if (lastNamed?.cwd !== cwd) lastNamed = { cwd, name: `${lettersOf(cwd)}-${shortHash(cwd)}` }
+  return lastNamed.name
 }
+
+/** Almost every program asks for one folder alone, again and again. */
+let lastNamed: { readonly cwd: string; readonly name: string } | undefined
 
 function lettersOf(cwd: string): string {
   return cwd.replaceAll(/[^a-zA-Z0-9]/g, '-').slice(0, longestProjectName)
@@ -137,5 +141,5 @@ export function safeName(id: string): string {
 
 /** The first characters of the SHA-256 of a text. */
 export function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+  return shortDigest(text)
 }

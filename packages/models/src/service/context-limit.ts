@@ -66,7 +66,7 @@ const limitWordings = [
   'range of input length should be [1, {limit}]',
   // Cohere
   'tokens in the prompt exceeds the limit of {limit}',
-].map(patternOf)
+] as const
 
 /** How they say what the request had, where the limit stands in another sentence. */
 const countWordings = [
@@ -85,7 +85,7 @@ const countWordings = [
   // OpenAI, DeepSeek, vLLM, OpenRouter
   'you requested {total} tokens',
   'you requested about {total} tokens',
-].map(patternOf)
+] as const
 
 const outputWordings = [
   '{output} in the completion',
@@ -98,7 +98,7 @@ const outputWordings = [
   '{output} tokens for the completion',
   // Text Generation Inference, Together
   'and {output} `max_new_tokens`',
-].map(patternOf)
+] as const
 
 const stopsCounting = /you passed \d+ input tokens/i
 
@@ -106,9 +106,18 @@ const stopsCounting = /you passed \d+ input tokens/i
 const countsOutput = /tokens \+ `max_new_tokens`/i
 
 /** How they say by how much a prompt is too long, and nothing else: Ollama. */
-const excessWording = patternOf('exceeded max context length by {excess} tokens')
+const excessWordings = ['exceeded max context length by {excess} tokens'] as const
+
+/** Made when a refusal is first read: most runs see none. */
+const patterns = new Map<string, RegExp>()
 
 function patternOf(wording: string): RegExp {
+  const pattern = patterns.get(wording) ?? makePattern(wording)
+  patterns.set(wording, pattern)
+  return pattern
+}
+
+function makePattern(wording: string): RegExp {
   const source = wording
     .split(/(\{\w+\})/)
     .map((part) => (part.startsWith('{') ? numberNamed(part.slice(1, -1)) : escaped(part)))
@@ -144,14 +153,14 @@ function limitIn(message: string): ContextLimit | undefined {
 
 /** By how many tokens a prompt is too long, where that is all that a message says. */
 export function excessTokensOf(message: string): number | undefined {
-  return countOf(excessWording.exec(message)?.groups?.['excess']) ?? undefined
+  return countOf(firstOf(excessWordings, message)?.['excess']) ?? undefined
 }
 
 type Figures = { readonly [name: string]: string | undefined }
 
-function firstOf(patterns: readonly RegExp[], message: string): Figures | undefined {
-  for (const pattern of patterns) {
-    const groups = pattern.exec(message)?.groups
+function firstOf(wordings: readonly string[], message: string): Figures | undefined {
+  for (const wording of wordings) {
+    const groups = patternOf(wording).exec(message)?.groups
     if (groups !== undefined) return groups
   }
   return undefined

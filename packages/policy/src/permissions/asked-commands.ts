@@ -143,7 +143,7 @@ function namedProblem(form: Words, whereabouts: Whereabouts): string | undefined
 }
 
 function phrasesFor(kind: 'network' | 'outside', name: string): readonly string[] {
-  return phrasesAsked[kind].get(name) ?? phrasesAsked[kind].get(familyOf(name)) ?? []
+  return phrasesAsked(kind).get(name) ?? phrasesAsked(kind).get(familyOf(name)) ?? []
 }
 
 function tellsItsVersion(form: Words): boolean {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { ConfigurationError, type Json, type JsonObject } from '@halting/core'
@@ -135,6 +136,7 @@ async function readIfThere(
   level: SettingsLevel = 'flag',
   mostBytes: number = largestSettingsBytes,
 ): Promise<string | undefined> {
+  if (isAbsent(path)) return undefined
   try {
     return await boundedFile(path, mostBytes)
   } catch (thrown) {
@@ -143,6 +145,15 @@ async function readIfThere(
     const isOfProject = level === 'project' || level === 'local'
     const out = isOfProject ? ' Fix or delete it, or ignore project settings with --setting-sources user.' : ''
     throw new ConfigurationError(`The settings in ${path} cannot be read: ${messageOf(thrown)}.${out}`)
+  }
+}
+
+/** Asked at once: most of these files are not there, and a look by a thread of the pool costs fifty times as much. */
+function isAbsent(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined
+  } catch {
+    return false
   }
 }
 

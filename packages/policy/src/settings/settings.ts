@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { boundedFile } from '@halting/journal/files'
 import type { Offer } from '../trust/offers.ts'
@@ -40,7 +40,9 @@ export async function mentionsSetting(name: string, options: ReadOptions): Promi
 /** '' for what cannot be read: whoever loads the settings says why. What a shell hands in can be read once, and is left for who loads it. */
 async function textOfFile(path: string): Promise<string> {
   try {
-    return (await stat(path)).isFile() ? await boundedFile(path, largestSettingsBytes) : ''
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+      ? await boundedFile(path, largestSettingsBytes)
+      : ''
   } catch {
     return ''
   }

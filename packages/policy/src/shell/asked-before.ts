@@ -20,7 +20,7 @@ const network = {
   packages: 'brew twine pipx uvx bunx cpan cpanm ngrok cloudflared',
 } as const
 
-const networkPhrases = [
+const networkPhrases = (): readonly string[] => [
   ...phrases('terraform', 'init plan apply destroy import refresh login logout'),
   ...phrases('tofu', 'init plan apply destroy import refresh login logout'),
   ...phrases(
@@ -80,7 +80,7 @@ const outside = {
   'tools of the person': 'rustup volta fnm asdf nodenv rbenv sdk corepack n',
 } as const
 
-const outsidePhrases = [
+const outsidePhrases = (): readonly string[] => [
   ...phrases('mise', 'install use trust untrust upgrade uninstall settings self-update plugins implode'),
   ...phrases('rtx', 'install use trust upgrade'),
   ...phrases('direnv', 'allow deny permit'),
@@ -114,10 +114,13 @@ export const programsAsked: Readonly<Record<AskedFor, ReadonlySet<string>>> = {
   outside: namesIn(outside),
 }
 
-/** Programs with a subcommand, by the name of the program. */
-export const phrasesAsked: Readonly<Record<AskedFor, ReadonlyMap<string, readonly string[]>>> = {
-  network: byProgram(networkPhrases),
-  outside: byProgram(outsidePhrases),
+const phrasesByProgram = new Map<AskedFor, ReadonlyMap<string, readonly string[]>>()
+
+/** Programs with a subcommand, by the name of the program. Made when a command is first judged: many runs judge none. */
+export function phrasesAsked(kind: AskedFor): ReadonlyMap<string, readonly string[]> {
+  const known = phrasesByProgram.get(kind) ?? byProgram(kind === 'network' ? networkPhrases() : outsidePhrases())
+  phrasesByProgram.set(kind, known)
+  return known
 }
 
 function byProgram(all: readonly string[]): ReadonlyMap<string, readonly string[]> {

@@ -59,7 +59,7 @@ const judged = new Set(['ps', 'pgrep', 'pstree', 'top', 'lsof', 'ss'])
 const named = [...programsAsked.network, ...programsAsked.outside]
   .filter((program) => !judged.has(program))
   .map((program) => `${program} one`)
-const phrases = [...phrasesAsked.network.values(), ...phrasesAsked.outside.values()].flat()
+const phrases = [...phrasesAsked('network').values(), ...phrasesAsked('outside').values()].flat()
 const gits = (
   'push,fetch,stash,checkout main,reset --hard,merge x,rebase x,config a.b c,clean -fd,-C src stash,worktree add x,--no-pager stash pop,-c a.b=c stash,' +
   'restore a.ts,switch main,commit --amend,rm a.ts,apply x,gc,unknown'
