@@ -1,4 +1,5 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type OutputFile } from 'esbuild'
@@ -14,6 +15,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The folder of the program: `bin/halting.js` runs it. */
     readonly program: string
+    /** A folder of caches, in which the program stores its compiled code: what one test compiled, the others take. In no working copy, where it would not count. */
+    readonly codeCache: string
   }
 }
 
@@ -105,13 +108,17 @@ export async function setup(project: TestProject): Promise<() => void> {
   removeLeftOvers()
   await buildPackages()
   project.provide('program', await bundleProgram())
+  const codeCache = mkdtempSync(join(tmpdir(), 'halting-test-code-'))
+  project.provide('codeCache', codeCache)
   project.onTestsRerun(async () => {
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { recursive: true })
     await buildPackages()
     await bundleProgram()
   })
-  return () => rmSync(folder, { recursive: true, force: true })
+  return () => {
+    for (const path of [folder, codeCache]) rmSync(path, { recursive: true, force: true })
+  }
 }
 
 /** Of runs that were killed. */

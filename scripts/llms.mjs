@@ -54,7 +54,8 @@ The terminal program is the package \`halting\`, the library \`@halting/core\` w
 
 ## Documents
 
-- [README](README.md): what it is, a first program, commands and endings.
+- [README](README.md): what it is, five commands, and what it does that others do not.
+- [All guides](docs/README.md): one line for each.
 - [Changelog](CHANGELOG.md): what changed, by version.
 - [AGENTS.md](AGENTS.md): for changes of this repository.
 

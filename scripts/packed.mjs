@@ -1,5 +1,5 @@
 // Packs the packages, installs them in empty folders outside the repository, and uses them there as a stranger does: of the
-// program, which is alone, the demonstration; of the libraries the first program of the README, every entry, and the types.
+// program, which is alone, the demonstration; of the libraries the first program of the guide to the library, every entry, and the types.
 // On each Node of node-binaries.mjs. How often it passed, failed or was skipped is in .tmp/packed.json.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -92,9 +92,9 @@ function install(into, what) {
   })
 }
 
-/** The first program of the README, as it stands there, and what it is said to print. */
+/** The first program of the guide to the library, as it is there, and what it is said to print. */
 function writeProgram() {
-  const [, code, prints] = /```js\n([^]*?)```\n\n```text\n([^]*?)```/.exec(textOf('README.md'))
+  const [, code, prints] = /```js\n([^]*?)```\n\n```text\n([^]*?)```/.exec(textOf('docs/guide/embedding.md'))
   writeFileSync(join(folder, 'first-program.mjs'), code)
   return { prints }
 }

@@ -32,13 +32,13 @@ async function startService(status: number, body: string): Promise<Service> {
 
 const modelList = (...ids: readonly string[]): string => JSON.stringify({ data: ids.map((id) => ({ id })) })
 
-test('the first screen of help, and the README, name every command, and each has help of its own', async () => {
+test('the first screen of help, and the guide of commands, name every command, and each has help of its own', async () => {
   const screen = (await run(['--help'])).stdout
-  const readme = readFileSync(fileURLToPath(new URL('../../../README.md', import.meta.url)), 'utf8')
+  const guide = readFileSync(fileURLToPath(new URL('../../../docs/guide/commands.md', import.meta.url)), 'utf8')
   const isOnScreen = (command: string): boolean => new RegExp(`^ {2}(?:[\\w-]+, )*${command}\\b`, 'm').test(screen)
-  const isInReadme = (command: string): boolean => new RegExp(`halting ${command}\\b`).test(readme)
+  const isInGuide = (command: string): boolean => new RegExp(`halting ${command}\\b`).test(guide)
   expect(commandNames.filter((name) => name !== 'help' && !isOnScreen(name))).toEqual([])
-  expect(commandNames.filter((name) => !isInReadme(name))).toEqual([])
+  expect(commandNames.filter((name) => !isInGuide(name))).toEqual([])
   expect(screen).toContain('halting help flags')
 })
 

@@ -30,15 +30,15 @@ function tableBelow(text: string, head: string): readonly (readonly string[])[] 
 const exitOf = (code: number | null): string => (code === null ? '–' : String(code))
 const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no')
 
-describe('README', () => {
-  test('has the endings of the code, with their categories and exit codes', () => {
-    const rows = tableBelow(textOf('README.md'), '| reason | category |')
-    expect(rows.map(([reason, category, , exit]) => [reason, category, exit])).toEqual(
-      Object.entries(endings).map(([reason, { category, exitCode }]) => [reason, category, exitOf(exitCode)]),
-    )
-    expect(rows.filter(([, , meaning]) => meaning === '')).toEqual([])
-  })
+test('docs/guide/commands.md has the endings of the code, with their categories and exit codes', () => {
+  const rows = tableBelow(textOf('docs/guide/commands.md'), '| reason | category |')
+  expect(rows.map(([reason, category, , exit]) => [reason, category, exit])).toEqual(
+    Object.entries(endings).map(([reason, { category, exitCode }]) => [reason, category, exitOf(exitCode)]),
+  )
+  expect(rows.filter(([, , meaning]) => meaning === '')).toEqual([])
+})
 
+describe('README', () => {
   test('says how many endings there are', () => {
     expect(textOf('README.md')).toContain(`${Object.keys(endings).length} reasons`)
   })

@@ -110,7 +110,12 @@ export function runWithStdout(args: readonly string[], file: number): Pick<Ended
 }
 
 function environment(): NodeJS.ProcessEnv {
-  return { PATH: `${process.env['PATH']}${delimiter}${dirname(process.execPath)}`, HOME: folder, TMPDIR: folder }
+  return {
+    PATH: `${process.env['PATH']}${delimiter}${dirname(process.execPath)}`,
+    HOME: folder,
+    TMPDIR: folder,
+    XDG_CACHE_HOME: inject('codeCache'),
+  }
 }
 
 let scripts = 0

@@ -48,6 +48,18 @@ export function abortCauseOf(reason: unknown): AbortCause {
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }
 
+const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>()
+
+/**
+ * A signal that aborts as soon as one of several does, as `AbortSignal.any` makes it. Node 20 lets go of a signal of `AbortSignal.timeout` that only such a signal refers to,
+ * and it then never aborts: this one holds its sources.
+ */
+export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
+  const signal = AbortSignal.any([...signals])
+  sources.set(signal, signals)
+  return signal
+}
+
 /**
  * A controller whose signal any number may listen to, one listener for each of many calls: Node warns of eleven as of a leak. For signals of a run, a session
  * or a process; one of a single call needs none of it.

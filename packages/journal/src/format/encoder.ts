@@ -2,13 +2,13 @@ import { isToolResult, uuidOf, type ToolResultBlock } from '@halting/core/adapte
 import type { ContentBlock, ModelMessage, TranscriptEntry } from '@halting/core'
 import { PastOfRun, type StepRecord } from '@halting/core/steps'
 import { compactedIn } from './compaction-record.ts'
-import { goBack, lineNamedBy, shortEntry, type LineName } from './line-chain.ts'
+import { goBack, lineNamedBy, shortReply, shortResults, type LineName } from './line-chain.ts'
 import { changedSince, changesSince, isSameJson } from './figures.ts'
-import { OpenSegment, foldedBytes, messagePlace, replyStart, type FoldLine } from './fold.ts'
-import { lineOf, lineOfJson } from './line.ts'
-import { withoutPayloads, type Payload } from './payloads.ts'
+import { OpenSegment, foldedBytes, messagePlace, replyStart, startOf, type FoldLine } from './fold.ts'
+import { lineOf, lineOfOpenJson } from './line.ts'
+import { mayHavePayloads, withoutPayloads, type Payload } from './payloads.ts'
 import { RunSums } from './session-sums.ts'
-import { WrittenContents, type ReadContents, type Ref } from './shared-contents.ts'
+import { WrittenContents, type ReadContents } from './shared-contents.ts'
 
 /**
  * The version of the format; a reader refuses a later one. In files of the first each message has all that readers of other programs look for. Later ones leave
@@ -75,9 +75,17 @@ export interface Unfolded {
   readonly past: PastOfRun
 }
 
+const noPayloads: readonly Payload[] = []
+
+/** How lines of the main loop begin that have a message. */
+const starts = { user: startOf({ type: 'user' }), assistant: startOf({ type: 'assistant' }) }
+
 /**
  * Puts records into lines. A message is written once, in a line of the shape that readers of such sessions know; what else is recorded of it
  * (its step, the lap that it belongs to) stands beside it or refers to it.
+ *
+ * Most sessions end before V8 has compiled much of this, and what it compiles costs as much as what it runs: a record comes to one object that
+ * `JSON.stringify` takes. Fields are left out by `undefined`: to delete one, or to take the rest, costs several times as much.
  */
 export class JournalEncoder {
   readonly #place: JournalPlace
@@ -90,8 +98,9 @@ export class JournalEncoder {
   readonly #results: Map<string, WrittenResult>
   /** The newest message of each agent: the parent of the next one. */
   readonly #newest: Map<string, LineName>
-  /** Lines of the entries that were written here, and before them of those that the file held. */
-  readonly #entryLines: Map<string, LineName> = new Map()
+  /** Entries that were written here, and their lines: asked for where the conversation goes back, and for those that the file held before. */
+  readonly #entryIds: string[] = []
+  readonly #entryLines: LineName[] = []
   readonly #before: Pick<WrittenLines, 'entryLines'> | undefined
   readonly #format: JournalFormat
   /** Of steps since the last fold without a result, by their keys: the result names the line. */
@@ -106,7 +115,7 @@ export class JournalEncoder {
   #whole: string[] | undefined
   /** Of the last line that was put. */
   #lastBytes = 0
-  #payloads: Payload[] = []
+  #payloads: readonly Payload[] = noPayloads
   /** When the record at hand was recorded, where that was not now. */
   #timestamp: string | undefined
 
@@ -140,7 +149,7 @@ export class JournalEncoder {
 
   /** The lines of a record, and the long texts that stand in files of their own: these come first. `timestamp` is when it was recorded; now when absent. */
   linesOf(record: StepRecord, timestamp?: string): { readonly lines: string; readonly payloads: readonly Payload[] } {
-    this.#payloads = []
+    this.#payloads = noPayloads
     this.#timestamp = timestamp
     this.#sums.note(record)
     if (record.type === 'start' && record.scope === '') this.#past = new PastOfRun()
@@ -160,25 +169,20 @@ export class JournalEncoder {
     switch (record.type) {
       case 'start': {
         const { added, ...start } = record.start
-        return this.#withEntries(record, added, (refs) => ({ ...record, start: { ...start, added: refs } }))
+        const refs: unknown[] = []
+        const lines = this.#linesOfEntries(added, refs)
+        return lines + this.#endingLine(record.scope, { record: { ...record, start: { ...start, added: refs } } }, refs)
       }
-      case 'lap': {
-        const { added, spent, ...lap } = record.lap
-        const { all, ...changes } = this.#figures(lap.scope, spent)
-        const figures = all === undefined ? {} : { spent: all }
-        const recordOf = (refs: readonly unknown[]): Fields => ({ ...record, lap: { ...lap, ...figures, added: refs } })
-        const lines = this.#withEntries(record, added, recordOf, changes)
-        if (record.lap.scope !== '') return lines
-        this.#results.clear()
-        // Whoever goes on inside an agent of the background needs its records from before.
-        return record.lap.spent.openAgents === undefined ? lines + this.#fold(record.lap.transition) : lines
-      }
+      case 'lap':
+        return this.#lap(record)
       case 'end': {
         const { added, ...end } = record
         this.#spent.delete(record.scope)
+        const refs: unknown[] = []
+        const lines = this.#linesOfEntries(added, refs)
         // Whoever lists sessions reads this line, and not all before it.
         const own = record.scope === '' ? { session: this.#sums.sums() } : {}
-        return this.#withEntries(record, added, (refs) => ({ ...end, added: refs }), own)
+        return lines + this.#endingLine(record.scope, { record: { ...end, added: refs }, ...own }, refs)
       }
       case 'result':
         return this.#result(record)
@@ -191,7 +195,7 @@ export class JournalEncoder {
       }
       case 'rewind':
         // What comes next is said behind the message to which the conversation went back (R-JOUR-9).
-        goBack(this.#newest, (id) => this.#entryLines.get(id) ?? this.#before?.entryLines.get(id), record.after)
+        goBack(this.#newest, (id) => this.#lineOfEntry(id), record.after)
         return this.#ownLine(this.#own({ record }), [])
       case 'intent':
         if (this.#format === 1) return this.#line(this.#own({ record }))
@@ -207,15 +211,33 @@ export class JournalEncoder {
     return this.#format === 1 ? { type: 'halting', ...fields } : fields
   }
 
-  /** `all` of what was spent, or what a line says of its changes. */
-  #figures(scope: string, spent: object): Fields {
+  #lap(record: LapRecord): string {
+    const { lap } = record
+    const changes = this.#changes(lap.scope, lap.spent)
+    const refs: unknown[] = []
+    const lines = this.#linesOfEntries(lap.added, refs)
+    const spent = changes === undefined ? lap.spent : undefined
+    const line = this.#line(this.#own({ record: { ...record, lap: { ...lap, spent, added: refs } }, ...changes }))
+    if (lap.scope !== '') return lines + line
+    this.#segment.lap(refs)
+    this.#results.clear()
+    // Whoever goes on inside an agent of the background needs its records from before.
+    return lap.spent.openAgents === undefined ? lines + line + this.#fold(lap.transition) : lines + line
+  }
+
+  /** What a line says of what changed in what was spent; undefined where it says all of it. */
+  #changes(scope: string, spent: object): object | undefined {
     const figures = spent as Fields
     const before = this.#spent.get(scope)
     this.#spent.set(scope, figures)
-    if (before === undefined) return { all: figures }
-    if (this.#format > 1) return (changesSince(before, figures) as Fields | undefined) ?? { all: figures }
+    if (before === undefined) return undefined
+    if (this.#format > 1) return changesSince(before, figures)
     const changed = changedSince(before, figures)
-    return changed === undefined ? { all: figures } : { changed }
+    return changed === undefined ? undefined : { changed }
+  }
+
+  #lineOfEntry(id: string): LineName | undefined {
+    return this.#entryLines[this.#entryIds.lastIndexOf(id)] ?? this.#before?.entryLines.get(id)
   }
 
   /** The reply of a model, and the result of a tool, are messages by themselves. */
@@ -223,24 +245,25 @@ export class JournalEncoder {
     const value = record.value as Fields | null
     const intent = this.#intentOf(record)
     if (typeof value !== 'object' || value === null)
-      return this.#line(this.#own({ record: this.#recordFor(record, intent) }))
+      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
     if (value['kind'] === 'answered' && isMessage(value['message'])) return this.#reply(record, value, intent)
     const compacted = compactedIn(record)
     if (compacted !== undefined) {
       const result = { ...compacted, messages: compacted.messages.map((message) => this.#shown(message)) }
-      return this.#line(this.#own({ record: this.#recordFor({ ...record, value: { ...value, result } }, intent) }))
+      return this.#line(this.#own({ record: recordFor(record, { ...value, result }, intent, this.#count) }))
     }
     const callId = callIdOf(record.key)
     if (callId === undefined || !('content' in value) || typeof value['status'] !== 'string')
-      return this.#line(this.#own({ record: this.#recordFor(record, intent) }))
-    const { content, details, ...rest } = value
+      return this.#line(this.#own({ record: recordFor(record, value, intent, this.#count) }))
+    const { content, details } = value
     const isError = value['isError'] === true
-    const uuid = this.#name(record.key)
-    this.#results.set(callId, { uuid, content, isError })
-    const block = { type: 'tool_result', tool_use_id: callId, content, ...(isError && { is_error: true }) }
-    const written = this.#recordFor({ ...record, value: rest }, intent)
+    const name = this.#name(record.key)
+    this.#results.set(callId, { uuid: name, content, isError })
+    const block = { type: 'tool_result', tool_use_id: callId, content, is_error: isError ? true : undefined }
+    const rest = { ...value, content: undefined, details: undefined }
+    const written = recordFor(record, rest, intent, this.#count)
     const own = details === undefined ? { record: written } : { toolUseResult: details, record: written }
-    return this.#message('user', uuid, scopeOf(record.key), JSON.stringify({ role: 'user', content: [block] }), own)
+    return this.#message('user', name, record.key, JSON.stringify({ role: 'user', content: [block] }), own)
   }
 
   /** The intent that a result names, which no other one will. */
@@ -253,38 +276,24 @@ export class JournalEncoder {
 
   /** What the intent and the message say already stands in no record of it. */
   #reply(record: ResultRecord, value: Fields, intent: NamedIntent | undefined): string {
-    const { message, ...others } = value
-    const rest: { [field: string]: unknown } = others
-    const shown = message as { readonly content: readonly ContentBlock[]; readonly usage?: unknown }
-    const uuid = this.#name(record.key)
-    this.#written.set(shown.content, { ref: uuid })
-    this.#replies.set(shown, uuid)
-    const own: { [field: string]: unknown } = {}
+    const message = value['message'] as { readonly content: readonly ContentBlock[]; readonly usage?: unknown }
+    const name = this.#name(record.key)
+    this.#written.set(message.content, name)
+    this.#replies.set(message, name)
+    const rest: { [field: string]: unknown } = { ...value, message: undefined }
     let same = 0
-    if (intent !== undefined && isSameObject(rest['grant'], intent.record.intent)) {
-      delete rest['grant']
+    if (intent !== undefined && isSameObject(value['grant'], intent.record.intent)) {
+      rest['grant'] = undefined
       same += sameGrant
     }
-    const charge = rest['charge'] as Fields | null | undefined
-    if (this.#format > 1 && typeof charge === 'object' && isSameObject(charge?.['usage'], shown.usage)) {
-      const { usage: _usage, ...figures } = charge ?? {}
-      rest['charge'] = figures
+    const charge = value['charge'] as Fields | null | undefined
+    if (this.#format > 1 && typeof charge === 'object' && isSameObject(charge?.['usage'], message.usage)) {
+      rest['charge'] = { ...charge, usage: undefined }
       same += sameUsage
     }
-    own['record'] = this.#recordFor({ ...record, value: rest }, intent)
-    if (same > 0) own['same'] = same
-    return this.#message('assistant', uuid, scopeOf(record.key), this.#replyJson(shown), own)
-  }
-
-  /**
-   * A result as its line has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. It is so many lines
-   * before this one.
-   */
-  #recordFor(record: ResultRecord, intent: NamedIntent | undefined): Fields {
-    if (intent === undefined) return record
-    const { value, at, durationMs } = record
-    const of = this.#count - intent.line
-    return at === intent.record.at ? { of, value, durationMs } : { of, value, at, durationMs }
+    const written = recordFor(record, rest, intent, this.#count)
+    const own = same > 0 ? { record: written, same } : { record: written }
+    return this.#message('assistant', name, record.key, this.#replyJson(message), own)
   }
 
   #replyJson(message: object): string {
@@ -292,33 +301,23 @@ export class JournalEncoder {
     return this.#format > 1 ? json : `${replyStart}${json.slice(1)}`
   }
 
-  /** Lines for entries that are in none yet, and then one line that refers to them. */
-  #withEntries(
-    record: EntriesRecord,
-    added: readonly TranscriptEntry[],
-    recordOf: (refs: readonly unknown[]) => unknown,
-    own: Fields = {},
-  ): string {
+  /** Lines for entries that are in none yet. What refers to an entry is put into `refs`. */
+  #linesOfEntries(added: readonly TranscriptEntry[], refs: unknown[]): string {
     let lines = ''
-    const refs: unknown[] = []
     for (const entry of added) {
-      const encoded = this.#entry(entry)
-      lines += encoded.lines
-      const uuid = lineNamedBy(encoded.ref)
-      if (uuid !== undefined) this.#entryLines.set(entry.id, uuid)
-      refs.push(encoded.ref)
+      lines += this.#entry(entry, refs)
+      const name = lineNamedBy(refs.at(-1))
+      if (name === undefined) continue
+      this.#entryIds.push(entry.id)
+      this.#entryLines.push(name)
     }
-    return lines + this.#entriesLine(record, this.#own({ record: recordOf(refs), ...own }), refs)
+    return lines
   }
 
-  /** What a fold says of a line that has entries of the main loop. */
-  #entriesLine(record: EntriesRecord, line: Fields, refs: readonly unknown[]): string {
-    const isMain = record.type === 'lap' ? record.lap.scope === '' : record.scope === ''
-    if (!isMain) return this.#line(line)
-    if (record.type !== 'lap') return this.#ownLine(line, refs)
-    const written = this.#line(line)
-    this.#segment.lap(refs)
-    return written
+  /** The line of a start or an end: that of the main loop is read as it is by whoever reads a fold. */
+  #endingLine(scope: string, fields: Fields, refs: readonly unknown[]): string {
+    const line = this.#own(fields)
+    return scope === '' ? this.#ownLine(line, refs) : this.#line(line)
   }
 
   /** A line that is read as it is by whoever reads a fold. */
@@ -348,75 +347,78 @@ export class JournalEncoder {
     return lineOf({ type: 'halting', fold })
   }
 
-  #entry(entry: TranscriptEntry): { readonly lines: string; readonly ref: unknown } {
+  #entry(entry: TranscriptEntry, refs: unknown[]): string {
     switch (entry.kind) {
       case 'assistant': {
-        const { content } = entry.message
         const reply = this.#replies.get(entry.message)
-        if (reply !== undefined) return { lines: '', ref: shortEntry({ ...entry, message: reply }) }
-        const known = this.#written.placeOf(content)
-        if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
-        return this.#newMessage(entry, 'assistant', this.#replyJson(entry.message))
+        if (reply === undefined) return this.#messageEntry(entry, refs)
+        refs.push(shortReply(entry, reply))
+        return ''
       }
       case 'user': {
         const { content } = entry.message
-        if (entry.origin === 'tool_results' && typeof content !== 'string') return this.#toolResults(entry, content)
-        const known = this.#written.placeOf(content)
-        if (known !== undefined) return { lines: '', ref: withContent(entry, known) }
-        return this.#newMessage(entry, 'user', JSON.stringify(entry.message))
+        if (entry.origin === 'tool_results' && typeof content !== 'string')
+          return this.#toolResults(entry, content, refs)
+        return this.#messageEntry(entry, refs)
       }
       case 'compact_boundary': {
         const messages = entry.messages.map((message) => this.#shown(message))
         const { trigger, preTokens } = entry
-        const line = this.#line({
+        refs.push({ ...entry, messages })
+        return this.#line({
           type: 'system',
           subtype: 'compact_boundary',
           content: 'Conversation compacted',
           compactMetadata: { trigger: trigger === 'manual' ? 'manual' : 'auto', preTokens },
         })
-        return { lines: line, ref: { ...entry, messages } }
       }
       case 'attachment':
       case 'results_cleared':
       case 'collapse_staged':
       case 'media_removed':
-        return { lines: '', ref: entry }
+        refs.push(entry)
+        return ''
     }
   }
 
-  #newMessage(
-    entry: Extract<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>,
-    type: 'user' | 'assistant',
-    json: string,
-  ): { readonly lines: string; readonly ref: unknown } {
-    const uuid = this.#name(entry.id)
+  /** An entry whose content may stand in a line already. */
+  #messageEntry(entry: MessageEntry, refs: unknown[]): string {
     const { content } = entry.message
-    this.#written.set(content, { ref: uuid })
-    return { lines: this.#message(type, uuid, scopeOf(entry.id), json, {}), ref: withContent(entry, { ref: uuid }) }
+    const known = this.#written.placeOf(content)
+    if (known !== undefined) {
+      refs.push(withContent(entry, known))
+      return ''
+    }
+    const name = this.#name(entry.id)
+    this.#written.set(content, name)
+    refs.push(withContent(entry, { ref: name }))
+    const json = entry.kind === 'user' ? JSON.stringify(entry.message) : this.#replyJson(entry.message)
+    return this.#message(entry.kind, name, entry.id, json)
   }
 
   /** Results stand in the lines of their steps, unless a hook or the loop put something else in their place. */
   #toolResults(
     entry: Extract<TranscriptEntry, { readonly kind: 'user' }>,
     content: readonly ContentBlock[],
-  ): { readonly lines: string; readonly ref: unknown } {
+    refs: unknown[],
+  ): string {
     let lines = ''
-    const blocks: Ref[] = []
+    const names: LineName[] = []
     for (const [index, block] of content.entries()) {
       const known = isToolResult(block) ? this.#results.get(block.tool_use_id) : undefined
       if (known !== undefined && isSameResult(block as ToolResultBlock, known)) {
-        blocks.push({ ref: known.uuid })
+        names.push(known.uuid)
         continue
       }
-      const uuid = this.#name(`${entry.id}#${index}`)
-      const json = JSON.stringify({ role: 'user', content: [block] })
-      lines += this.#message('user', uuid, scopeOf(entry.id), json, {})
-      blocks.push({ ref: uuid })
+      const id = `${entry.id}#${index}`
+      const name = this.#name(id)
+      lines += this.#message('user', name, id, JSON.stringify({ role: 'user', content: [block] }))
+      names.push(name)
     }
-    this.#written.set(content, { blocks })
+    this.#written.set(content, names)
     const isPlain = this.#format > 1 && Object.keys(entry.message).length === 2
-    if (!isPlain) return { lines, ref: withContent(entry, { blocks }) }
-    return { lines, ref: shortEntry({ ...entry, message: blocks.map((block) => block.ref) }) }
+    refs.push(isPlain ? shortResults(entry, names) : withContent(entry, { blocks: names.map((ref) => ({ ref })) }))
+    return lines
   }
 
   /** A message that a compaction left, by the line in which it stands, if it stands in one as it is. */
@@ -426,25 +428,25 @@ export class JournalEncoder {
     return known === undefined ? message : { ...message, content: known }
   }
 
-  /** `json` is that of the message. */
-  #message(type: 'user' | 'assistant', uuid: LineName, scope: string, json: string, own: Fields): string {
+  /** `json` is that of the message, and `of` the key or the id that names the agent. */
+  #message(type: 'user' | 'assistant', name: LineName, of: string, json: string, own?: Fields): string {
+    const scope = of.includes('/agent:') ? scopeOf(of) : ''
     const isSidechain = scope.includes('/agent:')
     // One chain for the main loop over all runs, and one for each subagent.
     const chain = isSidechain ? scope : ''
     const parentUuid = this.#newest.get(chain) ?? null
-    this.#newest.set(chain, uuid)
-    const agent = isSidechain ? { agentId: scope } : {}
+    this.#newest.set(chain, name)
     if (this.#format > 1) {
-      const start = isSidechain ? JSON.stringify({ ...agent, type }) : `{"type":"${type}"}`
-      const last = JSON.stringify(own)
-      const line = `${start.slice(0, -1)},"message":${json},"timestamp":${this.#moment()}${last === '{}' ? '}' : `,${last.slice(1)}`}`
-      return this.#put(line, uuid, messagePlace(start, json, type))
+      const start = isSidechain ? startOf({ agentId: scope, type }) : starts[type]
+      const text = `${start}${json},"timestamp":${this.#moment()}`
+      const last = own === undefined ? text : `${text},${JSON.stringify(own).slice(1, -1)}`
+      return this.#put(last, name, messagePlace(start, json, type))
     }
     const { cwd, sessionId, version } = this.#place
     const timestamp = this.#timestamp ?? new Date().toISOString()
-    const start = JSON.stringify({ parentUuid, isSidechain, ...agent, type })
-    const last = JSON.stringify({ uuid, timestamp, userType: 'external', cwd, sessionId, version, ...own })
-    return this.#put(`${start.slice(0, -1)},"message":${json},${last.slice(1)}`, uuid, messagePlace(start, json, type))
+    const start = startOf({ parentUuid, isSidechain, agentId: isSidechain ? scope : undefined, type })
+    const last = JSON.stringify({ uuid: name, timestamp, userType: 'external', cwd, sessionId, version, ...own })
+    return this.#put(`${start}${json},${last.slice(1, -1)}`, name, messagePlace(start, json, type))
   }
 
   /** When the record at hand was recorded, as JSON: milliseconds since 1970, or a text that says more. */
@@ -461,22 +463,50 @@ export class JournalEncoder {
   }
 
   #line(value: Fields): string {
-    return this.#put(JSON.stringify(value))
+    return this.#put(JSON.stringify(value).slice(0, -1))
   }
 
-  #put(value: string, uuid?: LineName, message?: ReturnType<typeof messagePlace>): string {
+  /** Puts the JSON of an object, without its last brace. */
+  #put(open: string, name?: LineName, message?: ReturnType<typeof messagePlace>): string {
     this.#count++
-    this.#whole?.push(value)
-    const { json, payloads } = withoutPayloads(value)
-    this.#payloads.push(...payloads)
-    const line = lineOfJson(json)
+    this.#whole?.push(`${open}}`)
+    if (mayHavePayloads(open)) return this.#putShortened(open, name, message)
+    const line = lineOfOpenJson(open)
     this.#lastBytes = Buffer.byteLength(line)
-    this.#segment.wrote(line, this.#lastBytes, uuid, payloads.length === 0 ? message : undefined)
+    this.#segment.wrote(line, this.#lastBytes, name, message)
+    return line
+  }
+
+  #putShortened(
+    open: string,
+    name: LineName | undefined,
+    message: ReturnType<typeof messagePlace> | undefined,
+  ): string {
+    const { json, payloads } = withoutPayloads(`${open}}`)
+    this.#payloads = [...this.#payloads, ...payloads]
+    const line = lineOfOpenJson(json.slice(0, -1))
+    this.#lastBytes = Buffer.byteLength(line)
+    this.#segment.wrote(line, this.#lastBytes, name, payloads.length === 0 ? message : undefined)
     return line
   }
 }
 
 type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
+
+type LapRecord = Extract<StepRecord, { readonly type: 'lap' }>
+
+type MessageEntry = Extract<TranscriptEntry, { readonly kind: 'user' | 'assistant' }>
+
+/**
+ * A result with this value, as line `count` has it: of a step whose intent is in a line, that line says its name, its digest and mostly when it began. It is so
+ * many lines before this one.
+ */
+function recordFor(record: ResultRecord, value: unknown, intent: NamedIntent | undefined, count: number): Fields {
+  if (intent === undefined) return { ...record, value }
+  const { at, durationMs } = record
+  const of = count - intent.line
+  return at === intent.record.at ? { of, value, durationMs } : { of, value, at, durationMs }
+}
 
 /** An intent, and the number of its line. */
 interface NamedIntent {
@@ -493,8 +523,6 @@ function isSameObject(value: unknown, other: unknown): boolean {
   return typeof value === 'object' && value !== null && isSameJson(value, other)
 }
 
-type EntriesRecord = Extract<StepRecord, { readonly type: 'start' | 'lap' | 'end' }>
-
 /** The run and the agent that a key or an id is of. */
 function scopeOf(key: string): string {
   const agents = /^[^/]*\/(?:agent:[^/]*\/)*/.exec(key)?.[0] ?? ''
@@ -509,11 +537,11 @@ function isMessage(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
-function isSameResult(
-  { type: _type, tool_use_id: _id, content, is_error: isError, ...more }: ToolResultBlock,
-  known: WrittenResult,
-): boolean {
-  return content === known.content && isError === (known.isError ? true : undefined) && Object.keys(more).length === 0
+function isSameResult(block: ToolResultBlock, known: WrittenResult): boolean {
+  const { content, is_error: isError } = block
+  if (content !== known.content || isError !== (known.isError ? true : undefined)) return false
+  // These, its type, its call, and nothing else.
+  return Object.keys(block).length === (Object.hasOwn(block, 'is_error') ? 4 : 3)
 }
 
 /** The entry, with the place of its content instead of the content. */

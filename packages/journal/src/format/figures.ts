@@ -51,6 +51,35 @@ function differenceOf(before: unknown, after: unknown): unknown {
  */
 function deltaOf(before: Figures, after: Figures, whole?: string[]): unknown {
   const [fields, others] = [Object.keys(after), Object.keys(before)]
+  if (!areSame(fields, others)) return deltaOfOthers(before, after, whole)
+  const [values, old] = [Object.values(after), Object.values(before)]
+  let delta: { [field: string]: unknown } | undefined
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]
+    if (value === old[index]) continue
+    const field = fields[index] ?? ''
+    if (value === undefined || old[index] === undefined || field === '__proto__') {
+      whole?.splice(0)
+      return deltaOfOthers(before, after, whole)
+    }
+    const difference = differenceOf(old[index], value)
+    if (difference === same) continue
+    if (difference === other && whole === undefined) return other
+    if (difference === other) whole?.push(field)
+    ;(delta ??= {})[field] = difference === other ? value : difference
+  }
+  return delta ?? same
+}
+
+function areSame(fields: readonly string[], others: readonly string[]): boolean {
+  if (fields.length !== others.length) return false
+  for (let index = 0; index < fields.length; index++) if (fields[index] !== others[index]) return false
+  return true
+}
+
+/** The same where a field may be absent in one of them, or undefined. */
+function deltaOfOthers(before: Figures, after: Figures, whole?: string[]): unknown {
+  const [fields, others] = [Object.keys(after), Object.keys(before)]
   let next = 0
   let delta: { [field: string]: unknown } | undefined
   for (const field of fields) {

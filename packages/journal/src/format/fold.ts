@@ -1,7 +1,7 @@
 // A line that sums up the lines before it, so that who goes on with a session reads the messages of these and not their steps (spec R-JOUR-12). Who wants all
 // records passes it over.
 import type { FoldedPast, Iteration } from '@halting/core/steps'
-import { crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 import { isLineName, linesNamedBy, longEntry, type LineName } from './line-chain.ts'
 
 /** What stands in such a line. Places are counted in bytes from where the lines begin that it is of. */
@@ -30,6 +30,13 @@ export class ShortIds {
   #start = ''
 
   short(name: 'assistant' | 'tool_results', id: string): ShortId {
+    const begin = `${this.#start}${name}:`
+    if (this.#start !== '' && id.startsWith(begin)) {
+      // Nearly all are of the run that the last one was of.
+      const rest = id.slice(begin.length)
+      const known = Number(rest)
+      if (known >= 0 && Number.isSafeInteger(known) && rest === String(known)) return known
+    }
     const at = id.lastIndexOf('/') + 1
     const number = Number(id.slice(at + name.length + 1))
     if (id !== `${id.slice(0, at)}${name}:${number}` || !Number.isSafeInteger(number) || number < 0) return id
@@ -73,11 +80,18 @@ export const mostFoldedBytes: number = 4 * 1_024 * 1_024
 /** How the JSON of a reply begins in its line; what stands behind it is that of the message alone. */
 export const replyStart: string = '{"type":"message",'
 
+/** Where the JSON of a message stands in its line, in bytes. */
+interface MessagePlace {
+  readonly at: number
+  readonly length: number
+  readonly isReply: boolean
+}
+
 /** Where a line stands, and the JSON of its message in it, if that is there as it was said. */
 interface Spot {
   readonly at: number
   readonly length: number
-  readonly message?: { readonly at: number; readonly length: number; readonly isReply: boolean }
+  readonly message: MessagePlace | undefined
 }
 
 /** The lines since the last fold: what the next one will say of them. */
@@ -92,9 +106,9 @@ export class OpenSegment {
   readonly #spots = new Map<LineName, Spot>()
 
   /** Takes a line that is written, and its bytes. */
-  wrote(line: string, length: number, uuid?: LineName, message?: Spot['message']): void {
+  wrote(line: string, length: number, uuid?: LineName, message?: MessagePlace): void {
     this.#note(length, uuid, message)
-    if (!this.canFold) return
+    if (this.bytes > mostFoldedBytes) return
     this.#held.push(line)
     this.#heldLength += length
     if (this.#heldLength > foldedBytes / 2) this.#sum()
@@ -102,7 +116,7 @@ export class OpenSegment {
 
   /** Takes a line that was read, with its end, and what it is known by where it has a message. */
   read(bytes: Buffer, line: { readonly [field: string]: unknown }, name: LineName | undefined): void {
-    if (this.canFold) this.#crc = crc32OfMuch(bytes, this.#crc)
+    if (this.canFold) this.#crc = crc32Of(bytes, this.#crc)
     if (name === undefined || !this.canFold) this.#note(bytes.length)
     else this.#note(bytes.length, name, messageIn(bytes, line))
   }
@@ -112,18 +126,22 @@ export class OpenSegment {
     return this.bytes <= mostFoldedBytes
   }
 
-  #note(length: number, uuid?: LineName, message?: Spot['message']): void {
+  #note(length: number, uuid?: LineName, message?: MessagePlace): void {
     const at = this.bytes
     this.bytes += length
-    if (uuid === undefined || !this.canFold) return
-    const place = message === undefined ? {} : { message: { ...message, at: at + message.at } }
-    this.#spots.set(uuid, { at, length: length - 1, ...place })
+    if (uuid === undefined || this.bytes > mostFoldedBytes) return
+    this.#spots.set(uuid, { at, length: length - 1, message })
   }
 
   /** The entries of a lap of the main loop, as its line has them. */
   lap(refs: readonly unknown[]): void {
     if (!this.canFold) return
     for (const each of refs) {
+      const plain = this.#itemOf(each)
+      if (plain !== undefined) {
+        this.#items.push(plain)
+        continue
+      }
       const ref = longEntry(each)
       const item = this.#replyOf(ref) ?? this.#resultsOf(ref)
       if (item !== undefined) {
@@ -163,17 +181,29 @@ export class OpenSegment {
   }
 
   #sum(): void {
-    if (this.#heldLength > 0) this.#crc = crc32OfMuch(Buffer.from(this.#held.join('')), this.#crc)
+    if (this.#heldLength > 0) this.#crc = crc32Of(this.#held.join(''), this.#crc)
     this.#held = []
     this.#heldLength = 0
+  }
+
+  /** Of a reply, or of the one result of a turn, that is no more than its line: nearly every entry is one. */
+  #itemOf(ref: unknown): FoldItem | undefined {
+    if (!Array.isArray(ref) || ref.length !== 3) return undefined
+    const [kind, id, line] = ref as unknown as readonly ['a' | 'r', string, number]
+    const spot = this.#spots.get(line)
+    const place = spot?.message
+    if (spot === undefined || place?.isReply !== (kind === 'a')) return undefined
+    const short = this.#ids.short(kind === 'a' ? 'assistant' : 'tool_results', id)
+    return [kind === 'a' ? 'A' : 'R', short, line, spot.at + place.at, place.length] as FoldItem
   }
 
   #replyOf(ref: unknown): FoldItem | undefined {
     const { kind, id, message, ...more } = ref as { readonly [field: string]: unknown }
     if (kind !== 'assistant' || !isLineName(message) || Object.keys(more).length > 0) return undefined
-    const place = this.#spots.get(message)?.message
-    if (place?.isReply !== true) return undefined
-    const { at, length } = place
+    const spot = this.#spots.get(message)
+    if (spot?.message?.isReply !== true) return undefined
+    const { length } = spot.message
+    const at = spot.at + spot.message.at
     return typeof message === 'number'
       ? ['A', this.#ids.short('assistant', String(id)), message, at, length]
       : ['a', String(id), at, length]
@@ -185,10 +215,11 @@ export class OpenSegment {
     const places: number[] = []
     let named = 0
     for (const name of linesNamedBy(message)) {
-      const place = this.#spots.get(name)?.message
-      if (place === undefined || place.isReply) return undefined
+      const spot = this.#spots.get(name)
+      const place = spot?.message
+      if (spot === undefined || place === undefined || place.isReply) return undefined
       if (typeof name === 'number') named = places.push(name)
-      places.push(place.at, place.length)
+      places.push(spot.at + place.at, place.length)
     }
     if (places.length === 0) return undefined
     return named > 0 ? ['R', this.#ids.short('tool_results', String(id)), ...places] : ['r', String(id), ...places]
@@ -213,22 +244,23 @@ function linesOfEntry(ref: unknown): readonly LineName[] {
 }
 
 /** Where the message stands in a line that was read: where a writer puts it, or nowhere. */
-function messageIn(bytes: Buffer, line: { readonly [field: string]: unknown }): Spot['message'] {
+function messageIn(bytes: Buffer, line: { readonly [field: string]: unknown }): MessagePlace | undefined {
   const { parentUuid, isSidechain, agentId, type, message, uuid, payloads } = line
   if (payloads !== undefined || typeof message !== 'object') return undefined
   const json = JSON.stringify(message)
-  const place = messagePlace(JSON.stringify({ parentUuid, isSidechain, agentId, type }), json, type)
+  const place = messagePlace(startOf({ parentUuid, isSidechain, agentId, type }), json, type)
   const found = uuid === undefined ? `${json},"timestamp":` : `${json},"uuid":${JSON.stringify(uuid)},`
   const isThere = bytes.toString('utf8', place.at, place.at + Buffer.byteLength(found)) === found
   return isThere ? place : undefined
 }
 
-/** Where the JSON of a message stands in a line that begins with the fields of this object, in bytes from its beginning. */
-export function messagePlace(start: string, json: string, type: unknown): NonNullable<Spot['message']> {
-  const at = Buffer.byteLength(start) - 1 + ',"message":'.length
-  return {
-    at,
-    length: Buffer.byteLength(json),
-    isReply: type === 'assistant' && (json.startsWith(replyStart) || !json.startsWith('{"type":')),
-  }
+/** How a line begins that has a message, in front of that: with these fields. */
+export function startOf(fields: { readonly [field: string]: unknown }): string {
+  return `${JSON.stringify(fields).slice(0, -1)},"message":`
+}
+
+/** Where the JSON of a message stands in a line that begins so, in bytes from its beginning. */
+export function messagePlace(start: string, json: string, type: unknown): MessagePlace {
+  const isReply = type === 'assistant' && (json.startsWith(replyStart) || !json.startsWith('{"type":'))
+  return { at: Buffer.byteLength(start), length: Buffer.byteLength(json), isReply }
 }

@@ -1,5 +1,10 @@
 // Messages of the main loop are one chain of parents (spec R-JOUR-9), which goes on behind an earlier one where the conversation went back.
 
+import type { TranscriptEntry } from '@halting/core'
+
+type AssistantEntry = Extract<TranscriptEntry, { readonly kind: 'assistant' }>
+type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
+
 /** What a line with a message is known by: its uuid, in files of the first format, and its number in later ones. */
 export type LineName = string | number
 
@@ -38,6 +43,19 @@ export function shortEntry(entry: { readonly [field: string]: unknown }): unknow
   if (kind === 'assistant' && origin === undefined && typeof message === 'number') return ['a', id, message]
   if (kind !== 'user' || origin !== 'tool_results' || !Array.isArray(message)) return entry
   return ['r', id, ...(message as readonly LineName[])]
+}
+
+/** The same of the entry of a reply that stands in this line. Every turn comes here: nothing is made of an entry that is as most are. */
+export function shortReply(entry: AssistantEntry, line: LineName): unknown {
+  // These are its kind, its id and its message.
+  const isPlain = typeof line === 'number' && Object.keys(entry).length === 3
+  return isPlain ? ['a', entry.id, line] : shortEntry({ ...entry, message: line })
+}
+
+/** The same of an entry with results of tools, each in a line, and no message but these. */
+export function shortResults(entry: UserEntry, lines: readonly LineName[]): unknown {
+  const isPlain = typeof lines[0] === 'number' && Object.keys(entry).length === 4
+  return isPlain ? ['r', entry.id, ...lines] : shortEntry({ ...entry, message: lines })
 }
 
 /** The entry that is meant, with the lines in the place of its message. */

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import { crc32OfWritten, crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 
 /** A line that is not what was written: its number, and what is wrong. */
 class DamagedLineError extends Error {
@@ -19,8 +19,12 @@ export function lineOf(value: { readonly [field: string]: unknown }): string {
 
 /** The same for the JSON of an object. */
 export function lineOfJson(json: string): string {
-  const text = json.slice(0, -1)
-  return `${text}${endWith(crc32OfWritten(Buffer.from(text)))}\n`
+  return lineOfOpenJson(json.slice(0, -1))
+}
+
+/** The same for that JSON without its last brace. */
+export function lineOfOpenJson(text: string): string {
+  return `${text}${endWith(crc32Of(text))}\n`
 }
 
 /** How a line ends whose bytes have this sum. */
@@ -37,13 +41,13 @@ export function asciiOf(bytes: Buffer): string | undefined {
 export function wholeLine(bytes: Buffer, start: number, end: number, ascii?: string): string | undefined {
   if (end - start < sumLength) return undefined
   const text = ascii === undefined ? bytes.toString('utf8', start, end) : ascii.slice(start, end)
-  return text.endsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength)))) ? text : undefined
+  return text.endsWith(endWith(crc32Of(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
 /** Whether a line is as it was written. `text` has a character for each byte. */
 export function isWholeLine(bytes: Buffer, start: number, end: number, text: string): boolean {
   if (end - start < sumLength) return false
-  return text.startsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength))), end - sumLength)
+  return text.startsWith(endWith(crc32Of(bytes.subarray(start, end - sumLength))), end - sumLength)
 }
 
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */

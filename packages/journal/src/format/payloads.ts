@@ -27,6 +27,12 @@ export function payloadsFolder(journal: string): string {
   return join(dirname(journal), basename(journal, extname(journal)), 'payloads')
 }
 
+/** Whether the JSON of a line is so long that a text in it may have to stand in a file of its own. */
+export function mayHavePayloads(json: string): boolean {
+  // No character is longer than three bytes for each unit of its string.
+  return json.length * 3 >= longestText
+}
+
 /** Takes long texts out of the JSON of a line, which says in their place where they are. */
 export function withoutPayloads(json: string): { readonly json: string; readonly payloads: readonly Payload[] } {
   // No character is longer than three bytes for each unit of its string.

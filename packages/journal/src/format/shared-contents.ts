@@ -1,4 +1,4 @@
-import type { LineName } from './line-chain.ts'
+import { isLineName, type LineName } from './line-chain.ts'
 
 /** A place in a line: content that stands in another line. */
 export interface Ref {
@@ -24,7 +24,7 @@ export interface JoinedContent {
 
 /** Where contents of messages stand, by the content itself. */
 export class WrittenContents {
-  readonly #places = new WeakMap<object, ContentPlace>()
+  readonly #places = new WeakMap<object, LineName | readonly LineName[]>()
   /** Of what the file held: entered once somebody asks, which most who go on with a session never do. */
   #before: ReadContents | undefined
 
@@ -32,8 +32,9 @@ export class WrittenContents {
     this.#before = before
   }
 
-  set(content: unknown, place: ContentPlace): void {
-    if (typeof content === 'object' && content !== null) this.#places.set(content, place)
+  /** A content stands in this line, or block by block in these. */
+  set(content: unknown, lines: LineName | readonly LineName[]): void {
+    if (typeof content === 'object' && content !== null) this.#places.set(content, lines)
   }
 
   /** Undefined for a content that stands in no line, and for a text. */
@@ -42,9 +43,11 @@ export class WrittenContents {
     if (this.#before !== undefined) {
       const { contents, joined } = this.#before
       this.#before = undefined
-      for (const [uuid, each] of contents) this.set(each, { ref: uuid })
-      for (const each of joined) this.set(each.content, { blocks: each.lines.map((ref) => ({ ref })) })
+      for (const [name, each] of contents) this.set(each, name)
+      for (const each of joined) this.set(each.content, each.lines)
     }
-    return this.#places.get(content)
+    const lines = this.#places.get(content)
+    if (lines === undefined || isLineName(lines)) return lines === undefined ? undefined : { ref: lines }
+    return { blocks: lines.map((ref) => ({ ref })) }
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 import { othersProblem, readSized } from '../files/own-file.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 
@@ -182,7 +182,7 @@ function isEntry(value: unknown): value is IndexEntry {
 }
 
 function headOf(body: Buffer): string {
-  return JSON.stringify({ type: 'halting sessions index', version: indexVersion, sum: crc32OfMuch(body) })
+  return JSON.stringify({ type: 'halting sessions index', version: indexVersion, sum: crc32Of(body) })
 }
 
 function writeEntries(folder: string, entries: Entries): void {

@@ -167,6 +167,12 @@ function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string)
 
 /** Commands that run at once, at most. */
 const mostSlots = 64
+/**
+ * The sandbox of a command that is over lives a moment longer, and with it the lock of its slot. What that command has kept is
+ * there for the next one only if it waits: a slot more is made when none came free after so many looks.
+ */
+const waitsForSlot = 25
+const slotWaitSeconds = 0.02
 /** What was written so long before the machine went down may not have reached the disk: nothing waits for it. In seconds. */
 const doubtfulSeconds = 600
 
@@ -206,8 +212,14 @@ sub clean {
 }
 sub slot {
   local $^F = 255;
-  for (0 .. ${mostSlots - 1}) {
-    my $slot = "$slots/$_";
+  my $waits = ${waitsForSlot};
+  for (my $number = 0; $number < ${mostSlots}; $number++) {
+    my $slot = "$slots/$number";
+    if (!-d $slot && $number > 0 && $waits-- > 0) {
+      select undef, undef, undef, ${slotWaitSeconds};
+      $number = -1;
+      next;
+    }
     mkdir $slot, 0700;
     sysopen $lock, "$slot/lock", 0100, 0600 or fail("$slot/lock: $!");
     next if !flock $lock, 6;

@@ -1,5 +1,5 @@
 // Spec R-CACHE-1.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -148,6 +148,28 @@ describe.skipIf(means.kind === 'none')('the launcher of overlays', () => {
     }
     expect(existsSync(join(overlay.lower[0] ?? '', 'deep/token'))).toBe(true)
     expect(readdirSync(slots)).toEqual(['0'])
+  })
+
+  it('waits for the slot of a command whose sandbox is about to end, and makes one more where it goes on', () => {
+    const { root, overlay } = world()
+    const slots = join(root, 'slots')
+    mkdirSync(join(slots, '0'), { recursive: true })
+    const named = { ...overlay, upper: 'written', work: 'work', folders: ['made'] }
+    const hold = (seconds: number) => {
+      const taken = join(root, `taken-${seconds}`)
+      const program =
+        'open F, ">>", $ARGV[0]; flock F, 2; open T, ">", $ARGV[1]; close T; select undef, undef, undef, $ARGV[2]'
+      const holder = spawn(perl, ['-e', program, join(slots, '0/lock'), taken, String(seconds)], { stdio: 'ignore' })
+      while (!existsSync(taken)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+      return holder
+    }
+    hold(0.1)
+    expect(run('echo ran', named, { slots }).stdout).toBe('ran\n')
+    expect(readdirSync(slots)).toEqual(['0'])
+    const holder = hold(60)
+    expect(run('echo ran', named, { slots }).stdout).toBe('ran\n')
+    expect(readdirSync(slots)).toEqual(['0', '1'])
+    holder.kill('SIGKILL')
   })
 
   it('starts nothing where a link leads to a folder that the command would be given', () => {

@@ -16,14 +16,20 @@ interface Waiting {
   readonly admit: (place: Place) => void
 }
 
+/** So long who waits to be alone keeps others out, and then lets them in: a call of theirs may take hours. */
+const shiftMs = 60_000
+
 /**
  * Which sessions are at work in this process together. I1: who has to be alone comes in when nobody is at work, and nobody comes in beside it. I2: while somebody waits to be alone
- * nobody else comes in, and those who are at work are asked to make way. I3: who waits longest goes first.
+ * nobody else comes in, and those who are at work are asked to make way; where they do not, it alternates with letting others in. I3: who waits longest goes first.
  */
 export class Isolation {
   readonly #inside = new Set<{ isAlone: boolean; readonly askToLeave: () => void }>()
   #toBeAlone: readonly Waiting[] = []
   #others: readonly Waiting[] = []
+  /** While somebody waits to be alone. */
+  #shift: NodeJS.Timeout | undefined
+  #letsOthersIn = false
 
   /** A place beside others, where one can be had at once. */
   tryEnter(): Place | undefined {
@@ -41,7 +47,8 @@ export class Isolation {
   }
 
   get #isClosed(): boolean {
-    return this.#toBeAlone.length > 0 || [...this.#inside].some(({ isAlone }) => isAlone)
+    const keepsOthersOut = this.#toBeAlone.length > 0 && !this.#letsOthersIn
+    return keepsOthersOut || [...this.#inside].some(({ isAlone }) => isAlone)
   }
 
   #wait(isAlone: boolean, signal: AbortSignal): Promise<Place> {
@@ -76,13 +83,28 @@ export class Isolation {
     if (alone !== undefined && this.#inside.size === 0) {
       this.#remove(alone)
       alone.admit(this.#admit(true))
-    } else if (alone !== undefined) {
+    } else if (alone !== undefined && !this.#letsOthersIn) {
       for (const { isAlone, askToLeave } of this.#inside) if (!isAlone) askToLeave()
     }
+    this.#keepShifts()
     if (this.#isClosed) return
     const others = this.#others
     this.#others = []
     for (const { admit } of others) admit(this.#admit(false))
+  }
+
+  #keepShifts(): void {
+    if (this.#toBeAlone.length === 0) {
+      clearTimeout(this.#shift)
+      this.#shift = undefined
+      this.#letsOthersIn = false
+      return
+    }
+    this.#shift ??= setTimeout(() => {
+      this.#shift = undefined
+      this.#letsOthersIn = !this.#letsOthersIn
+      this.#next()
+    }, shiftMs).unref()
   }
 
   #admit(isAlone: boolean): Place {

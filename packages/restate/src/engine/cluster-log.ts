@@ -49,7 +49,7 @@ export function isCut(done: Json): boolean {
 /**
  * The records of a session on their way into the engine's journal. The loop appends; the attempt takes them, one batch at a time, and says when one is on record.
  * C1: records are taken in the order in which they were appended, each once. C2: `flush` resolves when all that was appended before it is on record. C3: after
- * `break` nothing is appended and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
+ * `break` nothing is appended or taken and every flush rejects, so that the run breaks: who waits for it to be over hears of it. C4: after `leave` nothing is appended
  * behind a lap at which no effect is under way; what was appended before it is taken, and then the log fails. C5: `cut` does the same, but for its end: the invocation is over
  * then, and another one goes on with the work. C6: so it does by itself when more than its room was appended: a loop that awaits nothing is far ahead of what is on record.
  */
@@ -201,7 +201,8 @@ export class ClusterLog implements StepStore {
 
   /** Puts something on record that is no record of the loop: no sooner than what was appended before it. */
   note(note: Json): void {
-    if (this.#isOver) return
+    // How the work ends here that goes on elsewhere is nothing that happens in the session.
+    if (this.#isOver || this.#broken !== undefined) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
   }
@@ -249,6 +250,7 @@ export class ClusterLog implements StepStore {
     await new Promise<void>((resolve) => setImmediate(resolve))
     if (this.#failed !== undefined) throw this.#failed.error
     if (this.#leaving === 'left' && this.#waiting.length === 0) throw new LeftError()
+    if (this.#broken !== undefined && !this.#isOver) throw this.#broken
     this.#batches++
     const waiting = this.#waiting.splice(0, this.#fitting)
     const notes = this.#waiting.length > 0 ? [] : this.#notes

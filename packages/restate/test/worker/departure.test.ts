@@ -34,14 +34,17 @@ test('a session is left at the first lap at which no effect is under way, with a
 })
 
 /** An attempt whose work goes on for ever, once it has begun. */
-async function going(departure: Departure): Promise<Found & { readonly over: Promise<unknown> }> {
+async function going(
+  departure: Departure,
+  { invocation = new FakeInvocation(), onMail = (): void => {} } = {},
+): Promise<Found & { readonly over: Promise<unknown> }> {
   return new Promise((resolve) => {
     const over = attempt({
-      engine: new FakeInvocation().attempt(),
+      engine: invocation.attempt(),
       departure,
       begin(found) {
         resolve({ ...found, over })
-        return { deliver() {}, cancel() {}, run: () => new Promise(() => {}) }
+        return { deliver: onMail, cancel() {}, run: () => new Promise(() => {}) }
       },
     })
     over.catch(() => undefined)
@@ -73,6 +76,33 @@ test('one that does not come to a lap is left when it is told to hurry', async (
   await expect(over).rejects.toBeInstanceOf(LeftError)
   expect(() => log.append(lap(''))).toThrow('elsewhere')
 })
+
+test.each(['as it rests', 'in the middle'])(
+  'what is heard and closed in a process that has left a session %s is not on record',
+  async (when) => {
+    const departure = new Departure()
+    const invocation = new FakeInvocation()
+    const { log, over } = await going(departure, {
+      invocation,
+      onMail: () => log.note({ type: 'settled', numbers: [1] }),
+    })
+    if (when === 'as it rests') {
+      log.rests(null)
+      while (!invocation.kept.some((text) => text.includes('"restMs"')))
+        await new Promise((done) => setTimeout(done, 10))
+      departure.begin()
+    } else {
+      departure.begin()
+      departure.hurry()
+    }
+    await expect(over).rejects.toBeInstanceOf(LeftError)
+    // The process is still there, and closes what it has.
+    log.note({ type: 'settled', numbers: [1] })
+    invocation.signal('mail', '{}')
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
+    expect(invocation.kept.join('')).not.toContain('settled')
+  },
+)
 
 test('it is over when all that it holds is', async () => {
   const departure = new Departure()

@@ -9,7 +9,7 @@ import {
   type SDKUserMessage,
 } from '@anthropic-ai/claude-agent-sdk'
 import { type SeenRequest, startScriptedServer } from '@halting/models/scripted'
-import { afterEach } from 'vitest'
+import { afterEach, inject } from 'vitest'
 import { here, programPath } from '../../support/program.ts'
 
 // The official SDK drives the program by its executable option, unchanged; the model is a script on this machine.
@@ -74,6 +74,7 @@ export async function asking(
         PATH: [process.env['PATH'], dirname(process.execPath)].join(delimiter),
         HOME: here(),
         TMPDIR: here(),
+        XDG_CACHE_HOME: inject('codeCache'),
         HALTING_CONFIG_DIR: join(cwd, '.config-of-person'),
         ANTHROPIC_API_KEY: 'k',
         ANTHROPIC_BASE_URL: service.url,
