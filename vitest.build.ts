@@ -2,11 +2,12 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlin
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type OutputFile } from 'esbuild'
+import { build, version } from 'esbuild'
 import type { TestProject } from 'vitest/node'
-import { entriesOf, packages } from './scripts/packages.mjs'
+import { entriesOf, packages, sourceFiles } from './scripts/packages.mjs'
 import { pageBundle } from './scripts/page-bundle.mjs'
-import { programBundle } from './scripts/program-bundle.mjs'
+import { currentProgram } from './scripts/program-bundle.mjs'
+import { storeBuild, storedBuild } from './scripts/stored-build.mjs'
 
 // What the tests load as JavaScript that Node itself loads: the packages, file by file, and the program, bundled. All are made from the sources of this moment.
 // Vitest gives each source file as a module of getters, in which the loop runs several times slower, and asks its main thread for each in each worker.
@@ -73,17 +74,42 @@ export function builtFile(imported: string, importer: string | undefined): strin
   return name === undefined ? undefined : join(folder, name, `${path}.js`)
 }
 
-async function compiled(name: string, outdir: string): Promise<readonly OutputFile[]> {
+interface Compiled {
+  readonly path: string
+  readonly text: string
+}
+
+/** All of a package's sources as the last run compiled them, where they are the same. */
+async function compiled(name: string, outdir: string): Promise<readonly Compiled[]> {
+  const store = join(root, '.tmp', 'compiled', `${name}.json`)
+  const startedAt = Date.now()
+  const inputs = [
+    ...sourceFiles(name).map((path) => join(root, path)),
+    join(root, 'vitest.build.ts'),
+    join(root, 'tsconfig.base.json'),
+    source(`${name}/tsconfig.json`),
+  ]
+  // With the list of files: one more is compiled, too.
+  const key = JSON.stringify([version, inputs])
+  let files = storedBuild<readonly Compiled[]>(store, key)
+  if (files === undefined) {
+    files = await compile(name)
+    storeBuild(store, key, inputs, startedAt, files)
+  }
+  return files.map(({ path, text }) => ({ path: join(outdir, path), text }))
+}
+
+async function compile(name: string): Promise<readonly Compiled[]> {
   const { outputFiles } = await build({
     entryPoints: [source(`${name}/src/**/*.ts`)],
     outbase: source(`${name}/src`),
-    outdir,
+    outdir: root,
     format: 'esm',
     target: 'node20.19',
     write: false,
     logLevel: 'warning',
   })
-  return outputFiles
+  return outputFiles.map(({ path, text }) => ({ path: relative(root, path), text }))
 }
 
 function writeFile(path: string, contents: string | Uint8Array): void {
@@ -95,7 +121,7 @@ async function bundleProgram(): Promise<string> {
   const home = join(folder, 'program')
   for (const part of ['bin', 'package.json']) cpSync(source(`cli/${part}`), join(home, part), { recursive: true })
   symlinkSync(source('cli/examples'), join(home, 'examples'))
-  const { files, sourcesOf } = await programBundle(join(home, 'dist'))
+  const { files, sourcesOf } = await currentProgram(join(home, 'dist'))
   for (const { path, contents } of files) writeFile(path, contents)
   // For tests of what a start loads.
   writeFile(join(home, 'sources.json'), JSON.stringify(sourcesOf))

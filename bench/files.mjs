@@ -15,8 +15,8 @@ const line = 'export const sum = (one, other) => one + other // which is 64 long
 const text = (line.slice(0, 63) + '\n').repeat(16)
 
 /**
- * Each kind of work by name: how often it is done in a process, and what does it once. Before that it is done a third as often, which is not counted.
- * @type {Record<string, { times: number, make: (place: Place) => Promise<(at: number) => Promise<unknown>> }>}
+ * Each kind of work by name: how often it is done in a process, and what does it once. Before that it is done a third as often, or `warm` times, which is not counted.
+ * @type {Record<string, { times: number, warm?: number, make: (place: Place) => Promise<(at: number) => Promise<unknown>> }>}
  * @typedef {{ cwd: string, root: string }} Place
  */
 const work = {
@@ -34,6 +34,8 @@ const work = {
   'grep/tool': { times: 40, make: async (place) => toolOf(place, 'Grep', () => ({ pattern: 'needle', output_mode: 'content' })) },
   'turn/none': { times: 1_000, make: async (place) => turnsOf(place, 'Nothing', (at) => ({ at: String(at) })) },
   'turn/read': { times: 1_000, make: async (place) => turnsOf(place, 'Read', (at) => ({ file_path: 'src/0.ts', limit: 1 + (at % 10) })) },
+  'turn/none, after 5,000': { times: 1_000, warm: 5_000, make: async (place) => turnsOf(place, 'Nothing', (at) => ({ at: String(at) })) },
+  'turn/read, after 5,000': { times: 1_000, warm: 5_000, make: async (place) => turnsOf(place, 'Read', (at) => ({ file_path: 'src/0.ts', limit: 1 + (at % 10) })) },
   'turn/read, 50 files seen': { times: 1_000, make: async (place) => turnsOf(place, 'Read', (at) => ({ file_path: `src/${at % filesRead}.ts` })) },
 }
 
@@ -55,7 +57,7 @@ async function measuredHere(name, folder) {
     for (let at = 0; at < filesRead; at += 1) writeAt(join(cwd, `src/${at}.ts`), text)
     if (/glob|grep/.test(name)) for (let at = 0; at < 2_000; at += 1) writeAt(join(cwd, `src/${at >> 6}/${at}.ts`), at % 40 === 0 ? `${text}needle\n` : text)
     const once = await make({ cwd, root: folder })
-    const warm = Math.ceil(times / 3)
+    const warm = Math.ceil((work[name].warm ?? work[name].times / 3) * numberOf('share', 1))
     let began = 0
     for (let at = 0; at < warm + times; at += 1) {
       if (at === warm) began = cpuMs()

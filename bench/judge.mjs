@@ -1,6 +1,6 @@
 // What does it cost to judge one command? CPU of the first 1,000 commands of a fresh process, of those after them, and of the largest; then p50 and p99
 // over the corpora. The sources of the corpora are those of the tests. See README.md.
-// Run: node bench/judge.mjs [--before=FOLDER] [--repeats=N] [--node=PATH] [--data=FILE.jsonl.gz] [--only=cpu|times]. Needs a build, and none of the peers.
+// Run: node bench/judge.mjs [--before=FOLDER] [--repeats=N] [--node=PATH] [--data=FILE.jsonl.gz] [--only=cpu|times] [--list=daily|hostile|sessions]. Needs a build, and none of the peers.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const daily = commandsOf('friction.txt')
 const largest = worstCommands.map(({ command }) => command)
 
 const only = textOf('only', '')
-if (only !== 'times') await cpu()
+if (only !== 'times') cpu()
 if (only !== 'cpu') await times()
 if (!process.argv.includes("--keep")) rmSync(root, { recursive: true })
 
@@ -50,24 +50,32 @@ function mixed() {
   return lists.flat().toSorted((one, other) => one.place - other.place).map(({ command }) => command)
 }
 
-async function cpu() {
+function cpu() {
   const repeats = numberOf('repeats', 7)
-  const file = join(root, 'commands.json')
-  const real = recorded().length
-  const commands = mixed()
-  // Without the recorded ones there are too few: those that are hostile come behind them.
-  writeFileSync(file, JSON.stringify({ commands: commands.length > 2_000 ? commands : [...commands, ...hostile], largest }))
+  const sessions = mixed().slice(0, 2_000)
+  // Each list in processes of its own. The daily one is short: what comes later is the same once more.
+  const lists = [
+    ['daily', { commands: [...daily, ...daily], first: daily.length, largest }],
+    ['hostile', { commands: hostile.slice(0, 2_000), largest: [] }],
+    ...(recorded().length === 0 ? [] : [['sessions, one of eight daily', { commands: sessions, largest: [] }]]),
+  ].filter(([name]) => name.startsWith(textOf('list', '')))
   heading('CPU of a judged command')
-  console.log(`${daily.length} daily commands, ${real} of recorded sessions; medians of ${repeats} fresh processes, in turns.\n`)
+  console.log(`Medians of ${repeats} fresh processes, in turns.\n`)
+  const rows = lists.flatMap(([name, list]) => rowsOf(name, list, repeats))
+  console.log(table(['ms of CPU', 'first 1,000', 'later', 'worst of the largest'], rows))
+}
+
+function rowsOf(name, list, repeats) {
+  const file = join(root, 'commands.json')
+  writeFileSync(file, JSON.stringify(list))
   const builds = comparedBuilds().map((build) => ({ ...build, samples: [] }))
   const child = fileURLToPath(new URL('lib/judge-child.mjs', import.meta.url))
   for (let round = 0; round < repeats; round += 1)
     for (const { folder: checkout, samples } of builds) samples.push(JSON.parse(execFileSync(node, [child, checkout, file, cwd], { encoding: 'utf8' })))
-  const rows = builds.map(({ label, samples }) => {
+  return builds.map(({ label, samples }) => {
     const { first, later, worst } = medians(samples)
-    return [`${label}a command`, ms(first), ms(later), ms(worst)]
+    return [`${label}${name}`, ms(first), ms(later), list.largest.length === 0 ? '' : ms(worst)]
   })
-  console.log(table(['ms of CPU', 'first 1,000', 'later', 'worst of the largest'], rows))
 }
 
 async function times() {

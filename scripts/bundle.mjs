@@ -1,7 +1,7 @@
 // Bundles each package into its dist: a package of a hundred small files takes five times as long to import as one file.
 // What is loaded with import() becomes a chunk of its own and costs nothing until it is used. The types come from tsc.
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { noticesOf } from './notices.mjs'
@@ -103,9 +103,12 @@ await bundle('models', Object.fromEntries(browserEntries.map((path) => [path, `s
 
 await bundleProgram()
 
-for (const folder of ['packages/inspector/dist/page', 'packages/cli/dist/inspector'])
-  for (const { path, contents } of await pageBundle(fileURLToPath(new URL(`../${folder}`, import.meta.url)))) {
-    mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(`${path}.new`, contents)
-    renameSync(`${path}.new`, path)
+const page = fileURLToPath(new URL('../packages/inspector/dist/page', import.meta.url))
+const pageFiles = await pageBundle(page)
+for (const folder of [page, fileURLToPath(new URL('../packages/cli/dist/inspector', import.meta.url))])
+  for (const { path, contents } of pageFiles) {
+    const target = join(folder, relative(page, path))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(`${target}.new`, contents)
+    renameSync(`${target}.new`, target)
   }

@@ -6,3 +6,4 @@ export interface ProgramBundle {
   readonly sourcesOf: Readonly<Record<string, readonly string[]>>
 }
 export function programBundle(outdir: string): Promise<ProgramBundle>
+export function currentProgram(outdir: string): Promise<ProgramBundle>

@@ -1,5 +1,6 @@
 // The program as a few scripts that V8's code cache can hold, see docs/decisions/0102-code-cache.md. Splitting first gives chunks, as of every package; then
 // the chunks that each start needs become one script each, and every other chunk a script of its own. bin/halting.js loads them.
+import { readdirSync } from 'node:fs'
 import { posix, relative, sep } from 'node:path'
 import { isBuiltin } from 'node:module'
 import { createHash } from 'node:crypto'
@@ -9,7 +10,8 @@ import { parseSync, Visitor } from 'oxc-parser'
 import { lazyGraphemes } from './lazy-graphemes.mjs'
 import { lazyParser } from './lazy-parser.mjs'
 import { openTelemetryModules } from './open-telemetry-modules.mjs'
-import { entriesOf, manifestOf, packages } from './packages.mjs'
+import { entriesOf, manifestOf, packages, root } from './packages.mjs'
+import { storeBuild, storedBuild } from './stored-build.mjs'
 import { withoutBareImports } from './without-bare-imports.mjs'
 
 /** Each script and what it is for: the modules that are imported at such a start, with all that they import. */
@@ -44,12 +46,36 @@ const sources = Object.fromEntries(
     .toSorted(([one], [other]) => other.length - one.length),
 )
 
+const storeFile = fileURLToPath(new URL('.tmp/program-bundle.json', root))
+
+/** What the program depends on besides its inputs: how it is bundled, and which packages npm has installed. */
+function environment() {
+  const scripts = readdirSync(new URL('scripts', root)).filter((name) => name.endsWith('.mjs'))
+  const paths = [
+    ...scripts.map((name) => `scripts/${name}`),
+    ...packages.flatMap((name) => [`packages/${name}/package.json`, `packages/${name}/tsconfig.json`]),
+    'package.json',
+    'tsconfig.base.json',
+    'node_modules/.package-lock.json',
+  ]
+  return paths.map((path) => fileURLToPath(new URL(path, root)))
+}
+
+/** The program for tests: what the last build made, where it would make the same; the npm package has always what is bundled anew. */
+export async function currentProgram(outdir) {
+  const stored = storedBuild(storeFile, process.version)
+  if (stored === undefined) return programBundle(outdir)
+  return { ...stored, files: stored.files.map(({ name, contents }) => ({ path: posix.join(outdir, name), contents })) }
+}
+
 /**
+ * Stores it for `currentProgram`, too.
  * @param {string} outdir where the files belong, absolute
  * @returns {Promise<{ files: { path: string, contents: string }[], inputs: string[], sourcesOf: Record<string, string[]> }>} `inputs` are the files of the
  * bundle, `sourcesOf` those of each chunk
  */
 export async function programBundle(outdir) {
+  const startedAt = Date.now()
   const folder = fileURLToPath(new URL('../packages/cli/', import.meta.url))
   const { outputFiles, metafile } = await build({
     absWorkingDir: folder,
@@ -81,11 +107,13 @@ export async function programBundle(outdir) {
     ...Object.keys(startScripts).map((script) => startScript(script, texts, scripts)),
     ...[...texts].filter(([name]) => !scripts.has(name)).map(([name, text]) => laterScript(name, text, scripts)),
   ])
-  return {
-    files: withBuild(files).map(({ name, contents }) => ({ path: posix.join(outdir, name), contents })),
+  const made = {
+    files: withBuild(files),
     inputs: Object.keys(metafile.inputs).map((path) => posix.join(folder, path)),
     sourcesOf: Object.fromEntries([...chunks].map(([name, { inputs }]) => [name, Object.keys(inputs)])),
   }
+  storeBuild(storeFile, process.version, [...environment(), ...made.inputs], startedAt, made)
+  return { ...made, files: made.files.map(({ name, contents }) => ({ path: posix.join(outdir, name), contents })) }
 }
 
 /** Which script of a start each chunk is in: the first whose modules import it. Others are in none. */

@@ -250,7 +250,7 @@ export const explored = [
   [
     'limits: a call beyond the limit',
     ['tool calls at their limit'],
-    ['turn/calls/batch.ts', '    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['turn/calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
   ],
   [
     'limits: what agents called',

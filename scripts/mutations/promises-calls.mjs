@@ -303,7 +303,7 @@ export const promisesOfCalls = [
   [
     'tools: a further batch starts beside a call that waits',
     ['tools/approvals'],
-    ['turn/calls/batch.ts', '    if (phase.pending.length > 0) return false\n', ''],
+    ['turn/calls/batch.ts', '  if (phase.pending.length > 0) return false\n', ''],
   ],
   [
     'permissions: rules that throw deny nothing',

@@ -4,7 +4,7 @@ export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',
     ['limits/tool-calls'],
-    ['turn/calls/batch.ts', '    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['turn/calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
   ],
   [
     'limits: a batch takes calls beyond the limit with it',

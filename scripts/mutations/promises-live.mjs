@@ -93,7 +93,11 @@ export const promisesOfLiveRuns = [
   [
     'money waits: what a failed driver had reserved never comes back',
     ['budget/money-that-waits'],
-    ['turn/request/attempt.ts', '  if (made instanceof Promise) made.catch(giveUp)\n', ''],
+    [
+      'turn/request/attempt.ts',
+      '  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)\n',
+      '',
+    ],
   ],
   [
     'money waits: a settlement lets nobody look again',
@@ -137,7 +141,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: the deadline stays where it was',
     ['live/settings'],
-    ['iterate.ts', '    deadline.setLimit(limits.maxDurationMs)\n', ''],
+    ['iterate.ts', '    ports.deadline.setLimit(limits.maxDurationMs)\n', ''],
   ],
   [
     'settings: a resumed run goes by its options',

@@ -241,7 +241,7 @@ export const promisesOfRequests = [
   [
     'retry: a wait of any length',
     ['callbacks'],
-    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs || this', ' || this'],
+    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs || waits', ' || waits'],
   ],
   [
     'retry: overloads with others between',

@@ -76,7 +76,7 @@ export const promisesOfResumes = [
   [
     'time: what the open turn took is not counted on a resume',
     ['steps/resume'],
-    ['iterate.ts', 'Math.max(state.spent.now, context.recordedUntil ?? 0)', 'state.spent.now'],
+    ['iterate.ts', 'Math.max(state.spent.now, how.recordedUntil ?? 0)', 'state.spent.now'],
   ],
   [
     'time: the clock moves back where a shorter call stands behind a longer one',

@@ -126,7 +126,11 @@ export const promisesOfTurns = [
   [
     'form: a result is entered when its neighbours have ended',
     ['steps/driver'],
-    ['turn/calls/run-call.ts', 'return after(running, (ran) => phase.addRan(ran))', 'return running'],
+    [
+      'turn/calls/run-call.ts',
+      '    phase.addRan({ call, result: value, at, durationMs }),\n  )\n}\n\nfunction runAgentCall',
+      '    ({ call, result: value, at, durationMs }),\n  )\n}\n\nfunction runAgentCall',
+    ],
     ['turn/calls/finish-call.ts', '  phase.entering = ran\n', '  phase.addRan(ran)\n  phase.entering = ran\n'],
   ],
   [
@@ -215,7 +219,7 @@ export const promisesOfTurns = [
     ['hooks/lifecycle'],
     [
       'turn/run-hooks.ts',
-      'if (cause !== undefined && !isOfTheEnd) return',
+      'if (cause !== undefined && !this.#isOfTheEnd) return',
       "if (cause !== undefined && trigger === 'beforeExecution') return",
     ],
   ],

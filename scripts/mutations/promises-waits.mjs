@@ -73,7 +73,7 @@ export const promisesOfWaits = [
     ['limits/service-waits'],
     [
       'model/service-waits.ts',
-      'this.#past = before ?? { ms: 0, untilMs: 0 }',
+      'this.#past = before ?? nothing',
       'this.#past = { ms: 0, untilMs: 0, ...(before && {}) }',
     ],
   ],

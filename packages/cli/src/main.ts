@@ -19,18 +19,21 @@ import { UsageError } from './usage-error.ts'
 export { isCommand } from './flags/commands.ts'
 
 /** Runs the program with the arguments after its name; returns the exit code. All that was written has left when it resolves. */
-export async function main(argv: readonly string[]): Promise<number> {
+export function main(argv: readonly string[]): Promise<number> {
   const output = createOutput(process.stdout, process.stderr)
   const { env } = process
-  const stdin = standardInput()
   const home = new URL('../', import.meta.url)
-  const exitCode = await (async () => dispatch({ argv, env, cwd: workingDirectory(), stdin, output, home }))().catch(
-    (thrown: unknown) => {
-      if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
-      output.err(told(toldError(thrown)))
-      return isUsage(thrown) ? 2 : 1
-    },
-  )
+  return mainWith({ argv, env, cwd: workingDirectory, stdin: standardInput(), output, home })
+}
+
+/** The same with what is given around it: `cwd` is asked once, and may throw. */
+export async function mainWith(around: Omit<Program, 'cwd'> & { readonly cwd: () => string }): Promise<number> {
+  const { output, cwd } = around
+  const exitCode = await (async () => dispatch({ ...around, cwd: cwd() }))().catch((thrown: unknown) => {
+    if (thrown instanceof InterruptedError) return signalExitCodes.SIGINT
+    output.err(told(toldError(thrown)))
+    return isUsage(thrown) ? 2 : 1
+  })
   await output.flush()
   // An answer that did not arrive is no success.
   return exitCode === 0 && output.broken !== undefined ? brokenExitCode(output.broken) : exitCode

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { programPath } from './support/program.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -77,6 +77,7 @@ function run(replies: readonly unknown[], inputs: Readonly<Record<string, string
       env: {
         PATH: `${join(home, 'bin')}:${process.env['PATH']}`,
         HOME: home,
+        XDG_CACHE_HOME: inject('codeCache'),
         GITHUB_OUTPUT: output,
         GITHUB_STEP_SUMMARY: summary,
         ...Object.fromEntries(env),

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67, R-PAUSE-11c.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { installProgram, run } from './support/program.ts'
+import { installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
@@ -30,7 +30,7 @@ test('check prints what is likely first, then what a run cannot exceed with the 
 })
 
 test('check says in words where no figure helps, and which flag gives one (spec R-LIM-66)', async () => {
-  const { stdout } = await run(['check', '--max-run-usd', 'none'])
+  const { stdout } = await runHere(['check', '--max-run-usd', 'none'])
   const words = (label: string, rest: string) => expect(stdout).toContain(`  ${label.padEnd(12)}     -  ${rest}\n`)
   words('cost', 'no limit; add --max-budget-usd')
   words('tokens', 'no limit; add --max-tokens or --max-budget-usd')
@@ -44,7 +44,7 @@ test('check says in words where no figure helps, and which flag gives one (spec 
 
 test('with a budget tokens are bounded by it, too, at the least that a model of the run charges (spec R-LIM-60)', async () => {
   const tokens = async (...flags: string[]) =>
-    /\n {2}tokens +(.*)\n/.exec((await run(['check', '--max-budget-usd', '2', ...flags])).stdout)?.[1]
+    /\n {2}tokens +(.*)\n/.exec((await runHere(['check', '--max-budget-usd', '2', ...flags])).stdout)?.[1]
   expect(await tokens()).toBe(
     '20,000,000  --max-budget-usd at $0.1 per million tokens, the lowest price of claude-sonnet-5-5',
   )
@@ -58,7 +58,7 @@ test('with a budget tokens are bounded by it, too, at the least that a model of 
 })
 
 test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)', async () => {
-  const { stdout } = await run(['check'])
+  const { stdout } = await runHere(['check'])
   expect(stdout).toMatch(
     /\n {2}A long run has about \d+ turns, [\d.]+M tokens and \$[\d.]+; then --max-run-usd ends it\.\n/,
   )
@@ -66,15 +66,15 @@ test('the default of $10 a run is printed with how it is lifted (spec R-LIM-68)'
     /\n {2}cost +\$10\.00 {2}default of --max-run-usd, reserved before each request; --max-run-usd none removes it\n/,
   )
   expect(stdout).toMatch(/\n {2}tokens +100,000,000 {2}default of --max-run-usd at \$0\.1 per million tokens, /)
-  const own = await run(['check', '--settings', '{"limits":{"maxRunUsd":4}}'])
+  const own = await runHere(['check', '--settings', '{"limits":{"maxRunUsd":4}}'])
   expect(own.stdout).toMatch(/\n {2}cost +\$4\.00 {2}--max-run-usd, reserved before each request\n/)
-  const json: unknown = JSON.parse((await run(['check', '--json'])).stdout)
+  const json: unknown = JSON.parse((await runHere(['check', '--json'])).stdout)
   expect(json).toMatchObject({ usd: { value: 10, useful: true, default: true }, turns: { default: true } })
 })
 
 test('a run that pauses at its limits may have them raised, and waits for an answer (spec R-PAUSE-11c)', async () => {
   const said = async (...flags: readonly string[]): Promise<string | undefined> =>
-    /The run pauses at its limits. .*/.exec((await run(['check', ...flags])).stdout)?.[0]
+    /The run pauses at its limits. .*/.exec((await runHere(['check', ...flags])).stdout)?.[0]
   const pauses = 'The run pauses at its limits. A limit that a person raises there replaces the option. '
   expect(await said('--on-limit', 'pause')).toBe(`${pauses}Without --pause-for it waits for an answer indefinitely.`)
   expect(await said('--on-limit', 'pause', '--settings', '{"pauseFor":"3m"}')).toBe(
@@ -84,7 +84,7 @@ test('a run that pauses at its limits may have them raised, and waits for an ans
 })
 
 test('a model without a price is bounded in tokens and turns alone', async () => {
-  const { stdout } = await run(['check', '--model', 'ollama/llama3'])
+  const { stdout } = await runHere(['check', '--model', 'ollama/llama3'])
   expect(stdout).toMatch(/\n {2}A run of 10 turns uses about [\d.]+k tokens, one of 50 turns about [\d.]+M tokens\.\n/)
   expect(stdout).toContain('  -  no limit: no price is known for ollama/llama3\n')
   expect(stdout).toMatch(/\n {2}turns +200 {2}default of --max-turns for a model without a price\n/)
@@ -94,14 +94,22 @@ test('a model without a price is bounded in tokens and turns alone', async () =>
 test('the guide quotes what it prints', async () => {
   const guide = readFileSync(new URL('../../../docs/guide/stopping.md', import.meta.url), 'utf8')
   const [, flags = '', quoted = ''] = /\n```\nhalting check (.*)\n```\n\n```text\n([^`]*)```\n/.exec(guide) ?? []
-  const { stdout } = await run(['check', ...flags.split(' ')])
+  const { stdout } = await runHere(['check', ...flags.split(' ')])
   // What is likely depends on the machine and the day: they are in the system prompt.
   const steady = (text: string) => text.replaceAll(/ about [\d$,.]+| [\d.]+[kM] tokens| and \$[\d.]+;/g, ' #')
   expect(steady(stdout)).toBe(steady(quoted))
 })
 
 test('check gives the certificate as JSON', async () => {
-  const { status, stdout } = await run(['check', '--output-format', 'json', '--max-turns', '5', '--max-tokens', '1000'])
+  const { status, stdout } = await runHere([
+    'check',
+    '--output-format',
+    'json',
+    '--max-turns',
+    '5',
+    '--max-tokens',
+    '1000',
+  ])
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     halts: true,
@@ -114,7 +122,7 @@ test('check gives the certificate as JSON', async () => {
 
 test('check names the goals, and how often and how long they may be checked (spec R-GOAL-66)', async () => {
   const args = ['check', '--until', 'test -e a', '--goal', 'It works.', '--until-tries', '3', '--until-timeout', '90s']
-  const { status, stdout, stderr } = await run([...args, '--until-stable', '2', '--stop-when-met'])
+  const { status, stdout, stderr } = await runHere([...args, '--until-stable', '2', '--stop-when-met'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(stdout).toContain(
     [
@@ -124,14 +132,14 @@ test('check names the goals, and how often and how long they may be checked (spe
       'Also checked after each turn that changed something.',
     ].join('\n'),
   )
-  expect(JSON.parse((await run([...args, '--json'])).stdout)).toMatchObject({
+  expect(JSON.parse((await runHere([...args, '--json'])).stdout)).toMatchObject({
     maxGoalTries: 3,
     goals: [
       { name: 'test -e a', timeoutMs: 90_000, stable: 1 },
       { name: 'It works.', judged: true },
     ],
   })
-  const refused = await run(['check', '--until', 'no-such-program'])
+  const refused = await runHere(['check', '--until', 'no-such-program'])
   expect({ ...refused, stderr: refused.stderr.slice(0, 30) }).toEqual({
     status: 2,
     stdout: '',
@@ -140,7 +148,7 @@ test('check names the goals, and how often and how long they may be checked (spe
 })
 
 test('check refuses what a run would refuse', async () => {
-  expect(await run(['check', '--max-turns', 'many'])).toEqual({
+  expect(await runHere(['check', '--max-turns', 'many'])).toEqual({
     status: 2,
     stdout: '',
     stderr: 'halting: --max-turns takes a whole number of at least 1, not "many".\n',
@@ -148,26 +156,26 @@ test('check refuses what a run would refuse', async () => {
 })
 
 test('check takes no prompt', async () => {
-  expect((await run(['check', 'the', '-p'])).status).toBe(2)
+  expect((await runHere(['check', 'the', '-p'])).status).toBe(2)
 })
 
 test('check forecasts what a run is likely to come to, and which flag ends it', async () => {
-  const { stdout } = await run(['check', '--max-turns', '5', '--max-budget-usd', '20'])
+  const { stdout } = await runHere(['check', '--max-turns', '5', '--max-budget-usd', '20'])
   expect(stdout).toMatch(
     /\n {2}A long run has about 5 turns, [\d.]+k tokens and \$[\d.]+; then --max-turns ends it\.\n {2}A turn is one request/,
   )
   // Who types a budget has no default beside it.
   expect(stdout).toMatch(/\n {2}cost +\$20\.00 {2}--max-budget-usd, reserved before each request\n/)
-  const spent = await run(['check', '--max-budget-usd', '2'])
+  const spent = await runHere(['check', '--max-budget-usd', '2'])
   expect(spent.stdout).toMatch(/\n {2}A run of 10 turns costs about \$[\d.]+, one of 50 turns about \$[\d.]+\.\n/)
   expect(spent.stdout).toMatch(/ about \d+ turns, .*; then --max-budget-usd ends it\.\n/)
-  const alone = await run(['check', '--max-budget-usd', '3', '--max-run-usd', '1'])
+  const alone = await runHere(['check', '--max-budget-usd', '3', '--max-run-usd', '1'])
   expect(alone.stdout).toMatch(/ about \d+ turns, .*; then --max-run-usd ends it\.\n/)
   expect(alone.stdout).toMatch(/\n {2}cost +\$1\.00 {2}--max-run-usd, reserved before each request\n/)
 })
 
 test('check says what is missing where no request fits, by flag', async () => {
-  const { status, stdout } = await run(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
+  const { status, stdout } = await runHere(['check', '--max-budget-usd', '0.001', '--max-tokens', '500'])
   expect(status).toBe(0)
   expect(stdout).toMatch(
     /^claude-sonnet-5-5 cannot start with --max-budget-usd 0\.001: its first request needs \$[\d.]+\.\nSet --max-budget-usd [\d.]+ or more, or choose a cheaper model with --model\.\n/,
@@ -178,7 +186,7 @@ test('check says what is missing where no request fits, by flag', async () => {
 })
 
 test('check gives the forecast as JSON', async () => {
-  const { stdout } = await run(['check', '--output-format', 'json', '--max-budget-usd', '0.001'])
+  const { stdout } = await runHere(['check', '--output-format', 'json', '--max-budget-usd', '0.001'])
   expect(JSON.parse(stdout)).toMatchObject({
     forecast: {
       model: 'claude-sonnet-5-5',

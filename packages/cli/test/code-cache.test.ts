@@ -86,7 +86,7 @@ function storedFile(cache: string): string {
   return join(folderIn(cache), name)
 }
 
-/** The program's own `bin`, and as its first script one that prints of a completion only the first line, and refuses what is none. */
+/** The program's own `bin`, and a script that prints of a completion only the first line, refuses what is none, and waits for others where a test asks. */
 function smallProgram(): string {
   const folder = join(here(), 'small')
   mkdirSync(join(folder, 'dist'), { recursive: true })
@@ -98,7 +98,12 @@ function smallProgram(): string {
     join(folder, 'dist/start.cjs'),
     `/*${'0'.repeat(32)}*/(function(exports,require,module){'use strict';const all={${functions.join(',\n')}}
     for(const one of Object.values(all))one([1,2])
-    const main=async(args)=>{const known=args[1]==='bash';process.stdout.write(known?'# Completion of halting for bash\\n':'There is no command');return known?0:2}
+    const {readdirSync,writeFileSync}=require('node:fs')
+    const main=async(args)=>{
+      const {WAITS_FOR_THREE:folder}=process.env
+      if(folder)writeFileSync(folder+'/'+process.pid,'')
+      while(folder&&readdirSync(folder).length<3)await new Promise((resolve)=>setTimeout(resolve,5))
+      const known=args[1]==='bash';process.stdout.write(known?'# Completion of halting for bash\\n':'There is no command');return known?0:2}
     module.exports={'main.js':()=>({main,isCommand:(kind)=>kind==='completion'})}
     })`,
   )
@@ -194,7 +199,10 @@ test('where nothing can be stored, and where nothing is to be, it runs without a
 
 test('starts at the same time store one whole file', async () => {
   const cache = newCache()
-  expect(await Promise.all([startIn(cache), startIn(cache), startIn(cache)])).toEqual([compiled, compiled, compiled])
+  // Each has begun before one stores anything.
+  const start = (): Promise<string> => startIn(cache, { env: { WAITS_FOR_THREE: join(here(), 'begun') } })
+  mkdirSync(join(here(), 'begun'))
+  expect(await Promise.all([start(), start(), start()])).toEqual([compiled, compiled, compiled])
   expect(storedIn(cache)).toEqual([expect.stringMatching(/\.code$/)])
   expect(await startIn(cache)).toBe(stored)
 })

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec.md: R-CTX-20, R-CTX-20b.
 import type { ContextUsage } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
-import { installProgram, run, script } from './support/program.ts'
+import { installProgram, run, runHere, script } from './support/program.ts'
 
 installProgram()
 
@@ -32,18 +32,18 @@ const shown = (count: number): string => count.toLocaleString('en-US')
 
 test('it heeds the flags and variables of a run', async () => {
   const env = { DISABLE_AUTO_COMPACT: '1' }
-  const off = await run(['context', '--context-window', '50k', '--tools', ''], { env })
+  const off = await runHere(['context', '--context-window', '50k', '--tools', ''], { env })
   expect(off.stdout).toContain('of 50,000 tokens (')
   expect(off.stdout).toContain('Automatic compaction is off: a run ends at 47,000 tokens.')
   expect(off.stdout).not.toMatch(/tools|your messages/)
-  const unpriced = await run(['context', '--script', script([{ content: 'never said' }])])
+  const unpriced = await runHere(['context', '--script', script([{ content: 'never said' }])])
   expect(unpriced.stdout).toContain('scripted has no known price. halting models lists models with prices.')
 })
 
 test.each([['--json'], ['--output-format', 'json']])(
   'with %s %s it is one JSON object, whose parts add up',
   async (...json) => {
-    const { status, stdout } = await run(['context', 'Fix it.', '--autocompact', '100k', ...json])
+    const { status, stdout } = await runHere(['context', 'Fix it.', '--autocompact', '100k', ...json])
     expect(status).toBe(0)
     const usage = JSON.parse(stdout) as ContextUsage
     expect(usage.parts.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(usage.figures.usedTokens)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseFlags } from '../src/flags/parse.ts'
 import { flagTable } from '../src/flags/table.ts'
-import { installProgram, run, script } from './support/program.ts'
+import { installProgram, run, runHere, script } from './support/program.ts'
 
 installProgram()
 
@@ -327,7 +327,7 @@ test.each([
   [['--add-dir', 'nowhere'], '--add-dir takes an existing directory, not "nowhere".'],
   [['two'], 'Received two prompts, "hi" and "two". Put the prompt in quotes, and repeat a list flag for each value.'],
 ])('%j is refused with exit code 2 before anything runs, and told what is right', async (args, message) => {
-  expect(await run(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
+  expect(await runHere(['-p', 'hi', '--script', script([{ content: 'never said' }]), ...args])).toEqual({
     status: 2,
     stdout: '',
     stderr: `halting: ${message}\n`,
@@ -384,7 +384,7 @@ test('halting help flags names every flag', async () => {
 test('--help behind a command that starts no run shows what that command takes, and nothing else', async () => {
   const flagsIn = (help: string): readonly string[] =>
     [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, name = '']) => name)
-  const { status, stdout, stderr } = await run(['report', '--help'])
+  const { status, stdout, stderr } = await runHere(['report', '--help'])
   expect({ status, stderr, flags: flagsIn(stdout) }).toEqual({
     status: 0,
     stderr: '',
@@ -394,12 +394,12 @@ test('--help behind a command that starts no run shows what that command takes, 
       ),
   })
   expect(stdout).toMatch(/^Usage: halting report \[FOLDER\]\n/)
-  const whatIf = flagsIn((await run(['what-if', '-h'])).stdout)
+  const whatIf = flagsIn((await runHere(['what-if', '-h'])).stdout)
   expect(whatIf).toEqual(expect.arrayContaining(['--max-turns', '--max-duration', '--no-progress', '--suggest']))
   // The texts of a flag that means another thing to this command are those of the command.
   const inOneLine = (help: string): string => help.replaceAll(/\s+/g, ' ')
   expect(inOneLine(stdout)).toContain(`--format FORMAT ${flagTable.format.meaningFor?.report}`)
-  const inspect = inOneLine((await run(['inspect', '--help'])).stdout)
+  const inspect = inOneLine((await runHere(['inspect', '--help'])).stdout)
   expect(inspect).toContain(`--output FILE ${flagTable.output.meaningFor?.inspect}`)
   expect(inspect).toContain(`--port N ${flagTable.port.meaningFor?.inspect}`)
 })

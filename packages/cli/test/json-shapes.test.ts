@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createFakeClock } from '@halting/core/testing'
 import { beforeAll, expect, test } from 'vitest'
 import { asks, keep, says } from './support/kept-session.ts'
-import { installProgram, run } from './support/program.ts'
+import { installProgram, runHere } from './support/program.ts'
 
 installProgram()
 
@@ -37,7 +37,7 @@ function fieldsOf(value: Json, path = ''): readonly string[] {
 }
 
 async function told(...args: readonly string[]): Promise<readonly string[]> {
-  const { status, stdout } = await run([...args, '--json'])
+  const { status, stdout } = await runHere([...args, '--json'])
   expect(status).toBe(0)
   return fieldsOf(JSON.parse(stdout.split('\n')[0] ?? '') as Json)
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { installProgram, run } from './support/program.ts'
+import { installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
@@ -21,7 +21,7 @@ test('permissions tells what becomes of a command, part by part and by which rul
 })
 
 test('every character of the parts, the reasons and the rules is seen', async () => {
-  const { stdout } = await run([
+  const { stdout } = await runHere([
     'permissions',
     'cat /etc/a\u200Bb; rm\u{E0041} x',
     '--disallowedTools',
@@ -37,12 +37,12 @@ test('every character of the parts, the reasons and the rules is seen', async ()
 })
 
 test('what runs by itself is exit code 0', async () => {
-  const { status, stdout } = await run(['permissions', 'git --version'])
+  const { status, stdout } = await runHere(['permissions', 'git --version'])
   expect({ status, first: stdout.split('\n')[0] }).toEqual({ status: 0, first: 'Allowed.' })
 })
 
 test('what a person must approve is exit code 1, with the rule that would allow it', async () => {
-  const { status, stdout } = await run(['permissions', 'npm test'])
+  const { status, stdout } = await runHere(['permissions', 'npm test'])
   expect({ status, first: stdout.split('\n')[0] }).toEqual({
     status: 1,
     first: 'Asks for approval: no rule allows this command. The rule Bash(npm test) would allow it.',
@@ -50,7 +50,7 @@ test('what a person must approve is exit code 1, with the rule that would allow 
 })
 
 test('with --json it is one object', async () => {
-  const { status, stdout } = await run(['permissions', 'make "$X" *', '--json'])
+  const { status, stdout } = await runHere(['permissions', 'make "$X" *', '--json'])
   expect({ status, ...(JSON.parse(stdout) as object) }).toEqual({
     status: 1,
     command: 'make "$X" *',
@@ -64,7 +64,7 @@ test('with --json it is one object', async () => {
 
 test('an allow rule that lets any program run says so, as JSON too', async () => {
   const flags = ['--allowedTools', 'Bash(git *)', 'Bash(npm test)']
-  const { stdout } = await run(['permissions', 'git -c a=b fetch && npm test', ...flags])
+  const { stdout } = await runHere(['permissions', 'git -c a=b fetch && npm test', ...flags])
   expect(stdout.split('\n').slice(2)).toEqual([
     '  allow  git -c a=b fetch  the rule Bash(git *)',
     '         This rule lets git run any program (aliases, hooks, -c).',
@@ -72,7 +72,7 @@ test('an allow rule that lets any program run says so, as JSON too', async () =>
     '',
   ])
   const { parts } = JSON.parse(
-    (await run(['permissions', 'git -c a=b fetch', '--json', ...flags])).stdout,
+    (await runHere(['permissions', 'git -c a=b fetch', '--json', ...flags])).stdout,
   ) as object & {
     readonly parts: unknown
   }
@@ -87,12 +87,12 @@ test('an allow rule that lets any program run says so, as JSON too', async () =>
 })
 
 test('without a command it says how it is used', async () => {
-  const { status, stderr } = await run(['permissions'])
+  const { status, stderr } = await runHere(['permissions'])
   expect({ status, told: stderr.includes('halting permissions "npm test"') }).toEqual({ status: 2, told: true })
 })
 
 test('two commands are no two prompts', async () => {
-  const { status, stderr } = await run(['permissions', 'npm', 'test'])
+  const { status, stderr } = await runHere(['permissions', 'npm', 'test'])
   expect({ status, stderr }).toEqual({
     status: 2,
     stderr: 'halting: halting permissions takes one Bash command. Put it in quotes: halting permissions "npm test".\n',
@@ -104,7 +104,7 @@ const isBubblewrapThere =
 
 test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () => {
   const settings = JSON.stringify({ sandbox: { enabled: true }, permissions: { deny: ['Bash(rm:*)'] } })
-  const told = (await run(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
+  const told = (await runHere(['permissions', 'make; ls', '--settings', settings])).stdout.split('\n')
   expect(told).toEqual([
     'Allowed.',
     '',
@@ -112,6 +112,6 @@ test.skipIf(!isBubblewrapThere)('what runs in the sandbox is told so', async () 
     '  allow  ls    it changes nothing that needs a rule',
     '',
   ])
-  expect((await run(['permissions', 'make', '--sandbox'])).status).toBe(0)
-  expect((await run(['permissions', 'rm x', '--settings', settings])).status).toBe(1)
+  expect((await runHere(['permissions', 'make', '--sandbox'])).status).toBe(0)
+  expect((await runHere(['permissions', 'rm x', '--settings', settings])).status).toBe(1)
 })

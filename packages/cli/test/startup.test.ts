@@ -122,6 +122,7 @@ test('it asks its model without the client of `fetch` and without OpenSSL, and o
   for (let start = 0; start < 2; start++) expect((await run(['-p', 'hi'], { env })).stdout).toBe('Hello.\n')
   const loaded = readFileSync(list, 'utf8')
   expect(loaded).toContain('NativeModule _http_client')
+  // The journal's checksums are made by zlib.
   expect(
     loaded.split('\n').filter((name) => /undici|tls_wrap|Internal Binding crypto|NativeModule crypto/.test(name)),
   ).toEqual([])

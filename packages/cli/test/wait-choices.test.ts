@@ -8,7 +8,7 @@ import { flagsOfSession, openingOf, readOpening } from '../src/cluster/opening.t
 import type { Flags } from '../src/flags/flags.ts'
 import { waitOfPeople } from '../src/flags/run-limit.ts'
 import { flagOf } from '../src/flags/session-ports.ts'
-import { here, installProgram, run } from './support/program.ts'
+import { here, installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
@@ -80,9 +80,9 @@ test('check and config name it; what is no time is refused', async () => {
   const options = { cwd: here(), env: { HOME: here() } }
   const checked = await run(['check', '--wait-for-limits', '8h', '--model', 'claude-sonnet-4-5'], options)
   expect(checked.stdout).toContain('--wait-for-limits (8 h) bounds them by the wall clock')
-  const json = await run(['check', '--json', '--wait-for-limits', '90s', '--model', 'claude-sonnet-4-5'], options)
+  const json = await runHere(['check', '--json', '--wait-for-limits', '90s', '--model', 'claude-sonnet-4-5'], options)
   expect(JSON.parse(json.stdout)).toMatchObject({ waitForLimitsMs: 90_000 })
-  const shown = await run(['config', '--json'], options)
+  const shown = await runHere(['config', '--json'], options)
   expect((JSON.parse(shown.stdout) as { settings: unknown[] }).settings).toContainEqual({
     setting: 'waitForLimits',
     value: 'none',

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
-import { here, installProgram, run } from './support/program.ts'
+import { here, installProgram, run, runHere } from './support/program.ts'
 import { asks, keep, keepLarge, lineWithSum, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
@@ -114,7 +114,7 @@ test.each([
   [['--budget-per-day', '5', '--max-turns', '3'], 'cannot be combined with run limits or --suggest'],
   [['--budget-per-day', '5', '--suggest'], 'cannot be combined with run limits or --suggest'],
 ])('%j is refused', async (args, message) => {
-  const { status, stderr } = await run(['what-if', 'days', ...args])
+  const { status, stderr } = await runHere(['what-if', 'days', ...args])
   expect(status).toBe(2)
   expect(stderr).toContain(message)
 })
@@ -126,7 +126,7 @@ test('runs know nothing of them', async () => {
 
 test('sessions of other programs count on their days, too', async () => {
   const samples = join(import.meta.dirname, '../../analysis/test/foreign/samples')
-  const { status, stdout } = await run(['what-if', samples, '--budget-per-day', '0.0001', '--json'], {
+  const { status, stdout } = await runHere(['what-if', samples, '--budget-per-day', '0.0001', '--json'], {
     env: { TZ: 'UTC' },
   })
   const { answers, periods } = JSON.parse(stdout) as Told
@@ -143,7 +143,7 @@ test.runIf(isDeep)(
     await keepLarge(folder, 25)
     // A hundred megabytes of calls do not fit into this.
     const env = { NODE_OPTIONS: '--max-old-space-size=64' }
-    const { status, stdout } = await run(['what-if', folder, '--budget-per-day', '30', '--json'], { env })
+    const { status, stdout } = await runHere(['what-if', folder, '--budget-per-day', '30', '--json'], { env })
     const { runs, periods } = JSON.parse(stdout) as Told & { readonly runs: number }
     expect([status, runs]).toEqual([0, 25])
     expect(periods).toMatchObject([{ budget: '$30 a day', ended: 25 }])

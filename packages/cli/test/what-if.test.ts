@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'
 import { beforeAll, expect, test } from 'vitest'
 import { isDeep } from '../../agent/test/support/deep.ts'
-import { here, installProgram, run } from './support/program.ts'
+import { here, installProgram, run, runHere } from './support/program.ts'
 import { asks, keep, keepLarge, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
@@ -41,9 +41,9 @@ test('it tells for each run where it would have stopped, and what they come to t
 })
 
 test('the same, and not known', async () => {
-  const same = await run(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
+  const same = await runHere(['what-if', good, '--max-turns', '3', '--max-duration', '1h'])
   expect(same.stdout).toBe('aaaaaaaa run1\n  No change: completed after 3 turns.\n')
-  const beyond = await run(['what-if', circling, '--max-turns', '26'])
+  const beyond = await runHere(['what-if', circling, '--max-turns', '26'])
   expect(beyond.stdout).toContain('Unknown: the record ends after 25 turns; the run might have continued.')
 })
 
@@ -52,13 +52,13 @@ test('of a folder of sessions it reads those, and not what lies beside them for 
   const folder = path.slice(0, -'.jsonl'.length)
   mkdirSync(join(folder, 'files'), { recursive: true })
   writeFileSync(join(folder, 'files', 'changes.jsonl'), '{"kind":"file"}\n')
-  const { status, stdout } = await run(['what-if', join(path, '..'), '--max-turns', '2', '--json'])
+  const { status, stdout } = await runHere(['what-if', join(path, '..'), '--max-turns', '2', '--json'])
   const { runs, skipped } = JSON.parse(stdout) as { readonly runs: number; readonly skipped: readonly string[] }
   expect({ status, runs, skipped }).toEqual({ status: 0, runs: 2, skipped: [] })
 })
 
 test('going in circles is told with the turn after which the model would have heard of it', async () => {
-  const { stdout } = await run(['what-if', circling, '--no-progress'])
+  const { stdout } = await runHere(['what-if', circling, '--no-progress'])
   expect(stdout).toContain('Would have stopped after 6 turns: no_progress (5 of 5); the model is warned after')
 })
 
@@ -68,7 +68,7 @@ test('a folder stands for all sessions in it; what cannot be read is counted', a
   copyFileSync(sessionPath(good), join(folder, 'one.jsonl'))
   copyFileSync(sessionPath(circling), join(folder, 'below', 'two.jsonl'))
   writeFileSync(join(folder, 'other.jsonl'), '{"no":"session"}\n')
-  const { status, stdout } = await run(['what-if', 'kept', '--max-turns', '1', '--json'])
+  const { status, stdout } = await runHere(['what-if', 'kept', '--max-turns', '1', '--json'])
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     limits: { maxTurns: 1 },
@@ -76,11 +76,11 @@ test('a folder stands for all sessions in it; what cannot be read is counted', a
     answers: [{ answer: { verdict: 'stops' } }, { answer: { verdict: 'stops' } }],
     skipped: [expect.stringContaining('other.jsonl')],
   })
-  expect((await run(['what-if', 'kept', '--max-turns', '1'])).stdout).toContain('Not read: 1 file.')
+  expect((await runHere(['what-if', 'kept', '--max-turns', '1'])).stdout).toContain('Not read: 1 file.')
 })
 
 test('--suggest finds the limits that save most and lose nothing, over all sessions of the folder', async () => {
-  const { stdout } = await run(['what-if', '--suggest'])
+  const { stdout } = await runHere(['what-if', '--suggest'])
   expect(timeless(stdout)).toContain(
     [
       'In 2 runs these would have lost nothing:',
@@ -110,7 +110,7 @@ test.runIf(isDeep)('a folder of any size takes the memory of its largest session
   await keepLarge(folder, 25)
   // A hundred megabytes of calls do not fit into this.
   const env = { NODE_OPTIONS: '--max-old-space-size=64' }
-  const { status, stdout } = await run(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })
+  const { status, stdout } = await runHere(['what-if', folder, '--max-turns', '20', '--suggest', '--json'], { env })
   expect([status, JSON.parse(stdout)]).toMatchObject([0, { runs: 25, suggested: [] }])
 })
 
@@ -118,12 +118,12 @@ test('a budget stops it where it stops a run that goes the same way; changes tha
   const script = [asks(['Read', { file_path: 'a' }]), asks(['Edit', { file_path: 'a' }]), says('done')]
   for (const [index, maxBudgetUsd] of [2, 3, 5, 8].entries()) {
     const { reason, summary } = await keep(`cccccccc-0000-4000-8000-00000000000${index}`, script, { maxBudgetUsd })
-    const { stdout } = await run(['what-if', good, '--max-budget-usd', `${maxBudgetUsd}`, '--json'])
+    const { stdout } = await runHere(['what-if', good, '--max-budget-usd', `${maxBudgetUsd}`, '--json'])
     const { answers } = JSON.parse(stdout) as { readonly answers: readonly { readonly answer: WhatIf }[] }
     const { answer } = answers[0] ?? {}
     expect([answer?.reason, answer?.kept.turns, answer?.isAtTheLatest]).toEqual([reason, summary.turns, false])
   }
-  const { stdout } = await run(['what-if', good, '--max-budget-usd', '3'])
+  const { stdout } = await runHere(['what-if', good, '--max-budget-usd', '3'])
   expect(timeless(stdout)).toContain('Would have stopped after 1 turn: max_budget_usd ($1.10 of $3.00).')
   expect(stdout).toContain('Loses 1 call of Edit, the answer.')
 })

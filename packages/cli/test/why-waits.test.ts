@@ -9,7 +9,7 @@ import { createFakeClock } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { sources } from '../../../vitest.build.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
-import { here, installProgram, run } from './support/program.ts'
+import { here, installProgram, run, runHere } from './support/program.ts'
 
 installProgram()
 
@@ -31,18 +31,18 @@ test('a run that waited says how long, for which model and why, and that it is n
   expect(plain(stdout)).toMatch(
     /Waited 2 h of at most 8 h for scripted \(429 rate_limit\), twice\. This does not count as active time\./,
   )
-  const { stdout: json } = await run(['why', session, '--json'])
+  const { stdout: json } = await runHere(['why', session, '--json'])
   const told = JSON.parse(json) as {
     readonly runs: readonly { readonly serviceWaits: { readonly waits: number; readonly ms: number } }[]
   }
   expect(told.runs[0]?.serviceWaits).toMatchObject({ waits: 2, causes: [{ kind: 'rate_limit', status: 429 }] })
-  const replayed = await run(['replay', session])
+  const replayed = await runHere(['replay', session])
   expect(replayed.stdout.match(/wait: Waited 1 h.* for the service/g)).toHaveLength(2)
-  const exported = await run(['sessions', 'export', session])
+  const exported = await runHere(['sessions', 'export', session])
   expect(exported.stdout.match(/Waited 1 h.* for scripted \(429 rate_limit\)\./g)).toHaveLength(2)
-  const report = await run(['report', session, '--json'])
+  const report = await runHere(['report', session, '--json'])
   expect(JSON.parse(report.stdout)).toMatchObject({ serviceWaits: { runs: 1, waits: 2, waiting: [] } })
-  const text = (await run(['report', session])).stdout
+  const text = (await runHere(['report', session])).stdout
   expect(plain(text)).toMatch(/services +2 h.*, not active/)
   expect(plain(text)).toContain('1 run waited 2 h')
 })
@@ -51,14 +51,14 @@ test('the time of calls of Wait is told apart from that of other tools', async (
   const session = 'aaaaaaaa-1111-4000-8000-000000000006'
   const tools = [tool({ name: 'Wait', description: '', readOnly: true, execute: () => 'over' })]
   await keep(session, [asks(['Wait', {}], ['Wait', {}]), says('done')], { tools })
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/2 calls of Wait took \d+ ms of the tool time\./)
 })
 
 test('a run that a service ended says when to come back, and how the run would have waited', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000002'
   await keep(session, [limited(10 * hour)], { maxRetries: 0 })
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(
     /The service accepts requests again at \d{4}-\d\d-\d\d \d\d:\d\d, in (10 h|9 h 59 min)\./,
   )
@@ -70,20 +70,20 @@ test('a run that a service ended says when to come back, and how the run would h
 test('where that time is past, it says so, and the command only goes on', async () => {
   const session = 'aaaaaaaa-1111-4000-8000-000000000003'
   await keep(session, [limited(1)], { maxRetries: 0 })
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toMatch(/The service accepts requests again since \d{4}-\d\d-\d\d \d\d:\d\d\./)
   expect(stdout).toContain(`That time has passed. Continue with:\n  halting -p --resume ${session}\n`)
 })
 
 test('what-if says that a run would have waited, or would have ended at a wait on record', async () => {
   const [waited, ended] = ['aaaaaaaa-1111-4000-8000-000000000001', 'aaaaaaaa-1111-4000-8000-000000000002']
-  const longer = await run(['what-if', ended, '--wait-for-limits', '12h'])
+  const longer = await runHere(['what-if', ended, '--wait-for-limits', '12h'])
   expect(plain(longer.stdout)).toContain('Unknown: the record ends after 1 turn; the run might have continued.')
-  const shorter = await run(['what-if', ended, '--wait-for-limits', '8h'])
+  const shorter = await runHere(['what-if', ended, '--wait-for-limits', '8h'])
   expect(plain(shorter.stdout)).toContain('No change: model_error after 1 turn.')
-  const earlier = await run(['what-if', waited, '--wait-for-limits', '90m'])
+  const earlier = await runHere(['what-if', waited, '--wait-for-limits', '90m'])
   expect(plain(earlier.stdout)).toContain('Would have stopped in turn 2: model_error (1 h of 1 h 30 min).')
-  const none = await run(['what-if', waited, '--wait-for-limits', 'none'])
+  const none = await runHere(['what-if', waited, '--wait-for-limits', 'none'])
   expect(plain(none.stdout)).toContain('Would have stopped in turn 1: model_error (0 ms of 0 ms).')
 })
 
@@ -121,7 +121,7 @@ test('a run that was killed in a wait says until when it waits, and the command 
   const session = 'aaaaaaaa-1111-4000-8000-000000000004'
   const waiting = `model: scriptedModel([${JSON.stringify(limited(3 * hour))}]), waitForLimitsMs: ${8 * hour}`
   await killedAt('service_wait', session, waiting)
-  const { status, stdout } = await run(['why', session])
+  const { status, stdout } = await runHere(['why', session])
   expect(status).toBe(0)
   const text = plain(stdout)
   expect(text).toContain('No ending is recorded and no process is writing the session: its process was')
@@ -130,7 +130,7 @@ test('a run that was killed in a wait says until when it waits, and the command 
   )
   expect(stdout).toMatch(/Running\n +wait for the service, request 1\n/)
   expect(stdout).toContain(`Continue the wait with:\n  halting -p --resume ${session} --wait-for-limits 8h\n`)
-  const report = await run(['report', session])
+  const report = await runHere(['report', session])
   expect(plain(report.stdout)).toMatch(/aaaaaaaa run1 waits until \d{4}-\d\d-\d\d \d\d:\d\d\./)
 })
 
@@ -142,7 +142,7 @@ test('a run that was killed in a pause at a limit says so, and the command raise
     maxTurns: 1, onLimit: 'pause', askLimit: () => new Promise(() => setTimeout(() => {}, ${hour}))
   `
   await killedAt('limit_question', session, pausing)
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   expect(plain(stdout)).toContain('Paused at the limit of turns (1 of 1) until someone answers.')
   expect(stdout).toContain(`Continue with a higher limit:\n  halting -p --resume ${session} --max-turns 2\n`)
 })

@@ -11,7 +11,7 @@ import { whyText } from '../src/why/why-text.ts'
 import { styleFor } from '../src/io/style.ts'
 import { accountOf } from '@halting/analysis'
 import { openJournal, readJournal } from '@halting/journal'
-import { here, installProgram, run } from './support/program.ts'
+import { here, installProgram, run, runHere } from './support/program.ts'
 import { asks, keep, says, sessionPath } from './support/kept-session.ts'
 
 installProgram()
@@ -28,7 +28,7 @@ test('without sessions it says so, with exit 2', async () => {
 
 test("an empty HOME makes nothing of a project the person's own: its sessions are not those that are kept", async () => {
   await keep(first, [says('hello')])
-  const { status, stdout, stderr } = await run(['why'], { env: { HOME: '' } })
+  const { status, stdout, stderr } = await runHere(['why'], { env: { HOME: '' } })
   expect({ status, stdout, stderr: stderr.includes('This folder has no sessions.') }).toEqual({
     status: 2,
     stdout: '',
@@ -48,7 +48,7 @@ test('it tells the newest session: the ending, the limits, where it went, and th
   )
   const old = new Date(1_000)
   utimesSync(sessionPath(first), old, old)
-  const { status, stdout, stderr } = await run(['why'])
+  const { status, stdout, stderr } = await runHere(['why'])
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   const timeless = stdout.replaceAll(/\d+ ms/g, 'N ms').replaceAll(/[█░]+/g, '#')
   expect(timeless).toContain(`Session ${second}, run1`)
@@ -72,15 +72,15 @@ test('a session is named by its id, the beginning of it, or its file', async () 
   const copy = join(here(), 'copy.jsonl')
   writeFileSync(copy, readFileSync(sessionPath(first)))
   for (const name of [first, 'aaaa', copy, 'copy.jsonl']) {
-    const { status, stdout } = await run(['why', name])
+    const { status, stdout } = await runHere(['why', name])
     expect([name, status, stdout.includes('completed')]).toEqual([name, 0, true])
   }
-  expect(await run(['why', 'cccc'])).toMatchObject({
+  expect(await runHere(['why', 'cccc'])).toMatchObject({
     status: 2,
     stderr:
       'halting: No conversation found with session ID: cccc. List the sessions of this folder with halting sessions.\n',
   })
-  expect(await run(['why', 'gone.jsonl'])).toMatchObject({
+  expect(await runHere(['why', 'gone.jsonl'])).toMatchObject({
     status: 2,
     stderr: 'halting: File not found: gone.jsonl.\n',
   })
@@ -88,21 +88,21 @@ test('a session is named by its id, the beginning of it, or its file', async () 
 
 test('two sessions with the same beginning are not guessed between', async () => {
   await keep('aaaaaaaa-0000-4000-8000-000000000009', [says('hello')])
-  const { status, stderr } = await run(['why', 'aaaa'])
+  const { status, stderr } = await runHere(['why', 'aaaa'])
   expect(status).toBe(2)
   expect(stderr).toContain('2 sessions start with aaaa')
 })
 
 test('with --json it is one object with every run, and the way on', async () => {
   await keep(second, [says('again')])
-  const { status, stdout } = await run(['why', second, '--json'])
+  const { status, stdout } = await runHere(['why', second, '--json'])
   expect(status).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({
     sessionId: second,
     runs: [{ ending: { reason: 'max_turns' }, totals: { turns: 2 } }, { ending: { reason: 'completed' } }],
     goOn: { says: '' },
   })
-  expect((await run(['why', second])).stdout).toContain('Earlier runs: run 1 max_turns.\n')
+  expect((await runHere(['why', second])).stdout).toContain('Earlier runs: run 1 max_turns.\n')
 })
 
 test('a run that did not end is told as far as it came', async () => {
@@ -112,7 +112,7 @@ test('a run that did not end is told as far as it came', async () => {
   expect(end).toBeGreaterThan(3)
   // A line that was being written when the process was killed.
   writeFileSync(cut, `${whole.slice(0, end - 1).join('\n')}\n${whole[end - 1]?.slice(0, 40)}`)
-  const { status, stdout } = await run(['why', cut])
+  const { status, stdout } = await runHere(['why', cut])
   expect(status).toBe(0)
   expect(stdout).toContain('No ending is recorded and no process is writing the session: its process was')
   // It is a copy, which --resume would not find.
@@ -126,18 +126,18 @@ test('of a run that goes on it says which process writes it, and gives no comman
   const end = lines.findIndex((line) => line.includes('"type":"end"'))
   writeFileSync(sessionPath(id), `${lines.slice(0, end).join('\n')}\n`)
   const journal = await openJournal({ path: sessionPath(id), sessionId: id, cwd: here(), version: '0.1.0' })
-  const { stdout } = await run(['why', id])
+  const { stdout } = await runHere(['why', id])
   expect(stdout).toContain(`The run is still running in process ${process.pid}.`)
   expect(stdout).not.toContain('--resume')
   await journal.close()
-  expect((await run(['why', id])).stdout).toContain(`Continue with:\n  halting -p --resume ${id}\n`)
+  expect((await runHere(['why', id])).stdout).toContain(`Continue with:\n  halting -p --resume ${id}\n`)
 })
 
 test('a budget that did not fit is told with the limit that would', async () => {
   const id = 'dddddddd-0000-4000-8000-000000000001'
   const terminal = await keep(id, [asks(['Read', {}]), says('done')], { maxBudgetUsd: 2 })
   expect(terminal.reason).toBe('max_budget_usd')
-  const { stdout } = await run(['why', id])
+  const { stdout } = await runHere(['why', id])
   expect(stdout).toMatch(/halting -p --resume dddddddd\S+ --max-budget-usd 4\n/)
 })
 
@@ -145,7 +145,7 @@ test('a damaged file is told by its line', async () => {
   const broken = join(here(), 'broken.jsonl')
   const lines = readFileSync(sessionPath(first), 'utf8').split('\n')
   writeFileSync(broken, [lines[0], 'x', ...lines.slice(2)].join('\n'))
-  const { status, stderr } = await run(['why', broken])
+  const { status, stderr } = await runHere(['why', broken])
   expect(status).toBe(2)
   expect(stderr).toContain('is damaged in line 2')
   expect(stderr).not.toContain('should not')
@@ -224,7 +224,7 @@ test('a run that a standing budget ended says which, what was used of it, when i
   }
   const session = 'dddddddd-0000-4000-8000-000000000001'
   await keep(session, [asks(['Read', {}]), asks(['Read', {}])], { standing })
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   const plain = stdout
     .replaceAll(/\d+ ms/g, 'N ms')
     .replaceAll(/[█░]+/g, '#')
@@ -246,7 +246,7 @@ test.each([
   const session = 'eeeeeeee-0000-4000-8000-000000000001'
   rmSync(sessionPath(session), { force: true })
   await keep(session, [asks(['Read', {}]), asks(['Read', {}]), says('done')], options)
-  const { stdout } = await run(['why', session])
+  const { stdout } = await runHere(['why', session])
   expect(stdout.replaceAll(/[█░]+/g, '#')).toMatch(bar)
   expect(stdout).toMatch(new RegExp(`halting -p --resume ${session} ${flag}`))
 })
@@ -262,11 +262,11 @@ test('what a model gave notice of is told by why, once, and by replay where it c
   await keep(own, [], { model })
   // A later run of the same process says it no more, and it holds all the same.
   await keep(own, [says('Again.')])
-  const { stdout } = await run(['why', own])
+  const { stdout } = await runHere(['why', own])
   expect(stdout).toContain(', run2')
   expect(stdout).toContain(`\n\nNotices\n! ${text}\n\nLimits\n`)
-  const json = JSON.parse((await run(['why', own, '--json'])).stdout) as { readonly notices: unknown }
+  const json = JSON.parse((await runHere(['why', own, '--json'])).stdout) as { readonly notices: unknown }
   expect(json.notices).toEqual([text])
-  const replayed = (await run(['replay', own])).stdout
+  const replayed = (await runHere(['replay', own])).stdout
   expect(replayed.match(/notice: gpt-5 is not available/g)).toHaveLength(2)
 })

@@ -4,6 +4,8 @@ import type { Eventually } from './eventually.ts'
 /** Turns of the microtask queue that a reader may take for one event: some read through several generators. */
 const ticksPerEvent = 16
 
+type Deliver<Event> = (result: IteratorResult<Event, undefined>) => void
+
 const finished: IteratorReturnResult<undefined> = Object.freeze({ done: true, value: undefined })
 
 /** Events between the loop, or what comes after it, and a reader. A slow reader slows nobody; without a reader nothing is kept. */
@@ -12,7 +14,9 @@ export class EventQueue<Event extends object = RunEvent> {
   #head = 0
   #isListening = false
   #isClosed = false
-  #waiting: ((result: IteratorResult<Event, undefined>) => void)[] | undefined
+  #waiting: Deliver<Event> | undefined
+  /** Readers behind the first that waits. */
+  #others: Deliver<Event>[] | undefined
 
   /** Whether events are kept. */
   get isListening(): boolean {
@@ -26,9 +30,12 @@ export class EventQueue<Event extends object = RunEvent> {
 
   put(value: Event): void {
     if (!this.#isListening) return
-    const deliver = this.#waiting?.shift()
+    const deliver = this.#waiting
     if (deliver === undefined) this.#events.push(value)
-    else deliver({ done: false, value })
+    else {
+      this.#waiting = this.#others?.shift()
+      deliver({ done: false, value })
+    }
   }
 
   next(): Promise<IteratorResult<Event, undefined>> {
@@ -40,7 +47,8 @@ export class EventQueue<Event extends object = RunEvent> {
     }
     if (this.#isClosed) return Promise.resolve(finished)
     return new Promise((resolve) => {
-      ;(this.#waiting ??= []).push(resolve)
+      if (this.#waiting === undefined) this.#waiting = resolve
+      else (this.#others ??= []).push(resolve)
     })
   }
 
@@ -72,8 +80,10 @@ export class EventQueue<Event extends object = RunEvent> {
 
   close(): void {
     this.#isClosed = true
-    for (const deliver of this.#waiting ?? []) deliver(finished)
+    this.#waiting?.(finished)
+    for (const deliver of this.#others ?? []) deliver(finished)
     this.#waiting = undefined
+    this.#others = undefined
   }
 
   #clear(): void {

@@ -30,7 +30,7 @@ import { inForceAfter, type SettingsChange, type SettingsInForce } from './setti
 import type { RunLimits, RunState } from './state.ts'
 import type { InboxMessage } from './steps/control.ts'
 import { createMemorySteps, type MemorySteps } from './steps/memory.ts'
-import { steadyClock } from './steps/clock.ts'
+import { steadyClock, type Clock } from './steps/clock.ts'
 import { StallableSteps } from './steps/stallable.ts'
 import { onStalled, systemClock } from './steps/system-clock.ts'
 import { StopSignal } from './endings/signal.ts'
@@ -137,7 +137,7 @@ const noEndedAgents: RunPorts['endedAgents'] = new Map()
 
 function streamState(start: RunState, options: RunOptions, context: RunSurroundings): RunStream {
   const run = contextOf(options)
-  const inbox = context.inbox ?? createInbox(() => inboxIdsOf(start.transcript))
+  const inbox = context.inbox ?? createInbox(idsOf(start.transcript))
   checkStart(start, run, context, inbox)
   const { settings } = contextWith(run, start.spent.settings)
   const clock = steadyClock(options.clock ?? systemClock)
@@ -145,22 +145,22 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
   const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
-  let [deadline, agents]: [typeof noDeadline, Parameters<RunPorts['onAgents']>[0] | undefined] = [noDeadline, undefined]
+  let agents: Parameters<RunPorts['onAgents']>[0] | undefined
   let limitQuestion: LimitRequest | undefined
-  const waiting = new Map<string, PendingApproval>()
-  abort.checkBy(() => deadline.check())
+  let waiting: Map<string, PendingApproval> | undefined
+  abort.checkBy(() => ports.deadline.check())
   let inForce = context.inForce ?? start.spent.settings
   const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
     inForce = nowInForce
     limitLedgers(limits, ledger, sessionLedger)
-    deadline.setLimit(limits.maxDurationMs)
+    ports.deadline.setLimit(limits.maxDurationMs)
   }
   const asks = run.canUseTool !== null ? 'canUseTool' : run.askLimit === null ? undefined : 'askLimit'
   if (asks !== undefined && !('answer' in steps))
     throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
-  const ports: RunPorts = {
+  const ports: OpenPorts = {
     steps: stallable,
     isResumed: context.resumed === true && context.replayed !== true,
     isRecordOnly: context.replayed === true,
@@ -171,14 +171,14 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     waitTime: new WaitTime(start.spent.waits),
     isHeard: () => events.isListening,
     catchUp: () => events.catchUp(),
-    deadline,
-    wholeDeadline: deadline,
+    deadline: noDeadline,
+    wholeDeadline: noDeadline,
     onSettings,
     endedAgents: context.endedAgents ?? noEndedAgents,
     onAgents: (given) => void (agents = given),
     // Only a driver that waits in this process has `answer`.
     answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
-    onWaiting: (key, call) => void (call === undefined ? waiting.delete(key) : waiting.set(key, call)),
+    onWaiting: (key, call) => void (call === undefined ? waiting?.delete(key) : (waiting ??= new Map()).set(key, call)),
     onLimitQuestion: (request) => {
       limitQuestion = request
     },
@@ -189,29 +189,24 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const events = new EventQueue()
   const put: Emit = (event) => events.put(event)
   let [running, outcome, finished]: [Promise<FinishedRun>?, Promise<RunOutcome>?, FinishedRun?] = []
+  /** Until the run has begun: it changes, and nobody needs the state that it began with. */
+  let from: RunState | undefined = start
 
+  const play = (): Promise<FinishedRun> => {
+    const begins = from
+    from = undefined
+    return playFrom(begins, { run, how: { ...context, inForce }, ports, clock, put })
+  }
   const execute = async (): Promise<FinishedRun> => {
     // Whoever starts a run has the rest of their turn to say more.
     await Promise.resolve()
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
-    let ended: FinishedRun
-    try {
-      const state = entered(start, run, { ...context, inForce }, ports, put)
-      const reached = Math.max(state.spent.now, context.recordedUntil ?? 0)
-      // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
-      const limitMs = contextWith(run, inForce).settings.maxDurationMs
-      const times = { usedMs: reached - state.spent.startedAt, limitMs }
-      deadline = createDeadline(clock, times, () => abort.abort('time'))
-      ended = await runLoop(run, { ...ports, deadline, wholeDeadline: deadline }, state, put)
-    } catch (thrown) {
-      // The driver could not even put the beginning on record.
-      ended = await finishBroken(new Run(run, ports, start, put), thrown)
-    }
+    const ended = await play()
     finished = ended
     stopListening()
     inbox.giveBack()
-    deadline.cancel()
+    ports.deadline.cancel()
     abort.dispose()
     events.close()
     tellResult(options, ended, () => finalFigures(ended, contextWith(run, inForce), ports))
@@ -245,7 +240,9 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
       return inbox.waiting
     },
     get pending() {
-      return finished === undefined ? [...waiting.values()] : pendingOf(finished.terminal, finished.state.transcript)
+      return finished === undefined
+        ? [...(waiting?.values() ?? [])]
+        : pendingOf(finished.terminal, finished.state.transcript)
     },
     retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
@@ -259,6 +256,42 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
       inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
     },
     [Symbol.asyncIterator]: () => readerOf(events, started, abort),
+  }
+}
+
+/** The deadline is set once the run begins. */
+type OpenPorts = Omit<RunPorts, 'deadline' | 'wholeDeadline'> & {
+  deadline: RunPorts['deadline']
+  wholeDeadline: RunPorts['wholeDeadline']
+}
+
+/** Ids of messages that the transcript has, for whoever hands one in. */
+function idsOf(transcript: Transcript): () => readonly string[] {
+  return () => inboxIdsOf(transcript)
+}
+
+interface Playing {
+  readonly run: RunContext
+  readonly how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
+  readonly ports: OpenPorts
+  readonly clock: Clock
+  readonly put: Emit
+}
+
+/** Plays a run that was not played yet. It is no async function, whose frame would hold the state that it began with. */
+function playFrom(start: RunState | undefined, { run, how, ports, clock, put }: Playing): Promise<FinishedRun> {
+  if (start === undefined) throw new Error('a run begins once')
+  try {
+    const state = entered(start, run, how, ports, put)
+    const reached = Math.max(state.spent.now, how.recordedUntil ?? 0)
+    // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
+    const limitMs = contextWith(run, how.inForce).settings.maxDurationMs
+    const times = { usedMs: reached - state.spent.startedAt, limitMs }
+    ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
+    return runLoop(run, ports, state, put)
+  } catch (thrown) {
+    // The driver could not even put the beginning on record.
+    return finishBroken(new Run(run, ports, start, put), thrown)
   }
 }
 

@@ -16,14 +16,15 @@ import { beginAgents } from './turn/background-agents.ts'
 import { Run } from './turn/run.ts'
 
 /** The one loop. Everything that runs an agent calls this. It never rejects: a run that breaks ends as `error`. */
-export async function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
-  const run = new Run(context, ports, start, emit)
+export function runLoop(context: RunContext, ports: RunPorts, start: RunState, emit: Emit): Promise<FinishedRun> {
+  return goRound(new Run(context, ports, start, emit)) // nothing holds the state that it began with
+}
+
+async function goRound(run: Run): Promise<FinishedRun> {
   try {
     beginAgents(run) // those of the background that a process before this one began
     for (;;) {
-      const outcome = await after(turn(run), (came) => after(joinStaging(run), () => came))
-      const decided = decide(run, outcome) // signals, overrides, wrap-up; pays for the lap and records it
-      const ended = decided instanceof Promise ? await decided : decided
+      const ended = await oneLap(run)
       if (ended !== undefined) return ended
       await run.ports.catchUp() // whoever reads the events, not whoever is slow
     }
@@ -32,10 +33,22 @@ export async function runLoop(context: RunContext, ports: RunPorts, start: RunSt
   }
 }
 
+/** A turn, and what follows of it. Of what it came to nothing is left in the frame of the loop, which is there as long as the run. */
+function oneLap(run: Run): Eventually<FinishedRun | undefined> {
+  const outcome = turn(run)
+  return outcome instanceof Promise ? outcome.then((came) => afterTurn(run, came)) : afterTurn(run, outcome)
+}
+
+function afterTurn(run: Run, outcome: Outcome): Eventually<FinishedRun | undefined> {
+  const joined = joinStaging(run)
+  // Signals, overrides, wrap-up; pays for the lap and records it.
+  return joined === undefined ? decide(run, outcome) : after(joined, () => decide(run, outcome))
+}
+
 /** One time round (docs/turn.md): prepare, ask the model, then act on its calls, look at its answer, or recover. */
 function turn(run: Run): Eventually<Outcome> {
   if (run.spent.approvals !== null) return actOnApproved(run)
-  return after(prepare(run), (ended) => ended ?? after(ask(run), (reply) => onReply(run, reply))) // the model streams
+  return after(prepare(run), (ended) => ended ?? ask(run, onReply)) // the model streams
 }
 
 function onReply(run: Run, reply: Reply): Eventually<Outcome> {

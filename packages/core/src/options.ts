@@ -383,11 +383,11 @@ export function settingsOf(options: RunOptions): RunSettings {
     toolChoice: options.toolChoice ?? null,
     maxOutputTokens: options.maxOutputTokens ?? Infinity,
     permissionMode: null,
-    permissionUpdates: [],
+    permissionUpdates: none,
     canUseToolTimeoutMs: options.canUseToolTimeoutMs ?? Infinity,
     onLimit: options.onLimit ?? 'end',
     pauseForMs: options.pauseForMs ?? Infinity,
-    limitCeilings: options.limitCeilings ?? {},
+    limitCeilings: options.limitCeilings ?? noneByName,
     output: options.output ?? null,
     errorPolicy: options.errorPolicy ?? null,
     onAsk: options.onAsk ?? 'end',
@@ -396,8 +396,8 @@ export function settingsOf(options: RunOptions): RunSettings {
     stopHookBlockCap: Math.min(8, options.stopHookBlockCap ?? 8),
     maxGoalTries: options.maxGoalTries ?? usualGoalTries,
     limitReminders: options.limitReminders ?? false,
-    userContext: options.userContext ?? {},
-    systemContext: options.systemContext ?? {},
+    userContext: options.userContext ?? noneByName,
+    systemContext: options.systemContext ?? noneByName,
     querySource: 'main',
   }
   validate(settings, options)
@@ -480,6 +480,8 @@ export function contextOf(options: RunOptions): RunContext {
 const contexts = new WeakMap<RunOptions, RunContext>()
 
 const noAliases: RunContext['toolAliases'] = new Map()
+const none: readonly never[] = Object.freeze([])
+const noneByName: { readonly [name: string]: never } = Object.freeze({})
 
 function newContext(options: RunOptions): RunContext {
   const settings = settingsOf(options)
@@ -495,13 +497,13 @@ function newContext(options: RunOptions): RunContext {
     moreTools: options.moreTools ?? null,
     toolAliases: options.toolAliases === undefined ? noAliases : new Map(Object.entries(options.toolAliases)),
     guards: registerGuards(guardsOf(options)),
-    cancellation: options.cancellation ?? [],
+    cancellation: options.cancellation ?? none,
     background: options.background ?? null,
     hooks: createHookRegistry(options.hooks),
-    stopHooks: registerStopHooks(options.stopHooks ?? []),
+    stopHooks: registerStopHooks(options.stopHooks ?? none),
     goals: runGoalsOf(options),
     verification: options.verification ?? null,
-    postRun: options.postRun ?? [],
+    postRun: options.postRun ?? none,
     permissions: options.permissions ?? allowAll,
     canUseTool: options.canUseTool ?? null,
     askLimit: options.askLimit ?? null,
@@ -517,9 +519,11 @@ function newContext(options: RunOptions): RunContext {
   }
 }
 
+const noGoal = (): undefined => undefined
+
 function runGoalsOf(options: RunOptions): RunGoals {
-  const { until = [], goalNamed, goalFiles = null, skipIfMet = false, stopWhenMet = false } = options
-  const named = goalNamed ?? (() => undefined)
+  const { until = none, goalNamed, goalFiles = null, skipIfMet = false, stopWhenMet = false } = options
+  const named = goalNamed ?? noGoal
   return {
     given: until,
     named,

@@ -273,8 +273,11 @@ export interface RunState {
   readonly continuation: ExecutionContinuation
 }
 
+const none: readonly never[] = Object.freeze([])
+const noneByName: { readonly [name: string]: never } = Object.freeze({})
+
 /** The figures of a run that begins. */
-export function freshProgress(startedAt: number, metadata: JsonObject = {}): RunProgress {
+export function freshProgress(startedAt: number, metadata: JsonObject = noneByName): RunProgress {
   return {
     request: 1,
     turns: 0,
@@ -285,7 +288,7 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     toolResults: 0,
     compactions: 0,
     usage: noUsage,
-    modelUsage: {},
+    modelUsage: noneByName,
     totalTokens: 0,
     nanos: 0,
     unknownNanos: 0,
@@ -295,15 +298,15 @@ export function freshProgress(startedAt: number, metadata: JsonObject = {}): Run
     tracker: freshTracker(startedAt),
     stopHookActive: false,
     resumedBrokenReply: false,
-    overridden: [],
-    recentTurns: [],
+    overridden: none,
+    recentTurns: none,
     lastStopReason: null,
     counted: noCount,
     tokenRatio: 1,
     windows: null,
     sharedWindows: undefined,
     compacting: null,
-    stillRunning: [],
+    stillRunning: none,
     subagents: 0,
     openAgents: undefined,
     settings: null,

@@ -21,7 +21,7 @@ export {
   sessionsOf,
   shortHash,
 } from './sessions/session-folder.ts'
-export { fileState, regularFileStats, SessionIndex } from './sessions/session-index.ts'
+export { fileState, type ListedFile, regularFileStats, SessionIndex } from './sessions/session-index.ts'
 export { forgetAnswers, hasAnswers, noteAnswer, readAnswers, type Answers } from './sessions/answers.ts'
 export {
   forgetGrades,
@@ -43,6 +43,7 @@ export {
 export {
   deleteSession,
   discardSession,
+  listedFile,
   refreshSession,
   storedSessions,
   type StoredSessionFile,

@@ -5,7 +5,7 @@ import { runsOf, type StepRecord } from '@halting/core/steps'
 import { openRegular } from './files/regular-file.ts'
 import { checkText } from './check-input.ts'
 import { checkFold } from './format/check-fold.ts'
-import { crc32OfMuch } from './files/crc32.ts'
+import { crc32Of } from './files/crc32.ts'
 import { FoldedLines } from './format/folded-lines.ts'
 import { journalVersion, type Fields, type WrittenLines } from './format/encoder.ts'
 import { foldMark, mostFoldedBytes, type FoldLine } from './format/fold.ts'
@@ -275,7 +275,7 @@ export class JournalReader {
     // Its lines were read already where there were too many of them to wait for it.
     if (from < start) return start + this.#takeLines(bytes.subarray(start, end + 1))
     const segment = bytes.subarray(from, at)
-    if (crc32OfMuch(segment) !== fold.crc) throw new NotAsFoldedError()
+    if (crc32Of(segment) !== fold.crc) throw new NotAsFoldedError()
     const taken = this.#takeLines(bytes.subarray(start, from))
     if (this.#head === undefined || this.#problem !== undefined) throw new NotAsFoldedError()
     const folded = this.#folded.of(segment)

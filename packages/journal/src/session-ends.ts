@@ -1,9 +1,10 @@
-import { closeSync, fstatSync, readSync } from 'node:fs'
+import { isAscii } from 'node:buffer'
+import { closeSync, readSync } from 'node:fs'
 import { isEndingReason, isJsonObject, textOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
-import { openRegularSync } from './files/regular-file.ts'
+import { openSizedSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
-import { valueOf } from './format/line.ts'
+import { hasSum, valueOf } from './format/line.ts'
 import { payloadsFolder, withPayloads } from './format/payloads.ts'
 import { checkHead, titleIn } from './read-journal.ts'
 import type { SessionSums } from './format/session-sums.ts'
@@ -36,8 +37,7 @@ const tailBytes = [8 * 1_024, 256 * 1_024] as const
 export function endsOfKept(path: string): KeptEnds | undefined {
   try {
     // Some thousand small reads wait several times longer for promises than for the disk.
-    return withFile(path, (file) => {
-      const { size } = fstatSync(file)
+    return withFile(path, (file, size) => {
       if (size === 0) return undefined
       const end = lastEnd(file, size)
       if (end === undefined || end.sums.isRewound) return undefined
@@ -63,7 +63,7 @@ export async function outlineOf(path: string): Promise<SessionOutline | undefine
 /** Whether the last run of a session ended, and nothing came after it. False where that cannot be told so. */
 export function hasEnded(path: string): boolean {
   try {
-    return withFile(path, (file) => lastEnd(file, fstatSync(file).size) !== undefined)
+    return withFile(path, (file, size) => lastEnd(file, size) !== undefined)
   } catch {
     return false
   }
@@ -79,10 +79,10 @@ export function headOfKept(path: string): Pick<KeptEnds, 'cwd' | 'title'> {
   })
 }
 
-function withFile<T>(path: string, work: (file: number) => T): T {
-  const file = openRegularSync(path)
+function withFile<T>(path: string, work: (file: number, size: number) => T): T {
+  const { file, size } = openSizedSync(path)
   try {
-    return work(file)
+    return work(file, size)
   } finally {
     closeSync(file)
   }
@@ -115,6 +115,8 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const start = bytes.lastIndexOf(10, end - 1) + 1
   if (bytes[end] !== 10) return undefined
   if (start === 0) return 'elsewhere'
+  const plain = plainEndIn(bytes, start, end)
+  if (plain !== undefined) return plain
   const { record, session, ended } = valueOf(bytes, start, end)
   // The checksum says that the journal wrote the line.
   if (!isSums(session)) return undefined
@@ -122,6 +124,26 @@ function endIn(bytes: Buffer): LastEnd | 'elsewhere' | undefined {
   const { type, scope, terminal } = record as Partial<Extract<StepRecord, { readonly type: 'end' }>>
   if (type !== 'end' || scope !== '' || !isEndingReason(terminal?.reason)) return undefined
   return { sums: session, ended: terminal.reason }
+}
+
+/** How the line of an end begins that a run of the session came to, in both formats. */
+const endStart = /^\{(?:"type":"halting",)?"record":\{"type":"end","scope":"","terminal":\{"reason":"([a-z_]+)",/
+/** How it ends. What stands right before the checksum, which is the last field, is a field of the line, and of no object in it. */
+const endTail =
+  /,"session":\{"runs":(\d+),"turns":(\d+),"costUsd":(\d+(?:\.\d+)?(?:e[+-]\d+)?),"isRewound":(true|false)\},"sum":"([\da-f]{8})"\}$/
+/** More than these have. */
+const [longestStart, longestTail] = [128, 256]
+
+/** This of most ends: to parse the line takes several times as long. Undefined for what has another form, which says nothing. */
+function plainEndIn(bytes: Buffer, start: number, end: number): LastEnd | undefined {
+  const [, ended] = endStart.exec(bytes.toString('latin1', start, Math.min(end, start + longestStart))) ?? []
+  if (!isEndingReason(ended)) return undefined
+  const tail = endTail.exec(bytes.toString('latin1', Math.max(start, end - longestTail), end))
+  if (tail === null) return undefined
+  const [, runs, turns, costUsd, isRewound, sum = ''] = tail
+  if (!hasSum(bytes, start, end, sum)) return undefined
+  const sums = { runs: Number(runs), turns: Number(turns), costUsd: Number(costUsd), isRewound: isRewound === 'true' }
+  return { sums, ended }
 }
 
 /** The file may be from anybody, checksums and all, and a list prints what is in it. */
@@ -133,8 +155,45 @@ function isSums(value: unknown): value is SessionSums {
 
 type Beginning = Pick<KeptEnds, 'cwd' | 'title' | 'firstPrompt'>
 
+/** How a message of the user begins in both formats, and the start of a run. */
+const userStart = /\{(?:"parentUuid":null,"isSidechain":false,)?"type":"user","message":\{"role":"user","content":"/y
+const runStart = /\{(?:"type":"halting",)?"record":\{"type":"start","scope":"","start":\{/y
+const addedField = ',"added":['
+/** How the start of a run ends that began with a prompt alone, which stands in the line that it names. What ends so is the start itself, and no object in it. */
+const promptTail =
+  /,"added":\[\{"kind":"user","id":"[^"\\]*","message":\{"role":"user","content":\{"ref":(?:(\d+)|"([^"\\]+)")\}\},"origin":"prompt"\}\]\},"at":[\d.]+\},"sum":"([\da-f]{8})"\}\n/y
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** The same of most sessions: a prompt, and the run that began with it. Of the start nothing is parsed. Undefined for what has another form. */
+function plainBeginningIn(bytes: Buffer, path: string): Beginning | undefined {
+  const first = bytes.indexOf(10)
+  const second = bytes.indexOf(10, first + 1)
+  const third = bytes.indexOf(10, second + 1)
+  if (first < 0 || second < 0 || third < 0) return undefined
+  const text = bytes.toString('latin1', 0, third + 1)
+  if (matchAt(userStart, text, first + 1) === null || matchAt(runStart, text, second + 1) === null) return undefined
+  const added = text.lastIndexOf(addedField)
+  const tail = added < second ? null : matchAt(promptTail, text, added)
+  if (tail === null) return undefined
+  const [, line, uuid, sum = ''] = tail
+  if ((line !== '1' && uuid === undefined) || !hasSum(bytes, second + 1, third, sum)) return undefined
+  const ascii = isAscii(bytes.subarray(0, second)) ? text : undefined
+  const head = valueOf(bytes, 0, first, ascii)
+  checkHead(head, path)
+  const { message, uuid: own, payloads, record } = valueOf(bytes, first + 1, second, ascii)
+  if (own !== uuid || payloads !== undefined || record !== undefined) return undefined
+  const { content } = message as { readonly content: unknown }
+  return typeof content === 'string' ? { cwd: String(head['cwd']), ...titleIn(head), firstPrompt: content } : undefined
+}
+
 /** The first that a person said, where it is in these bytes. */
 function beginningIn(bytes: Buffer, path: string): Beginning | undefined {
+  const plain = plainBeginningIn(bytes, path)
+  if (plain !== undefined) return plain
   const decoder = new JournalDecoder()
   let head: { readonly [field: string]: unknown } | undefined
   for (let start = 0, end = bytes.indexOf(10); end >= 0; start = end + 1, end = bytes.indexOf(10, start)) {
@@ -143,7 +202,7 @@ function beginningIn(bytes: Buffer, path: string): Beginning | undefined {
       checkHead((head = line), path)
       continue
     }
-    decoder.add(withPayloads(line, payloadsFolder(path)))
+    decoder.add(line['payloads'] === undefined ? line : withPayloads(line, payloadsFolder(path)))
     for (const entry of entriesOf(decoder.records.pop()))
       if (entry.kind === 'user' && entry.origin === 'prompt')
         return { cwd: String(head['cwd']), ...titleIn(head), firstPrompt: textOf(entry.message.content) }

@@ -1,9 +1,9 @@
 import { isAscii } from 'node:buffer'
-import { closeSync, fstatSync } from 'node:fs'
-import type { StepRecord } from '@halting/core/steps'
-import { isEndingReason, isJsonObject } from '@halting/core/adapters'
+import { closeSync } from 'node:fs'
+import { misfitOfRecord, type StepRecord } from '@halting/core/steps'
+import { isJsonObject } from '@halting/core/adapters'
 import { readSized } from './files/own-file.ts'
-import { openRegularSync } from './files/regular-file.ts'
+import { openSizedSync } from './files/regular-file.ts'
 import { JournalDecoder } from './format/decoder.ts'
 import { foldMark } from './format/fold.ts'
 import { callIdOf, type Fields } from './format/encoder.ts'
@@ -67,9 +67,8 @@ export function outlineIn(path: string): SessionOutline | undefined {
 
 /** Until the next file is read. */
 function bytesOf(path: string): Buffer | undefined {
-  const file = openRegularSync(path)
+  const { file, size } = openSizedSync(path)
   try {
-    const { size } = fstatSync(file)
     if (size === 0 || size > mostBytes) return undefined
     if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.max(size, 1 << 17))
     const bytes = readSized(file, size, shared)
@@ -84,8 +83,16 @@ const ownStarts = ['{"record":{"', '{"type":"halting","record":{"'] as const
 const foldStart = foldMark.slice(1)
 /** The record of a message is behind it, and in no text: quotation marks are escaped there. */
 const recordField = ',"record":{"'
-/** How a call stands in a message. What looks so in an input of a call has no step. */
-const toolUse = /\{"type":"tool_use","id":"([^"\\]*)"/g
+/** How a call stands in a message, up to its id. What looks so in an input of a call has no step. */
+const toolUse = '{"type":"tool_use","id":"'
+
+/** How a lap ends whose entries are messages of other lines: no result stands in it itself. In the first format and of a lap that says all that was spent nothing is behind them. */
+const plainAdded =
+  /"added":\[(?:\{"kind":"assistant","id":"[^"\\]*","message":(?:\d+|"[^"\\]*")\}|\{"kind":"user","id":"[^"\\]*","message":\{"role":"user","content":\{"blocks":\[(?:\{"ref":(?:\d+|"[^"\\]*")\}|,)*\]\}\},"origin":"tool_results"\}|\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"sum":"[\da-f]{8}"\}$/y
+const wholeLap = /^\{(?:"type":"halting",)?"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","spent":\{/
+/** The same of a lap that says what changed, behind them. */
+const plainLap =
+  /^\{"record":\{"type":"lap","lap":\{"scope":"","transition":"[a-z_]+","added":\[(?:\["[ar]","[^"\\]*"(?:,\d+)+\]|,)*\]\}\},"delta":/
 
 /** The step of a result, by the line of its intent or by its key, up to what it came to. */
 const stepStart = String.raw`^,"record":\{(?:"of":(\d+)|"type":"result","key":"([^"\\]+)","digest":(?:"[^"\\]*"|null)),"value":`
@@ -105,9 +112,6 @@ const resultStart = '{"type":"user","message":{"role":"user","content":[{"type":
 const intentKey = /^\{(?:"type":"halting",)?"record":\{"type":"intent","key":"([^"\\]+)"/
 /** Longer ones are read with all of the session. */
 const longestKey = 400
-
-/** Figures of a run that others are made of. */
-const figures = ['turns', 'totalTokens', 'nanos', 'unknownNanos', 'now', 'startedAt'] as const
 
 /** A run that did not end yet. */
 interface OpenRun {
@@ -163,9 +167,9 @@ class OutlineReader {
 
   #line(start: number, end: number): void {
     if (this.#head === undefined) return this.#takeHead(this.#valueOf(start, end))
-    const own = ownStarts.find((each) => this.#text.startsWith(each, start))
-    if (own !== undefined) this.#ownLine(start, end, start + own.length)
-    else if (!this.#text.startsWith(foldStart, start)) this.#message(start, end)
+    for (const own of ownStarts)
+      if (this.#text.startsWith(own, start)) return this.#ownLine(start, end, start + own.length)
+    if (!this.#text.startsWith(foldStart, start)) this.#message(start, end)
   }
 
   #takeHead(head: Fields): void {
@@ -189,7 +193,7 @@ class OutlineReader {
       case 'lap':
         // One of a subagent, or with an answer to a call that had no step.
         if (!this.#text.startsWith('lap","lap":{"scope":"",', kindAt)) throw new NeedsAllError()
-        return this.#checkAnswers(this.#text.slice(start, end))
+        return this.#checkLap(this.#text.slice(start, end))
       case 'start':
         return this.#begin(start, end)
       case 'result':
@@ -224,11 +228,17 @@ class OutlineReader {
     if (run === undefined || record.type !== 'end' || record.scope !== '' || run.open.size > 0)
       throw new NeedsAllError()
     const { start, results, calls, failedCalls } = run
-    checkFigures(start.start.spent)
-    checkFigures(record.spent)
-    if (!isEndingReason(record.terminal.reason)) throw new NeedsAllError()
-    this.#runs.push({ start, results, end: { ...record, added: [] }, calls, failedCalls })
+    const ended = { ...record, added: [] }
+    // The file may be from anybody, checksums and all.
+    if (misfitOfRecord(start) !== undefined || misfitOfRecord(ended) !== undefined) throw new NeedsAllError()
+    this.#runs.push({ start, results, end: ended, calls, failedCalls })
     this.#run = undefined
+  }
+
+  #checkLap(line: string): void {
+    if (plainLap.test(line)) return
+    plainAdded.lastIndex = Math.max(0, line.lastIndexOf('"added":['))
+    if (!wholeLap.test(line) || !plainAdded.test(line)) this.#checkAnswers(line)
   }
 
   #checkAnswers(line: string): void {
@@ -305,8 +315,11 @@ class OutlineReader {
     if (value['message'] !== undefined) throw new NeedsAllError()
     const request = Number.parseInt(name.slice(name.indexOf(':') + 1), 10)
     let place = 0
-    for (const [, id = ''] of message.matchAll(toolUse)) {
-      if (run.ids.has(id)) throw new NeedsAllError()
+    for (let at = message.indexOf(toolUse); at >= 0; at = message.indexOf(toolUse, at)) {
+      const end = message.indexOf('"', (at += toolUse.length))
+      const id = message.slice(at, end)
+      // One with an escape in it is none of a service.
+      if (end < 0 || id.includes('\\') || run.ids.has(id)) throw new NeedsAllError()
       run.ids.add(id)
       run.open.add(`tool:${request}:${place++}:${id}`)
       run.calls++
@@ -321,7 +334,8 @@ class OutlineReader {
   }
 
   #valueOf(start: number, end: number): Fields {
-    return withPayloads(valueOfWhole(this.#textOf(start, end)), payloadsFolder(this.#path))
+    const value = valueOfWhole(this.#textOf(start, end))
+    return value['payloads'] === undefined ? value : withPayloads(value, payloadsFolder(this.#path))
   }
 
   #textOf(start: number, end: number): string {
@@ -332,9 +346,4 @@ class OutlineReader {
 /** A part of a text that is cut out has all of that text stay in memory: a row would hold its file. */
 function copyOf(part: string): string {
   return Buffer.from(part).toString()
-}
-
-/** The file may be from anybody, checksums and all. */
-function checkFigures(spent: RunOutline['start']['start']['spent']): void {
-  for (const name of figures) if (typeof spent[name] !== 'number' || !(spent[name] >= 0)) throw new NeedsAllError()
 }

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { ConfigurationError, type RunOptions, type OutputSchema, QueryEngine, type QueryOptions } from '@halting/core'
 import { type Agent, type AgentConfiguration, AgentBuilder, type Capability } from '@halting/core/compat'
 import type { Background } from '@halting/core/adapters'
@@ -163,7 +164,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
       ...(keepsGoals && { until: [] }),
       ...options,
       // A hook that wants a run to end has that one interrupted, and not those after it.
-      signal: signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]),
+      signal: signal === undefined ? over.signal : anySignal([signal, over.signal]),
       // What answers come to is what the schema says, which came in with this type.
       ...(output !== undefined && { output: output as OutputSchema<Output> }),
       ...servers?.options,
@@ -253,7 +254,7 @@ export class CodingAgentBuilder<Output = unknown> extends AgentBuilder {
   #interruptible(options: RunOptions): RunOptions {
     const { shell, over } = this.#session
     const signals = [options.signal, shell?.signal, over.signal].filter((signal) => signal !== undefined)
-    return { ...options, background: this.#background(), signal: AbortSignal.any(signals) }
+    return { ...options, background: this.#background(), signal: anySignal(signals) }
   }
 
   #check(): void {

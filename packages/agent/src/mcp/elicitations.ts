@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { isJsonObject, sharedAbort } from '@halting/core/adapters'
+import { anySignal, isJsonObject, sharedAbort } from '@halting/core/adapters'
 import { pagesRefused, pagesUnusable, pageUnopened, questionUnanswered, quoted } from './elicitation-texts.ts'
 import type { McpLimits } from './limits.ts'
 import { timeLimit } from '../time-limit.ts'
@@ -125,7 +125,7 @@ export class Elicitations {
         return { problem: pagesRefused(server, hosts, elicit === undefined ? 'no user' : 'declined') }
     }
     const finished = requests.flatMap((request) => request?.completed ?? [])
-    const limit = timeLimit(limits.pageMs, AbortSignal.any([signal, this.#lost.signal]))
+    const limit = timeLimit(limits.pageMs, anySignal([signal, this.#lost.signal]))
     await Promise.all(finished.map((completed) => unlessAborted(aborted(completed), limit.signal)))
       // The server says whether it was done.
       .catch(() => undefined)
@@ -154,7 +154,7 @@ export class Elicitations {
     const { elicit, server, limits } = this.#options
     if (elicit === undefined || this.#isFlooding()) return { action: 'decline' }
     const ends = [signal, this.#lost.signal, ...(this.#calls.size > 0 ? [this.#calling.signal] : [])]
-    const limit = timeLimit(limits.toolMs, AbortSignal.any(ends))
+    const limit = timeLimit(limits.toolMs, anySignal(ends))
     this.#open += 1
     try {
       const { action, content } = await unlessAborted(elicit(server, request, limit.signal), limit.signal)

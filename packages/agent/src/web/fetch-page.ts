@@ -1,5 +1,5 @@
 import type { ToolOutput } from '@halting/core'
-import { headOf, messageOf } from '@halting/core/adapters'
+import { anySignal, headOf, messageOf } from '@halting/core/adapters'
 import { failed } from '../tools/result.ts'
 import { get, PrivateAddressError, type Resolve, type Response } from './get.ts'
 import { pageOf, type PageOptions } from './page.ts'
@@ -34,7 +34,7 @@ export async function fetchPage(given: string, options: FetchOptions): Promise<F
   const first = targetOf(given, options.web)
   if (first.kind === 'refused') return not(failed(texts.urlRefused(headOf(given, 200), first.why)))
   const late = AbortSignal.timeout(mostMs)
-  const signal = AbortSignal.any([options.signal, late])
+  const signal = anySignal([options.signal, late])
   try {
     return await follow(first, { ...options, signal })
   } catch (thrown) {

@@ -15,7 +15,7 @@ import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
 import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowFacts } from './row-facts.ts'
 import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
-import { writerOf } from './writer-of.ts'
+import { writerNow } from './writer-of.ts'
 
 /** Which files a shelf shows, and the words of the program for them. */
 export interface FileShelfOptions {
@@ -70,7 +70,7 @@ export class FileShelf implements Shelf<FileEntry> {
     this.#keys.keep(paths)
     const found: FileEntry[] = []
     for (const [index, path] of paths.entries()) {
-      const entry = await this.#entryOf(path)
+      const entry = this.#entryOf(path)
       if (entry !== undefined) found.push(entry)
       // Who asks for something else is answered in between.
       if (index % atOnce === atOnce - 1) await pause()
@@ -79,7 +79,7 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   lookAt({ path }: FileEntry): Promise<FileEntry | undefined> {
-    return this.#entryOf(path)
+    return Promise.resolve(this.#entryOf(path))
   }
 
   async rowOf(found: FileEntry): Promise<SessionRow> {
@@ -139,10 +139,10 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   /** Undefined for one that is gone. */
-  async #entryOf(path: string): Promise<FileEntry | undefined> {
+  #entryOf(path: string): FileEntry | undefined {
     const stats = regularFileStats(path)
     if (stats === undefined) return undefined
-    const heldBy = await writerOf(path)
+    const heldBy = writerNow(path)
     const state = fileState(stats)
     return {
       key: this.#keys.of(path),

@@ -1,17 +1,16 @@
-import type { Transcript } from '@halting/core'
-import { isEndingReason, isJsonObject, messageOf, textOf } from '@halting/core/adapters'
-import { countedRuns, foldRun, foldSession } from '@halting/core/steps'
+import { setImmediate as pause } from 'node:timers/promises'
+import { isEndingReason, isJsonObject, messageOf } from '@halting/core/adapters'
 import {
   endsOfKept,
   fileState,
-  readJournal,
+  type KeptEnds,
+  listedFile,
   regularFileStats,
   type SessionIndex,
   type StoredSessionFile,
 } from '@halting/journal'
 import { holderOf } from '@halting/journal/files'
 import { createKeyRedactor } from '@halting/models'
-import { recordedProgress } from '../account/recorded-progress.ts'
 
 /** What a person wants to know of a session that is kept. */
 export interface SessionSummary extends StoredSessionFile {
@@ -35,8 +34,8 @@ export interface SessionSummary extends StoredSessionFile {
   readonly heldBy?: number
 }
 
-/** So many files are open at once: there may be more sessions than a process may have files. */
-const atOnce = 32
+/** So many sessions are listed without a pause: some milliseconds. */
+const atOnce = 64
 
 /** What a list shows of each session, in their order. See `summaryOf`. Files that did not change since an earlier list are not read where an index is given. */
 export async function summariesOf(
@@ -45,12 +44,32 @@ export async function summariesOf(
 ): Promise<readonly SessionSummary[]> {
   const redact = createKeyRedactor(process.env)
   const found: SessionSummary[] = []
-  for (let at = 0; at < files.length; at += atOnce)
-    found.push(
-      ...(await Promise.all(files.slice(at, at + atOnce).map((file) => indexedSummary(file, { redact, index })))),
-    )
+  for (const [at, file] of files.entries()) {
+    // Of most nothing has to be awaited.
+    const listed = index === undefined ? undefined : listedSummary(file, redact, index)
+    found.push(listed ?? (await indexedSummary(file, { redact, index })))
+    if (at % atOnce === atOnce - 1) await pause()
+  }
   index?.save()
   return found
+}
+
+/** Of a file that was just listed, that no process writes, and that did not change since an earlier list or ends as most do. Undefined for any other. */
+function listedSummary(
+  file: StoredSessionFile,
+  redact: (text: string) => string,
+  index: SessionIndex,
+): SessionSummary | undefined {
+  const seen = listedFile(file)
+  if (seen === undefined || seen.isLocked || !seen.stats.isFile()) return undefined
+  const known = knownSummary(index.getListed(file.path, seen, 'summary'))
+  // Other keys may be in use than when it was noted.
+  if (known !== undefined) return { ...file, ...redactedTexts(known, redact) }
+  const ends = endsOfKept(file.path)
+  if (ends === undefined) return undefined
+  const facts = redactedTexts(factsOfEnds(ends), redact)
+  if (isShort(facts)) index.noteListed(file.path, seen, 'summary', facts)
+  return { ...file, ...facts }
 }
 
 async function indexedSummary(
@@ -68,19 +87,22 @@ async function indexedSummary(
   }
   const summary = await redactedSummary(file, redact)
   const { sessionId: _id, path: _path, project: _project, changedAt: _at, problem, heldBy, ...facts } = summary
-  const length = facts.firstPrompt.length + (facts.title ?? '').length
-  if (problem === undefined && heldBy === undefined && length <= longestText)
-    index.note(file.path, state, 'summary', facts)
+  if (problem === undefined && heldBy === undefined && isShort(facts)) index.note(file.path, state, 'summary', facts)
   return summary
 }
 
 /** Longer texts are not kept a second time. */
 const longestText = 2_000
 
-type KnownSummary = Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>
+function isShort({ firstPrompt, title = '' }: SessionFacts): boolean {
+  return firstPrompt.length + title.length <= longestText
+}
+
+/** What a file says of its session. */
+type SessionFacts = Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>
 
 /** What an index has of a session, and nothing else that may be in its place: anybody can make a checksum. Undefined for what no list notes. */
-function knownSummary(value: unknown): KnownSummary | undefined {
+function knownSummary(value: unknown): SessionFacts | undefined {
   if (!isJsonObject(value)) return undefined
   const { cwd, title, firstPrompt, runs, turns, costUsd, ended } = value
   if (!isTextOrNone(cwd) || !isTextOrNone(title) || typeof firstPrompt !== 'string' || !isEnded(ended)) return undefined
@@ -113,7 +135,7 @@ async function redactedSummary(file: StoredSessionFile, redact: (text: string) =
   return redactedTexts(await readSummary(file), redact)
 }
 
-function redactedTexts<Summary extends KnownSummary>(summary: Summary, redact: (text: string) => string): Summary {
+function redactedTexts<Summary extends SessionFacts>(summary: Summary, redact: (text: string) => string): Summary {
   const { title, firstPrompt } = summary
   return { ...summary, ...(title !== undefined && { title: redact(title) }), firstPrompt: redact(firstPrompt) }
 }
@@ -123,38 +145,15 @@ async function readSummary(file: StoredSessionFile): Promise<SessionSummary> {
     const ends = endsOfKept(file.path)
     const heldBy = await holderOf(`${file.path}.lock`)
     const held = heldBy === undefined ? {} : { heldBy: heldBy.pid }
-    if (ends === undefined) return { ...file, ...(await readWhole(file.path)), ...held }
-    const { sums, ...told } = ends
-    return { ...file, ...told, runs: sums.runs, turns: sums.turns, costUsd: sums.costUsd, ...held }
+    if (ends !== undefined) return { ...file, ...factsOfEnds(ends), ...held }
+    const { readWhole } = await import('./whole-summary.ts')
+    return { ...file, ...(await readWhole(file.path)), ...held }
   } catch (error) {
     const problem = messageOf(error)
     return { ...file, cwd: undefined, firstPrompt: '', runs: 0, turns: 0, costUsd: 0, ended: 'unreadable', problem }
   }
 }
 
-async function readWhole(path: string): Promise<Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>> {
-  const { runs, cwd, title } = await readJournal(path)
-  const folded = foldSession(runs)
-  const counted = countedRuns(folded)
-  let turns = counted.reduce((sum, { spent }) => sum + spent.turns, 0)
-  const ofStages = (folded.stages ?? []).reduce((sum, { ended }) => sum + (ended?.costUsd ?? 0), 0)
-  let costUsd = counted.reduce((sum, { terminal }) => sum + terminal.costUsd, ofStages)
-  let { transcript } = folded
-  if (folded.open !== undefined) {
-    const open = foldRun(folded.open, transcript)
-    if (open.kind === 'open') transcript = open.state.transcript
-    const { totals } = recordedProgress(folded.open)
-    turns += totals.turns
-    costUsd += totals.costUsd
-  }
-  const last = folded.ended.at(-1)?.terminal.reason ?? 'empty'
-  const ended = folded.open === undefined ? last : 'open'
-  const named = title === undefined ? {} : { title }
-  return { cwd, ...named, firstPrompt: firstPromptOf(transcript), runs: runs.length, turns, costUsd, ended }
-}
-
-function firstPromptOf(transcript: Transcript): string {
-  for (const entry of transcript)
-    if (entry.kind === 'user' && entry.origin === 'prompt') return textOf(entry.message.content)
-  return ''
+function factsOfEnds({ sums: { runs, turns, costUsd }, ...told }: KeptEnds): SessionFacts {
+  return { ...told, runs, turns, costUsd }
 }

@@ -1,6 +1,15 @@
-import { holderOf } from '@halting/journal/files'
+import { holderNow } from '@halting/journal/files'
 
 /** The process that writes a session; undefined where none does, and where the system does not let us know. */
-export async function writerOf(path: string): Promise<number | undefined> {
-  return (await holderOf(`${path}.lock`).catch(() => undefined))?.pid
+export function writerOf(path: string): Promise<number | undefined> {
+  return Promise.resolve(writerNow(path))
+}
+
+/** The same, at once. */
+export function writerNow(path: string): number | undefined {
+  try {
+    return holderNow(`${path}.lock`)?.pid
+  } catch {
+    return undefined
+  }
 }

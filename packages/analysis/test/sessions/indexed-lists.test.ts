@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { startRun, streamRun } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { fileState, openJournal, SessionIndex, storedSessions } from '@halting/journal'
+import { takeLock } from '@halting/journal/files'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { FileShelf } from '../../src/sessions/file-shelf.ts'
@@ -86,6 +87,21 @@ test('whatever happens to the files between lists, an index changes no answer', 
     }),
     { numRuns: 12 },
   )
+})
+
+test('a session that a process writes is listed as that, whatever an index has of it', async () => {
+  const home = join(folder, 'held')
+  const path = join(base(home), 'p', 'a.jsonl')
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, texts[0] ?? '')
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + 10_000)
+  const index = () => new SessionIndex(base(home))
+  const free = await summaries(home, index())
+  const lock = await takeLock(`${path}.lock`)
+  expect(await summaries(home, index())).toEqual(await summaries(home))
+  expect(await summaries(home, index())).toMatchObject([{ heldBy: process.pid }])
+  if (lock.kind === 'locked') await lock.release()
+  expect(await summaries(home, index())).toEqual(free)
 })
 
 test('whatever an index has of a file, a list with it is the list without it', async () => {

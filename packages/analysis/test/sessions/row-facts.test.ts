@@ -2,6 +2,8 @@
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { crc32 } from 'node:zlib'
 import { startRun, streamRun } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { openJournal, outlineOf } from '@halting/journal'
@@ -162,6 +164,68 @@ test('what its outline leaves open is read whole: damage, a torn line, a run wit
   expect(await outlineOf(path)).toBeUndefined()
   expect(await fastRow(path)).toMatchObject({ ending: null, exitCode: null, calls: 1 })
   expect(await fastRow(path)).toEqual(await slowRow(path))
+})
+
+/** The places of all values in JSON. */
+function placesIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [at]
+  return [at, ...Object.entries(value).flatMap(([name, each]) => placesIn(each, [...at, name]))]
+}
+
+const typesIn = (row: SessionRow) =>
+  Object.entries(row).map(([name, value]) => [name, typeof value === 'number' ? Number.isFinite(value) : typeof value])
+
+function put(value: unknown, [name = '', ...rest]: readonly string[], other: unknown): unknown {
+  const copy = (Array.isArray(value) ? [...(value as readonly unknown[])] : { ...(value as object) }) as {
+    [field: string]: unknown
+  }
+  copy[name] = rest.length === 0 ? other : put(copy[name], rest, other)
+  return copy
+}
+
+test('of a file that anybody wrote, checksums and all, there is no row, or one of the types of a row', async () => {
+  const path = await write([
+    { prompt: 'Go.', replies: [twoCalls], maxTurns: 9 },
+    { prompt: 'Again.', replies: [], maxTurns: 9 },
+  ])
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+  const good = await fastRow(path)
+  const row = (make: (of: string) => Promise<SessionRow>) => make(path).catch((): 'refused' => 'refused')
+  const valueOf = (at: number): unknown => {
+    const { sum: _sum, ...whole } = JSON.parse(lines[at] ?? '') as { readonly [field: string]: unknown }
+    return whole
+  }
+  const change = (at: number, place: readonly string[], value: unknown): string => {
+    const changed = JSON.stringify(put(valueOf(at), place, value)).slice(0, -1)
+    const line = `${changed},"sum":"${crc32(changed).toString(16).padStart(8, '0')}"}`
+    writeFileSync(path, `${lines.toSpliced(at, 1, line).join('\n')}\n`)
+    return line
+  }
+  const aValue = fc.constantFrom(null, -1, 0, 1e300, 'x', '', true, [], {}, [null], ['a'], [{}])
+  const property = fc.asyncProperty(fc.nat(), fc.nat(), aValue, async (nth, place, value) => {
+    const at = 1 + (nth % (lines.length - 1))
+    const places = placesIn(valueOf(at)).slice(1)
+    const line = change(at, places[place % places.length] ?? [], value)
+    const [fast, slow] = [await row(fastRow), await row(slowRow)]
+    // What is not parsed may be anything. What is shown has the types that pages and lists go by.
+    const isAsItMustBe =
+      fast === 'refused'
+        ? slow === 'refused'
+        : isDeepStrictEqual(typesIn(fast), typesIn({ ...good, ending: fast.ending, exitCode: fast.exitCode }))
+    expect([line, isAsItMustBe]).toEqual([line, true])
+  })
+  await fc.assert(property, { numRuns: 40 })
+  // How runs began and ended is refused as by who reads all of it.
+  const start = lines.findIndex((line) => line.startsWith('{"record":{"type":"start"'))
+  const end = lines.findIndex((line) => line.startsWith('{"record":{"type":"end"'))
+  for (const [at, ...place] of [
+    [start, 'record', 'start', 'run', 'runId'],
+    [start, 'record', 'start', 'spent', 'turns'],
+    [end, 'record', 'spent', 'turns'],
+  ] as const) {
+    change(at, place, [])
+    expect([place, await row(slowRow), await row(fastRow)]).toEqual([place, 'refused', 'refused'])
+  }
 })
 
 test('a session of the first format has the row that reading all of it gives', async () => {

@@ -7,7 +7,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { Session } from '@halting/core/session'
-import { messageOf, sharedAbort } from '@halting/core/adapters'
+import { anySignal, messageOf, sharedAbort } from '@halting/core/adapters'
 import { elicited } from '../frontends/elicited.ts'
 import { declinedQuestion, formOf, misfitOf, noForm, pageQuestion, seenText } from '../frontends/elicitation-form.ts'
 import { fieldsOf } from './fields.ts'
@@ -72,7 +72,7 @@ export class ServerQuestions {
   }
 
   readonly ask = (server: string, asked: ElicitationRequest, signal: AbortSignal): Promise<ElicitationAnswer> => {
-    const within = AbortSignal.any([signal, this.#isOver.signal])
+    const within = anySignal([signal, this.#isOver.signal])
     const answer = this.#last.then(() => this.#put(server, asked, within))
     this.#last = answer
     return answer

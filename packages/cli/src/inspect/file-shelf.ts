@@ -18,9 +18,16 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
   const named = flags.all === true ? [] : [...words, ...foreignFolders(flags, program)]
   // What another command has to be told to know the same prices; ours have theirs on record.
   const ofPrices = priceFlags(flags, program)
-  const shelf = new FileShelf({
+  const find = filesToShow(named, flags, program)
+  let found: Found | undefined = { paths: await find(), at: performance.now() }
+  return new FileShelf({
     title: titleOf(named, flags, program),
-    find: filesToShow(named, flags, program),
+    // What was found a moment ago is not looked for again: of many sessions that is half of a start.
+    find: () => {
+      const known = found
+      found = undefined
+      return known !== undefined && performance.now() - known.at < freshMs ? Promise.resolve(known.paths) : find()
+    },
     prices: pricesFor(flags, program),
     shellArguments: ({ foreign }, path) =>
       shellQuoted([...(foreign === undefined ? [] : ofPrices), resolve(program.cwd, path)]),
@@ -29,9 +36,15 @@ export async function openFileShelf(flags: Flags, words: readonly string[], prog
     index: new SessionIndex(sessionsOf(whose(program)).base),
     whyText: plainWhyText,
   })
-  await shelf.look()
-  return shelf
 }
+
+/** Files, and when they were found. */
+interface Found {
+  readonly paths: readonly string[]
+  readonly at: number
+}
+
+const freshMs = 2_000
 
 function filesToShow(named: readonly string[], flags: Flags, program: Program): () => Promise<readonly string[]> {
   if (flags.all === true) return () => filesEverywhere(flags, program)

@@ -1,28 +1,13 @@
-import {
-  deleteSession,
-  headOfKept,
-  SessionIndex,
-  sessionsOf,
-  type StoredSessionFile,
-  storedSessions,
-} from '@halting/journal'
-import { summariesOf, summaryOf, type SessionSummary } from '@halting/analysis/sessions'
-import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
-import { HaltingError, type Transcript } from '@halting/core'
-import { messageOf } from '@halting/core/adapters'
-import { createKeyRedactor } from '@halting/models'
+import { SessionIndex, sessionsOf, storedSessions } from '@halting/journal'
+import { summariesOf, type SessionSummary } from '@halting/analysis/sessions'
 import type { Flags } from '../flags/flags.ts'
 import { nearest } from '../flags/nearest.ts'
-import { many, oneLine, told } from '../io/figures.ts'
+import { oneLine, told } from '../io/figures.ts'
 import type { Program } from '../program.ts'
-import { findSession } from '../stored-sessions/find-session.ts'
-import { lineWith, readDisplayTranscript } from '@halting/analysis/transcript'
 import { whose } from '@halting/agent/session-settings'
-import { usable } from '../stored-sessions/usable.ts'
 import { UsageError } from '../usage-error.ts'
 import { refuseOf } from './flag-owners.ts'
 import { factsOf, linesOf } from './session-text.ts'
-import { toldLines } from './told-lines.ts'
 
 const doings = ['list', 'show', 'search', 'delete', 'export', 'copy', 'release'] as const
 
@@ -49,12 +34,18 @@ export async function sessions(
           'halting sessions list takes no argument. To find a text in sessions: halting sessions search TEXT',
         )
       return list(flags, program)
-    case 'show':
+    case 'show': {
+      const { show } = await import('./read.ts')
       return show(flags, needed(about, 'show ID'), program)
-    case 'search':
-      return search(flags, needed(about, 'search TEXT'), program)
-    case 'delete':
+    }
+    case 'search': {
+      const { search } = await import('./read.ts')
+      return search(flags, needed(about, 'search TEXT'), await summaries(flags, program), program)
+    }
+    case 'delete': {
+      const { remove } = await import('./remove.ts')
       return remove(flags, needed(about, 'delete ID --yes'), program)
+    }
     case 'export': {
       const { exportSession } = await import('../export/export.ts')
       return exportSession(flags, needed(about, 'export SESSION'), program)
@@ -121,94 +112,4 @@ async function list(flags: Flags, program: Program): Promise<number> {
   else if (found.length > 0) output.out(linesOf(found, output.width))
   else output.err(told(flags.all === true ? 'no sessions found.' : 'no sessions found in this folder.'))
   return 0
-}
-
-async function show({ json }: Flags, id: string, program: Program): Promise<number> {
-  const { output } = program
-  const file = await findSession(id, program)
-  const summary = await summaryOf(file)
-  if (summary.problem !== undefined) throw new UsageError(summary.problem)
-  const transcript = await usable(transcriptOf(file.path))
-  output.out(
-    json === true
-      ? `${JSON.stringify({ ...factsOf(summary), messages: transcript.messages() })}\n`
-      : `${linesOf([summary], output.width)}\n${toldLines(transcript, output.width).join('\n')}\n`,
-  )
-  return 0
-}
-
-async function search(flags: Flags, text: string, program: Program): Promise<number> {
-  const { output } = program
-  const found: { readonly summary: SessionSummary; readonly line: string }[] = []
-  for (const summary of await summaries(flags, program)) {
-    const searched = summary.problem ?? (await lineIn(summary.path, text))
-    if (typeof searched === 'string') output.err(told(`not searched: ${oneLine(searched, Infinity)}`))
-    else if (searched.line !== undefined) found.push({ summary, line: searched.line })
-  }
-  if (flags.json === true)
-    output.out(`${JSON.stringify({ sessions: found.map(({ summary, line }) => ({ ...factsOf(summary), line })) })}\n`)
-  else
-    for (const { summary, line } of found)
-      output.out(`${linesOf([summary], output.width)}  ${oneLine(line, output.width - 2)}\n`)
-  if (found.length === 0) output.err(told(`no session contains "${oneLine(text, 60)}".`))
-  return found.length === 0 ? 1 : 0
-}
-
-/** What is wrong with a session whose ends are whole is found only when all of it is read. */
-async function lineIn(path: string, text: string): Promise<{ readonly line: string | undefined } | string> {
-  try {
-    return { line: lineWith(await transcriptOf(path), text) }
-  } catch (error) {
-    if (error instanceof HaltingError) return error.message
-    throw error
-  }
-}
-
-async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
-  const file = await findSession(id, program)
-  if (yes !== true)
-    throw new UsageError(`This deletes the session ${file.sessionId} permanently. Add --yes to confirm.`)
-  const memories = await memoriesFor(file, program)
-  await deleteSession(file).catch((thrown: unknown) => {
-    throw new UsageError(messageOf(thrown))
-  })
-  program.output.out(`Deleted: ${file.sessionId}\n`)
-  const notes = await notesOfSession(file, memories)
-  if (notes.length > 0)
-    program.output.err(
-      told(
-        `${many(notes.length, 'note')} from this session remain in the memory of its folder. To delete: halting memory forget ${notes.join(' ')}`,
-      ),
-    )
-  return 0
-}
-
-/** Where notes of the session may be: beside it, and where its folder has them now. */
-async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
-  const owner = whose(program)
-  const beside = await memoriesOfProject(owner, project)
-  try {
-    const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
-    return beside.some((place) => place.path === own.path) ? beside : [...beside, own]
-  } catch {
-    // A damaged file may be deleted, too.
-    return beside
-  }
-}
-
-/** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
-async function notesOfSession(
-  { sessionId }: StoredSessionFile,
-  places: readonly MemoryPlace[],
-): Promise<readonly string[]> {
-  const { placedNotes, readMemory } = await import('@halting/agent/memory')
-  const memories = await Promise.all(places.map((place) => readMemory(place)))
-  return memories
-    .flatMap((memory) => placedNotes(memory))
-    .filter(({ note }) => note.sources.every((source) => source.sessionId === sessionId))
-    .map(({ note }) => note.id)
-}
-
-function transcriptOf(path: string): Promise<Transcript> {
-  return readDisplayTranscript(path, createKeyRedactor(process.env))
 }

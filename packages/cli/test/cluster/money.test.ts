@@ -9,7 +9,7 @@ import { Gates, gateLimits, gateName } from '../../src/cluster/gates.ts'
 import { bucketAt, payloadsAt } from '../../src/cluster/payloads.ts'
 import { tenantFor } from '../../src/cluster/tenants.ts'
 import { openModels } from '@halting/agent/session-settings'
-import { installProgram, run } from '../support/program.ts'
+import { installProgram, run, runHere } from '../support/program.ts'
 
 installProgram()
 
@@ -172,7 +172,15 @@ test('the budget of a tenant is told, and set', async () => {
     leftUsd: 15.25,
     holders: 1,
   }
-  const { status: code, stdout } = await run(['cluster', 'budget', 'a & b', '--max-budget-usd', '20', '--cluster', url])
+  const { status: code, stdout } = await runHere([
+    'cluster',
+    'budget',
+    'a & b',
+    '--max-budget-usd',
+    '20',
+    '--cluster',
+    url,
+  ])
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: [
@@ -189,7 +197,7 @@ test('the budget of a tenant is told, and set', async () => {
     { path: '/halting_budget/a%20%26%20b/status', body: undefined },
     { path: '/halting_budget/a%20%26%20b/holders', body: undefined },
   ])
-  const { stdout: json } = await run(['cluster', 'budget', '__proto__', '--cluster', url, '--json'])
+  const { stdout: json } = await runHere(['cluster', 'budget', '__proto__', '--cluster', url, '--json'])
   expect(JSON.parse(json)).toEqual({
     tenant: '__proto__',
     ...status,
@@ -199,7 +207,7 @@ test('the budget of a tenant is told, and set', async () => {
 
 test('a tenant that nobody has heard of is told as one', async () => {
   status = { limitUsd: null, settledUsd: 0, unknownUsd: 0, reservedUsd: 0, leasedUsd: 0, leftUsd: null, holders: 0 }
-  const { status: code, stdout, stderr } = await run(['cluster', 'budget', 'acne', '--cluster', url])
+  const { status: code, stdout, stderr } = await runHere(['cluster', 'budget', 'acne', '--cluster', url])
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: 'acne: no limit\n  settled   $0.0000\n  reserved  $0.0000\n  left      no limit\n',
@@ -219,7 +227,7 @@ test('what cannot be told of a budget is refused with what to do', async () => {
     [['-p', 'hi', '--tenant', 'acme'], '--tenant needs halting serve'],
     [['why', 's', '--requests-per-minute', '5'], '--requests-per-minute belongs to halting serve'],
   ] as const) {
-    const { status: code, stderr } = await run(args)
+    const { status: code, stderr } = await runHere(args)
     expect({ args, code, stderr }).toEqual({ args, code: 2, stderr: expect.stringContaining(said) as string })
   }
 })

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { asks, keep, says, sessionPath } from '../support/kept-session.ts'
 import { withInspecting } from '../support/inspecting.ts'
-import { here, installProgram, run } from '../support/program.ts'
+import { here, installProgram, runHere } from '../support/program.ts'
 
 installProgram()
 
@@ -59,7 +59,7 @@ test('a session with records that nobody wrote is told with what is wrong, besid
     ['report', folder()],
     ['what-if', folder(), '--max-turns', '1'],
   ]) {
-    const { status, stdout } = await run([...args, '--json'])
+    const { status, stdout } = await runHere([...args, '--json'])
     expect([args, status, JSON.parse(stdout)]).toMatchObject([args, 0, { skipped: [problem] }])
   }
   for (const args of [
@@ -70,7 +70,7 @@ test('a session with records that nobody wrote is told with what is wrong, besid
     ['inspect', '--output', 'it.html', strange],
     ['inspect', strange],
   ]) {
-    const { status, stdout, stderr } = await run(args)
+    const { status, stdout, stderr } = await runHere(args)
     expect({ args, status, stdout, stderr }).toEqual({
       args,
       status: 2,

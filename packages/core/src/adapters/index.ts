@@ -23,7 +23,7 @@ export {
   type Spent,
 } from '../budget/shared-budget.ts'
 export type { BudgetCompletionEvent } from '../budget/token-target.ts'
-export { abortCauseOf, sharedAbort } from '../cancel/abort.ts'
+export { abortCauseOf, anySignal, sharedAbort } from '../cancel/abort.ts'
 export {
   plainContext,
   type ClearedResults,

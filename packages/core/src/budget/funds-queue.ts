@@ -11,6 +11,7 @@ interface Waiter<Line> {
 }
 
 const noLines: ReadonlySet<never> = new Set()
+const noWaiters: readonly never[] = Object.freeze([])
 
 /**
  * Requests that wait for reservations of others to be settled, in order of arrival.
@@ -21,7 +22,7 @@ const noLines: ReadonlySet<never> = new Set()
  * cycle: each reservation is settled when its service answers, fails or is aborted (docs/halting.md).
  */
 export class FundsQueue<Line extends object> {
-  #waiters: readonly Waiter<Line>[] = []
+  #waiters: readonly Waiter<Line>[] = noWaiters
 
   /** How many requests wait. */
   get length(): number {

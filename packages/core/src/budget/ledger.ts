@@ -155,7 +155,7 @@ export class Ledger {
   /** Other limits of this ledger itself; those above it stay. What was spent stays spent, also above a limit that is lowered. */
   setLimits({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): void {
     const own = this.#lines[0]
-    if (own !== undefined) own.limits = { nanos, tokens }
+    if (own !== undefined) own.limits = limitsWith({ nanos, tokens })
     this.queue.serve()
   }
 
@@ -328,8 +328,13 @@ function newLine(limits: Partial<LedgerLimits>): Line {
     reserved: nothing,
     holders: 0,
     unknown: nothing,
-    limits: { nanos: limits.nanos ?? Infinity, tokens: limits.tokens ?? Infinity },
+    limits: limitsWith(limits),
   }
+}
+
+/** Most lines have no limit: they share one object. */
+function limitsWith({ nanos = Infinity, tokens = Infinity }: Partial<LedgerLimits>): LedgerLimits {
+  return nanos === Infinity && tokens === Infinity ? noLimits : { nanos, tokens }
 }
 
 /** Both parts are numbers of at least 0. */
@@ -343,6 +348,7 @@ function expectAmount(amount: Amount): void {
 }
 
 export function plus(a: Amount, b: Amount): Amount {
+  if (b.nanos === 0 && b.tokens === 0) return a
   return { nanos: a.nanos + b.nanos, tokens: a.tokens + b.tokens }
 }
 

@@ -1,3 +1,4 @@
+import { anySignal } from '../cancel/abort.ts'
 import { AgentState } from '../agent-state.ts'
 import type { RunEvent } from '../events.ts'
 import { isSignal } from '../check-options.ts'
@@ -103,7 +104,7 @@ export class Agent {
     if (signal === undefined) return {}
     if (ofAgent === undefined) return { signal }
     isSignal('signal', signal)
-    return { signal: AbortSignal.any([ofAgent, signal]) }
+    return { signal: anySignal([ofAgent, signal]) }
   }
 }
 

@@ -48,6 +48,18 @@ export function abortCauseOf(reason: unknown): AbortCause {
   return causes.has(reason) ? (reason as AbortCause) : 'user'
 }
 
+const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>()
+
+/**
+ * A signal that aborts as soon as one of several does, as `AbortSignal.any` makes it. Node 20 lets go of a signal of `AbortSignal.timeout` that only such a signal refers to,
+ * and it then never aborts: this one holds its sources.
+ */
+export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
+  const signal = AbortSignal.any([...signals])
+  sources.set(signal, signals)
+  return signal
+}
+
 /**
  * A controller whose signal any number may listen to, one listener for each of many calls: Node warns of eleven as of a leak. For signals of a run, a session
  * or a process; one of a single call needs none of it.
@@ -102,6 +114,9 @@ export interface AbortListener {
  */
 export class AbortScope {
   #controller = sharedAbort()
+  /** Mostly a run waits for one thing at a time. */
+  #listener: AbortListener | undefined
+  /** All of them, where there are several. */
   #listeners: Set<AbortListener> | undefined
   #cause: AbortCause | undefined
   #unfollow: (() => void) | undefined
@@ -139,23 +154,30 @@ export class AbortScope {
       return
     }
     this.#cause = cause
-    const listeners = this.#listeners
+    const listeners = this.#listeners ?? (this.#listener === undefined ? [] : [this.#listener])
     this.#listeners = undefined
+    this.#listener = undefined
     try {
       this.#controller.abort(new RunAbort(cause))
     } finally {
-      if (listeners !== undefined) for (const listener of listeners) listener.onAbort(cause)
+      for (const listener of listeners) listener.onAbort(cause)
     }
   }
 
   /** Tells the listener when aborted, at once if it already is. */
   listen(listener: AbortListener): void {
     if (this.#cause !== undefined) listener.onAbort(this.#cause)
-    else (this.#listeners ??= new Set()).add(listener)
+    else if (this.#listeners !== undefined) this.#listeners.add(listener)
+    else if (this.#listener === undefined) this.#listener = listener
+    else {
+      this.#listeners = new Set([this.#listener, listener])
+      this.#listener = undefined
+    }
   }
 
   unlisten(listener: AbortListener): void {
-    this.#listeners?.delete(listener)
+    if (this.#listener === listener) this.#listener = undefined
+    else if (this.#listeners?.delete(listener) === true && this.#listeners.size === 0) this.#listeners = undefined
   }
 
   /** Aborts when the caller's signal does, or has. */

@@ -8,8 +8,11 @@ export interface RegisteredGuard {
   readonly guard: Guard
 }
 
+const none: readonly never[] = Object.freeze([])
+
 /** The guards of a run in their order. Their ids are no names of the run's own limits (`turn/endings.ts`). */
 export function registerGuards(guards: readonly Guard[]): readonly RegisteredGuard[] {
+  if (guards.length === 0) return none
   const ids = uniqueNames(guards.map(({ name }) => `guard:${name}`))
   return guards.map((guard, index) => ({ id: ids[index] ?? guard.name, guard }))
 }

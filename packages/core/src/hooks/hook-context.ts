@@ -73,13 +73,15 @@ interface Changes {
   readonly beforePrompt?: MessageContent
 }
 
+const noChanges: Changes = Object.freeze({})
+
 // Spec R-HOOK-1.
 /** What a hook is given and gives back. Immutable: every `with…` returns a new one. */
 export class HookContext {
   readonly #init: HookContextInit
   readonly #changes: Changes
 
-  constructor(init: HookContextInit, changes: Changes = {}) {
+  constructor(init: HookContextInit, changes: Changes = noChanges) {
     this.#init = init
     this.#changes = changes
   }
@@ -195,6 +197,7 @@ export class HookContext {
 
   /** The closed record of what was changed: the only way in which a hook takes effect. */
   outcome(): HookOutcome {
+    if (this.#changes === noChanges) return {}
     const { state, ...rest } = this.#changes
     if (state === undefined) return rest
     const { value, transcript } = state

@@ -87,8 +87,11 @@ export interface RegisteredStopHook {
   readonly hook: StopHook
 }
 
+const none: readonly never[] = Object.freeze([])
+
 /** The stop hooks of a run in their order, each under an id of its own. */
 export function registerStopHooks(hooks: readonly StopHook[]): readonly RegisteredStopHook[] {
+  if (hooks.length === 0) return none
   const ids = uniqueNames(hooks.map(({ id }) => id))
   return hooks.map((hook, index) => ({ id: ids[index] ?? hook.id, hook }))
 }

@@ -40,8 +40,8 @@ export const defaultMediaLimits: MediaLimits = Object.freeze<MediaLimits>({
 })
 
 /** The defaults, and what was chosen in their place. */
-export function mediaLimitsWith(chosen: Partial<MediaLimits> = {}): MediaLimits {
-  return { ...defaultMediaLimits, ...chosen }
+export function mediaLimitsWith(chosen?: Partial<MediaLimits>): MediaLimits {
+  return chosen === undefined ? defaultMediaLimits : { ...defaultMediaLimits, ...chosen }
 }
 
 /** @throws ConfigurationError for what are no limits. */

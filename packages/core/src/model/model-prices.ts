@@ -29,30 +29,53 @@ export function pricesOf(options: PricedOptions): Prices {
  * are billed as it: prices go by ids, so the dearest counts for each of them, and no budget is exceeded.
  */
 export function pricesWith(given: Prices | undefined, models: () => readonly Model[]): Prices {
-  const own = (id: string): readonly Prices[] => {
-    const brought = models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
-    const sources = [...new Set(brought)]
-    const knowing = sources.filter((prices) => knows(prices, id))
-    return knowing.length > 0 ? knowing : sources.slice(0, 1)
+  return new CombinedPrices(given, models)
+}
+
+class CombinedPrices implements Prices {
+  readonly #given: Prices | undefined
+  readonly #models: () => readonly Model[]
+
+  constructor(given: Prices | undefined, models: () => readonly Model[]) {
+    this.#given = given
+    this.#models = models
   }
+
+  cost(...[id, usage]: Parameters<Prices['cost']>): number | undefined {
+    return this.#answer(id, (prices) => prices.cost(id, usage))
+  }
+
+  worstCase(...[id, bound]: Parameters<Prices['worstCase']>): number | undefined {
+    return this.#answer(id, (prices) => prices.worstCase(id, bound))
+  }
+
+  leastPerToken(id: string): number | undefined {
+    return this.#answer(id, (prices) => prices.leastPerToken?.(id), Math.min)
+  }
+
   /** The answer of the given prices, else that of the models which they do not know. What is no answer, such as null, stays theirs. */
-  const answer = (
+  #answer(
     id: string,
     ask: (prices: Prices) => number | undefined,
     dearest: (...usd: readonly number[]) => number = Math.max,
-  ): number | undefined => {
+  ): number | undefined {
+    const given = this.#given
     const usd = given === undefined ? undefined : ask(given)
     if (usd !== undefined) return usd
-    const brought = own(id)
+    const brought = this.#own(id)
     if (brought.length === 0 || (given !== undefined && knows(given, id))) return undefined
     const answers = brought.map(ask)
     const broken = answers.findIndex((each) => !isSum(each))
     return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
   }
-  return {
-    cost: (id, usage) => answer(id, (prices) => prices.cost(id, usage)),
-    worstCase: (id, bound) => answer(id, (prices) => prices.worstCase(id, bound)),
-    leastPerToken: (id) => answer(id, (prices) => prices.leastPerToken?.(id), Math.min),
+
+  /** Those that the models bring for an id: all that know it, else the first. */
+  #own(id: string): readonly Prices[] {
+    const brought = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
+    if (brought.length === 0) return brought
+    const sources = [...new Set(brought)]
+    const knowing = sources.filter((prices) => knows(prices, id))
+    return knowing.length > 0 ? knowing : sources.slice(0, 1)
   }
 }
 

@@ -24,17 +24,20 @@ interface Span {
 /** So many spans are told apart: older ones are in the sum. */
 const mostSpans = 1_000
 
+const noSpans: readonly Span[] = Object.freeze([])
+const nothing: ServiceWaits = Object.freeze({ ms: 0, untilMs: 0 })
+
 // Spec R-SERV-5a.
 /** How long a run, its agents and its questions have waited for services: what goes on at the same time counts once. */
 export class WaitTime {
   /** All before its moment. */
   #past: ServiceWaits
   /** What came after that, in order; none touches another. */
-  #spans: readonly Span[] = []
+  #spans: readonly Span[] = noSpans
   #open: Set<Span> | undefined
 
   constructor(before: ServiceWaits | undefined) {
-    this.#past = before ?? { ms: 0, untilMs: 0 }
+    this.#past = before ?? nothing
   }
 
   /** When the last wait ended that is over. */

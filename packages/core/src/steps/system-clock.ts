@@ -21,10 +21,17 @@ const longestDelayMs = 2_147_483_647
 /** How long steps may follow each other before timers, signals and other I/O of the host get their turn. */
 const longestTurnMs = 100
 
+/** What the clock showed when it was read last, and whether that was since the last step: reading it costs as much as calling a hook. */
+let shown = 0
+let hasRead = false
+
 /** The host's own clock: the default of drivers, never of the loop. */
 export const systemClock: Clock = Object.freeze<Clock>({
   // Whole milliseconds, as records have them.
-  now: () => Math.floor(performance.now()),
+  now() {
+    hasRead = true
+    return (shown = Math.floor(performance.now()))
+  },
   wallTime: () => Date.now(),
   after(ms, callback) {
     if (ms > longestDelayMs) {
@@ -47,7 +54,9 @@ let pausing: Promise<void> | undefined
 /** One pause for everybody: whoever continued in parallel would keep the host from its turn. A host that gets its turns is never waited for. */
 function pause(): Promise<void> | undefined {
   if (pausing !== undefined) return pausing
-  const now = systemClock.now()
+  // Drivers have just read it, for how long the step took.
+  const now = hasRead ? shown : systemClock.now()
+  hasRead = false
   if (turnBegan === undefined) {
     turnBegan = now
     inNextTurn(() => (turnBegan = undefined))

@@ -10,7 +10,7 @@ import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model, ModelRequest } from '../model/model.ts'
 import type { StepResult } from '../steps/steps.ts'
 import { noEarlyStarts, type EarlyStarts } from './calls/early-starts.ts'
-import { askModel, type Asker, type Failure } from './request/ask-model.ts'
+import { askModel, type Asked, type Asker, type Failure } from './request/ask-model.ts'
 import { warningsOf, type Attempt, type RequestPlan } from './request/request-plan.ts'
 import { chargeOf } from './request/charge.ts'
 import { currentModel, outputCap } from './request/current-model.ts'
@@ -56,22 +56,23 @@ export interface Answer {
   readonly early: EarlyStarts
 }
 
-/** Asks the model for the next turn. The message is not in the transcript yet. */
-export function ask(run: Run): Promise<Reply> {
+/** Asks the model for the next turn, and goes on with its reply. The message is not in the transcript yet. */
+export function ask<R>(run: Run, goOn: (run: Run, reply: Reply) => Eventually<R>): Promise<R> {
   const asker = new TurnAsker(run)
-  return askModel(run, turnRequest(run), asker).then((asked) => {
-    const { early } = asker
-    switch (asked.kind) {
-      case 'answered':
-        return answer(run, asked, early)
-      case 'aborted':
-        return { kind: 'aborted', cause: asked.cause, partial: asked.partial, early }
-      case 'over_budget':
-      case 'failed':
-      case 'overloaded':
-        return asked
-    }
-  })
+  return askModel(run, turnRequest(run), asker).then((asked) => goOn(run, replyOf(run, asked, asker.early)))
+}
+
+function replyOf(run: Run, asked: Asked, early: EarlyStarts): Reply {
+  switch (asked.kind) {
+    case 'answered':
+      return answer(run, asked, early)
+    case 'aborted':
+      return { kind: 'aborted', cause: asked.cause, partial: asked.partial, early }
+    case 'over_budget':
+    case 'failed':
+    case 'overloaded':
+      return asked
+  }
 }
 
 /** The run itself, as it asks for its next turn. */

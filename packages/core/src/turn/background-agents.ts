@@ -40,8 +40,9 @@ class BackgroundAgents implements AgentsBeside {
 
   begin(open: OpenAgent): void {
     if (this.#agents.has(open.id)) return
-    const agent = new AgentBeside(open, () => {
-      for (const listener of this.#listeners) listener()
+    const agent: AgentBeside = new AgentBeside(open, () => {
+      // One that was entered before a kill is answered from its record: nobody waits for that.
+      if (this.#untold().includes(agent)) for (const listener of this.#listeners) listener()
     })
     this.#agents.set(open.id, agent)
     agent.begin(this.#run)

@@ -20,7 +20,7 @@ import type { ErrorPolicy, RunContext } from '../run-context.ts'
 import { hookFigures } from './limits-left.ts'
 import type { RecordPosition } from './record-position.ts'
 import type { Run } from './run.ts'
-import { stepWithQuestions } from './step-with-questions.ts'
+import { stepWithQuestions, type MayAsk } from './step-with-questions.ts'
 import { withheldByHook } from '../tools/result-texts.ts'
 
 /** The result of all hooks of one trigger. */
@@ -170,27 +170,52 @@ function callHook(
   trigger: HookTrigger,
   subject: HookSubject,
 ): Eventually<StepResult<HookOutcome>> {
-  const isOfTheEnd = trigger === 'afterExecution' || trigger === 'onError'
-  // What it is told of the run is from before the step: a resume calls the hook once the step has ended, and the hook asks the same again.
-  const before = run.state.spent
-  return stepWithQuestions<HookOutcome>(run, name, {
-    call(ask) {
-      const { cause } = run.ports.abort
-      // After an abort only hooks that report an ending are called.
-      if (cause !== undefined && !isOfTheEnd) return { aborted: cause }
-      const who = subject.isAfterAbort === true ? askNobody : ask
-      const context = new HookContext(new CallOfHook(run, trigger, subject, { ask: who, before }))
-      return run.withGrace(
-        () => hook.handle(context),
-        (settled) => {
-          const outcome = hookOutcomeOf(settled, context)
-          return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
-        },
-      )
-    },
-    // The abort goes before its word: it is on record here, and maybe nowhere else.
-    cut: (outcome, aborted) => (isOfTheEnd ? outcome : { aborted }),
-  })
+  return stepWithQuestions<HookOutcome>(run, name, new HookToCall(run, hook, trigger, subject))
+}
+
+/** A hook that is called in a step, and may ask a model. */
+class HookToCall implements MayAsk<HookOutcome> {
+  readonly #run: Run
+  readonly #hook: Hook
+  readonly #trigger: HookTrigger
+  readonly #subject: HookSubject
+  /** What it is told of the run is from before the step: a resume calls the hook once the step has ended, and the hook asks the same again. */
+  readonly #before: RunProgress
+
+  constructor(run: Run, hook: Hook, trigger: HookTrigger, subject: HookSubject) {
+    this.#run = run
+    this.#hook = hook
+    this.#trigger = trigger
+    this.#subject = subject
+    this.#before = run.state.spent
+  }
+
+  get #isOfTheEnd(): boolean {
+    return this.#trigger === 'afterExecution' || this.#trigger === 'onError'
+  }
+
+  call(ask: AskModel): Eventually<HookOutcome> {
+    const run = this.#run
+    const hook = this.#hook
+    const trigger = this.#trigger
+    const { cause } = run.ports.abort
+    // After an abort only hooks that report an ending are called.
+    if (cause !== undefined && !this.#isOfTheEnd) return { aborted: cause }
+    const who = this.#subject.isAfterAbort === true ? askNobody : ask
+    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, who, this.#before))
+    return run.withGrace(
+      () => hook.handle(context),
+      (settled) => {
+        const outcome = hookOutcomeOf(settled, context)
+        return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
+      },
+    )
+  }
+
+  /** The abort goes before its word: it is on record here, and maybe nowhere else. */
+  cut(outcome: HookOutcome, aborted: AbortCause): HookOutcome {
+    return this.#isOfTheEnd ? outcome : { aborted }
+  }
 }
 
 function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
@@ -230,7 +255,8 @@ class CallOfHook implements HookContextInit {
     run: Run,
     trigger: HookTrigger,
     { toolCall, toolOutput, compaction, error }: HookSubject,
-    { ask, before }: { readonly ask: AskModel; readonly before: RunProgress },
+    ask: AskModel,
+    before: RunProgress,
   ) {
     this.trigger = trigger
     this.signal = run.ports.abort.signal

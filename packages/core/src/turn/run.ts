@@ -7,7 +7,7 @@ import {
   type SpentIterations,
   type IterationReason,
 } from '../allowance.ts'
-import { settleWithin, type Settled } from '../cancel/settle.ts'
+import { settleWithin, type Grace, type Settled } from '../cancel/settle.ts'
 import { HaltingError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import type { Eventually } from '../eventually.ts'
@@ -95,6 +95,7 @@ export class Run {
   #writes = 0
   readonly #prefix: string
   #plainStep: StepOptions<never>
+  #grace: Grace | undefined
 
   constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
     this.#given = context
@@ -243,6 +244,7 @@ export class Run {
     const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
     const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
     this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
+    this.#grace = undefined
     this.update({ settings, ...goals })
     // What a subagent's calls were answered changes no limits of the run.
     if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)
@@ -340,8 +342,12 @@ export class Run {
 
   /** Runs work inside an effect. Work that ignores an abort is no longer waited for after the grace time. */
   withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
+    return settleWithin(work, (this.#grace ??= this.#graceNow()), meaning)
+  }
+
+  #graceNow(): Grace {
     const { settings, timers } = this.context
-    return settleWithin(work, { abort: this.ports.abort, graceMs: settings.graceMs, timers }, meaning)
+    return { abort: this.ports.abort, graceMs: settings.graceMs, timers }
   }
 
   /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */

@@ -29,8 +29,10 @@ export function configFolder(
  * @throws ConfigurationError when there is none.
  */
 export function homeFolder(env: Environment = process.env): string {
-  const home = [() => env['HOME'], () => userInfo().homedir].map(valueOf).find((path) => isAbsolute(path))
-  if (home !== undefined) return home
+  for (const find of [() => env['HOME'], () => userInfo().homedir]) {
+    const home = valueOf(find)
+    if (isAbsolute(home)) return home
+  }
   throw new ConfigurationError(
     'No home folder is known: the system names none for this user. Set HOME to a folder of your own.',
   )

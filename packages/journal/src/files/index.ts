@@ -11,7 +11,7 @@ export {
   removeWhole,
   writeWhole,
 } from './durable.ts'
-export { holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'
+export { holderNow, holderOf, type Locked, type LockHolder, takeLock } from './lock.ts'
 export { longestLine } from './read-ahead-buffer.ts'
 export { makeFolder } from './make-folder.ts'
 export {

@@ -19,10 +19,16 @@ export async function openRegular(path: string): Promise<FileHandle> {
 
 /** The same, at once. */
 export function openRegularSync(path: string): number {
+  return openSizedSync(path).file
+}
+
+/** The same, with the size of the file at this moment, in bytes. */
+export function openSizedSync(path: string): { readonly file: number; readonly size: number } {
   const file = openSync(path, toRead)
   try {
-    checkRegular(fstatSync(file))
-    return file
+    const stats = fstatSync(file)
+    checkRegular(stats)
+    return { file, size: stats.size }
   } catch (error) {
     closeSync(file)
     throw error

@@ -1,7 +1,7 @@
 // A line that sums up the lines before it, so that who goes on with a session reads the messages of these and not their steps (spec R-JOUR-12). Who wants all
 // records passes it over.
 import type { FoldedPast, Iteration } from '@halting/core/steps'
-import { crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 import { isLineName, linesNamedBy, longEntry, type LineName } from './line-chain.ts'
 
 /** What stands in such a line. Places are counted in bytes from where the lines begin that it is of. */
@@ -116,7 +116,7 @@ export class OpenSegment {
 
   /** Takes a line that was read, with its end, and what it is known by where it has a message. */
   read(bytes: Buffer, line: { readonly [field: string]: unknown }, name: LineName | undefined): void {
-    if (this.canFold) this.#crc = crc32OfMuch(bytes, this.#crc)
+    if (this.canFold) this.#crc = crc32Of(bytes, this.#crc)
     if (name === undefined || !this.canFold) this.#note(bytes.length)
     else this.#note(bytes.length, name, messageIn(bytes, line))
   }
@@ -181,7 +181,7 @@ export class OpenSegment {
   }
 
   #sum(): void {
-    if (this.#heldLength > 0) this.#crc = crc32OfMuch(this.#held.join(''), this.#crc)
+    if (this.#heldLength > 0) this.#crc = crc32Of(this.#held.join(''), this.#crc)
     this.#held = []
     this.#heldLength = 0
   }

@@ -37,7 +37,7 @@ export function linesNamedBy(message: unknown): readonly LineName[] {
 type ShortEntry = readonly ['a', string, LineName] | readonly ['r', string, ...LineName[]]
 
 /** The same in short where the entry has a line's number in the place of its message, and no more than every such entry. */
-export function shortEntry(entry: { readonly [field: string]: unknown }): unknown {
+function shortEntry(entry: { readonly [field: string]: unknown }): unknown {
   const { kind, id, message, origin, ...more } = entry
   if (typeof id !== 'string' || Object.keys(more).length > 0) return entry
   if (kind === 'assistant' && origin === undefined && typeof message === 'number') return ['a', id, message]

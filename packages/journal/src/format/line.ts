@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer'
-import { crc32OfWritten, crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 
 /** A line that is not what was written: its number, and what is wrong. */
 class DamagedLineError extends Error {
@@ -24,7 +24,7 @@ export function lineOfJson(json: string): string {
 
 /** The same for that JSON without its last brace. */
 export function lineOfOpenJson(text: string): string {
-  return `${text}${endWith(crc32OfWritten(text))}\n`
+  return `${text}${endWith(crc32Of(text))}\n`
 }
 
 /** How a line ends whose bytes have this sum. */
@@ -41,13 +41,33 @@ export function asciiOf(bytes: Buffer): string | undefined {
 export function wholeLine(bytes: Buffer, start: number, end: number, ascii?: string): string | undefined {
   if (end - start < sumLength) return undefined
   const text = ascii === undefined ? bytes.toString('utf8', start, end) : ascii.slice(start, end)
-  return text.endsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength)))) ? text : undefined
+  return text.endsWith(endWith(crc32Of(bytes.subarray(start, end - sumLength)))) ? text : undefined
 }
 
 /** Whether a line is as it was written. `text` has a character for each byte. */
 export function isWholeLine(bytes: Buffer, start: number, end: number, text: string): boolean {
-  if (end - start < sumLength) return false
-  return text.startsWith(endWith(crc32OfMuch(bytes.subarray(start, end - sumLength))), end - sumLength)
+  if (end - start < sumLength || !text.startsWith(sumField, end - sumLength) || !text.startsWith('"}', end - 2))
+    return false
+  let sum = 0
+  for (let at = end - sumLength + sumField.length; at < end - 2; at++) {
+    const digit = digitOf(bytes[at] ?? 0)
+    if (digit < 0) return false
+    sum = sum * 16 + digit
+  }
+  return crc32Of(bytes.subarray(start, end - sumLength)) === sum
+}
+
+const sumField = ',"sum":"'
+
+/** What a hexadecimal digit stands for, of those that checksums are written in; -1 for any other character. */
+function digitOf(character: number): number {
+  if (character >= 0x30 && character <= 0x39) return character - 0x30
+  return character >= 0x61 && character <= 0x66 ? character - 0x57 : -1
+}
+
+/** The same of a line of which somebody has seen that it ends in a checksum: `digits` are its hexadecimal digits. */
+export function hasSum(bytes: Buffer, start: number, end: number, digits: string): boolean {
+  return crc32Of(bytes.subarray(start, end - sumLength)) === Number.parseInt(digits, 16)
 }
 
 /** The value of a line. @throws DamagedLineError for a line that is not as it was written. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, fstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isJsonObject } from '@halting/core/adapters'
-import { crc32OfMuch } from '../files/crc32.ts'
+import { crc32Of } from '../files/crc32.ts'
 import { othersProblem, readSized } from '../files/own-file.ts'
 import { openRegularSync } from '../files/regular-file.ts'
 
@@ -27,6 +27,16 @@ const mostBytes = 64 * 1_024 * 1_024
 const longestEntry = 16 * 1_024
 /** A file that changes again within the grain of its times looks as before: some file systems count in two seconds. */
 const settledMs = 2_000
+
+/** What a list saw of a file, in addition. */
+export interface ListedFile {
+  /** What the system said of it. */
+  readonly stats: Stats
+  /** The time of day before it was looked at, in milliseconds since 1970. */
+  readonly asOf: number
+  /** Whether there was a lock of the session. */
+  readonly isLocked: boolean
+}
 
 /** Differs where a file is another one, or was changed: anybody can set the time of a change; when its state changed, the system says. */
 export function fileState({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
@@ -57,8 +67,13 @@ export class SessionIndex {
 
   /** What was noted of a file that was in this state; undefined for nothing. It is JSON of a list that may have been another program. */
   get(path: string, state: string, part: string): unknown {
+    return partOf(this.#folderOf(path)?.entries.get(basename(path)), state, part)
+  }
+
+  /** The same of a file that `storedSessions` listed. */
+  getListed(path: string, { stats }: Pick<ListedFile, 'stats'>, part: string): unknown {
     const entry = this.#folderOf(path)?.entries.get(basename(path))
-    return entry?.state === state && Object.hasOwn(entry.parts, part) ? entry.parts[part] : undefined
+    return entry === undefined ? undefined : partOf(entry, fileState(stats), part)
   }
 
   /**
@@ -66,9 +81,21 @@ export class SessionIndex {
    * `value`: JSON.
    */
   note(path: string, state: string, part: string, value: unknown): void {
+    if (isSettled(path, state)) this.#note(path, state, part, value)
+  }
+
+  /**
+   * The same of a file that `storedSessions` listed, and that was read since. It needs no second look: whatever changed it after the list gave it another
+   * state than that of the list, of which this is noted.
+   */
+  noteListed(path: string, { stats, asOf }: Pick<ListedFile, 'stats' | 'asOf'>, part: string, value: unknown): void {
+    if (isSettledAt(stats, asOf)) this.#note(path, fileState(stats), part, value)
+  }
+
+  #note(path: string, state: string, part: string, value: unknown): void {
     const folder = this.#folderOf(path)
     const json = folder === undefined ? undefined : JSON.stringify(value)
-    if (json === undefined || json.length > longestEntry || !isSettled(path, state)) return
+    if (json === undefined || json.length > longestEntry) return
     folder?.note(basename(path), state, part, value)
   }
 
@@ -80,11 +107,16 @@ export class SessionIndex {
 
   #folderOf(path: string): FolderIndex | undefined {
     const folder = dirname(path)
-    if (dirname(folder) !== this.#base) return undefined
-    const known = this.#folders.get(folder) ?? new FolderIndex(folder)
-    this.#folders.set(folder, known)
-    return known
+    const known = this.#folders.get(folder)
+    if (known !== undefined || dirname(folder) !== this.#base) return known
+    const opened = new FolderIndex(folder)
+    this.#folders.set(folder, opened)
+    return opened
   }
+}
+
+function partOf(entry: IndexEntry | undefined, state: string, part: string): unknown {
+  return entry?.state === state && Object.hasOwn(entry.parts, part) ? entry.parts[part] : undefined
 }
 
 class FolderIndex {
@@ -144,8 +176,11 @@ export function forgetIndexed(folder: string, isGone: (sessionId: string) => boo
 
 function isSettled(path: string, state: string): boolean {
   const stats = regularFileStats(path)
-  if (stats === undefined || fileState(stats) !== state) return false
-  return Math.max(stats.mtimeMs, stats.ctimeMs) + settledMs < Date.now()
+  return stats !== undefined && fileState(stats) === state && isSettledAt(stats, Date.now())
+}
+
+function isSettledAt({ mtimeMs, ctimeMs }: Stats, moment: number): boolean {
+  return Math.max(mtimeMs, ctimeMs) + settledMs < moment
 }
 
 /** Undefined for none that can be used. */
@@ -182,7 +217,7 @@ function isEntry(value: unknown): value is IndexEntry {
 }
 
 function headOf(body: Buffer): string {
-  return JSON.stringify({ type: 'halting sessions index', version: indexVersion, sum: crc32OfMuch(body) })
+  return JSON.stringify({ type: 'halting sessions index', version: indexVersion, sum: crc32Of(body) })
 }
 
 function writeEntries(folder: string, entries: Entries): void {

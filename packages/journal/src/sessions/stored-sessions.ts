@@ -1,12 +1,12 @@
 import { statSync, type Stats } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, sep } from 'node:path'
 import { codeOf, messageOf } from '@halting/core/adapters'
 import { checkObject, checkText } from '../check-input.ts'
 import { holderOf } from '../files/lock.ts'
 import { type CopiedSession, workingCopiesIn, workingCopiesOf } from '../stores/working-copies.ts'
 import { forgetGrades, gradesFileBeside } from './grades.ts'
-import { forgetIndexed } from './session-index.ts'
+import { forgetIndexed, type ListedFile } from './session-index.ts'
 import { isOfFolder, sessionsOf, type SessionPlace } from './session-folder.ts'
 
 /** The file of a session that is kept. */
@@ -22,6 +22,14 @@ export interface StoredSessionFile {
 }
 
 const extension = '.jsonl'
+const lockExtension = `${extension}.lock`
+
+const listed = new WeakMap<StoredSessionFile, ListedFile>()
+
+/** What `storedSessions` saw of a file when it listed it; undefined for one that it did not look at itself. To ask the system anew of each of some thousand takes a third of a list. */
+export function listedFile(file: StoredSessionFile): ListedFile | undefined {
+  return listed.get(file)
+}
 
 /**
  * The sessions that are kept: those of this folder, or of all; the newest first. `to choose from`: of sessions in a store the files may be missing, or old,
@@ -75,15 +83,22 @@ async function ownFiles(place: Omit<SessionPlace, 'sessionId'>): Promise<readonl
 
 async function filesOf(base: string, project: string): Promise<readonly StoredSessionFile[]> {
   // Without an id the folder of a session would be the one that all are in.
-  const names = (await namesIn(join(base, project))).filter((name) => name.endsWith(extension) && name !== extension)
-  return names.flatMap((name) => {
-    const path = join(base, project, name)
+  const folder = join(base, project)
+  const asOf = Date.now()
+  const names = await namesIn(folder)
+  const locks = new Set(names.filter((name) => name.endsWith(lockExtension)))
+  const files: StoredSessionFile[] = []
+  for (const name of names) {
+    if (!name.endsWith(extension) || name === extension) continue
+    const path = `${folder}${sep}${name}`
     const stats = statsOf(path)
     // Whoever opens a pipe waits for who writes it.
-    return stats === undefined || stats.isFIFO()
-      ? []
-      : [{ sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }]
-  })
+    if (stats === undefined || stats.isFIFO()) continue
+    const file = { sessionId: name.slice(0, -extension.length), path, project, changedAt: stats.mtime }
+    listed.set(file, { stats, asOf, isLocked: locks.has(`${name}.lock`) })
+    files.push(file)
+  }
+  return files
 }
 
 /** Undefined for what is gone, or cannot be reached. Of some thousand files the promises take longer than the system. */

@@ -135,7 +135,7 @@ test('results of two calls whose lines changed places are damage, and no result 
 const json = fc.jsonValue({ maxDepth: 2 })
 const figures = fc.dictionary(
   fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor'),
-  fc.oneof(json, fc.dictionary(fc.constantFrom('a', 'b'), json)),
+  fc.oneof(json, fc.dictionary(fc.constantFrom('a', 'b'), fc.option(json, { nil: undefined })), fc.constant(undefined)),
 )
 
 test('what changed, put into what was before, is what is there now', () => {
@@ -146,6 +146,9 @@ test('what changed, put into what was before, is what is there now', () => {
         [old, after],
         [old, { ...old, ...after }],
         [after, plain(after) as Figures],
+        // A field that is undefined stands in no line.
+        [{ ...before }, { ...now }],
+        [{ ...before }, { ...before, ...now }],
       ] as const) {
         const changes = changesSince(from, to)
         if (changes === undefined) continue

@@ -101,6 +101,25 @@ test('notes nothing of a file that changed a moment ago, in the future, or while
   expect(existsSync(indexFile())).toBe(false)
 })
 
+test('of a file that was listed it notes what was so then, and nothing where it had changed a moment before', () => {
+  const path = write(fileOf('one'))
+  const stats = statSync(path)
+  const noteListed = (asOf: number): void => {
+    const index = new SessionIndex(base)
+    index.noteListed(path, { stats, asOf }, 'part', 1)
+    index.save()
+  }
+  // The list was made right after the change, and its files are read long after it.
+  noteListed(Math.ceil(stats.mtimeMs) + 1_000)
+  expect(existsSync(indexFile())).toBe(false)
+  noteListed(Math.ceil(stats.mtimeMs) + 3_000)
+  expect([known(path), new SessionIndex(base).getListed(path, { stats }, 'part')]).toEqual([1, 1])
+  // What changed it since the list was made has made another state of it.
+  appendFileSync(path, 'more')
+  noteListed(Math.ceil(stats.mtimeMs) + 3_000)
+  expect(known(path)).toBeUndefined()
+})
+
 test('a file of the same name in another folder is another one, and outside of the sessions nothing is written', () => {
   const [own, other] = [write(fileOf('one')), write(fileOf('one', 'q'))]
   const elsewhere = write(join(home, 'elsewhere', 'one.jsonl'))

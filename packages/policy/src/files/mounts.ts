@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ofEach, ofEachTwo, RecentTexts } from '../shell/remembered.ts'
 import { isExactPath, isInside } from './paths.ts'
 
 /** A line of /proc/self/mountinfo: what of a device is seen where. */
@@ -30,11 +31,23 @@ export function parseMounts(text: string): readonly Mount[] {
 
 /** The mount that a path lies in: the last one of the longest point hides those before it. */
 export function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
-  let found: Mount | undefined
-  for (const mount of known)
-    if (isInside(path, mount.point) && mount.point.length >= (found?.point.length ?? 0)) found = mount
+  const { innermostFirst, recent } = tableOf(known)
+  const before = recent.get(path)
+  if (before !== undefined) return before
+  const found = innermostFirst.find(({ point }) => isInside(path, point))
+  if (found !== undefined) recent.set(path, found)
   return found
 }
+
+const tableOf = ofEach((known: readonly Mount[]) => ({
+  innermostFirst: known.toReversed().toSorted((one, other) => other.point.length - one.point.length),
+  recent: new RecentTexts<Mount>(500, 500),
+}))
+
+/** Other places where something of the same device is seen. */
+export const othersOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo((mount, known) =>
+  known.filter((other) => other !== mount && other.device === mount.device),
+)
 
 /** The type of the file system that a path is on, by what is mounted at this moment; undefined where that is not known. */
 export function mountTypeOf(path: string): string | undefined {

@@ -55,7 +55,8 @@ export function bothEnds(path: string): readonly string[] {
 
 /** True for the directory itself and all below it. Both must be absolute and normal. */
 export function isInside(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep)
+  if (!path.startsWith(directory)) return false
+  return path.length === directory.length || directory.endsWith(sep) || path.charAt(directory.length) === sep
 }
 
 /** Each path once, without those in another one of them. All must be absolute and normal. */

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { homeFolder } from '../files/paths.ts'
+import { RecentTexts } from '../shell/remembered.ts'
 
 /** One setting of a configuration file, as git reads it. */
 export interface GitSetting {
@@ -32,7 +33,19 @@ interface Cursor {
  */
 export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined {
   // One character a byte: git knows no others, and what it compares is ASCII.
-  const cursor: Cursor = { text: bytes.toString('latin1').replaceAll('\r\n', '\n'), at: 0 }
+  const text = bytes.toString('latin1')
+  const before = recent.get(text)
+  if (before !== undefined) return before.settings
+  const settings = settingsIn(text)
+  recent.set(text, { settings })
+  return settings
+}
+
+/** The same few files are read for each command of git. */
+const recent = new RecentTexts<{ readonly settings: readonly GitSetting[] | undefined }>(32, 20_000)
+
+function settingsIn(text: string): readonly GitSetting[] | undefined {
+  const cursor: Cursor = { text: text.replaceAll('\r\n', '\n'), at: 0 }
   if (cursor.text.includes('\0')) return undefined
   if (cursor.text.startsWith('\xEF\xBB\xBF')) cursor.at = 3
   const settings: GitSetting[] = []

@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
+import { onceALook } from '../files/one-look.ts'
 import { kernelPath, realPath } from '../files/paths.ts'
 import { readGitConfig } from './config-file.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
@@ -27,12 +28,16 @@ export interface GitRepository {
 
 /** Searches upwards, as git does. Where git could take another folder than the one that it seems, that is unclear. */
 export function findRepository(start: string): FoundRepository | undefined {
+  return foundFrom(start, undefined)
+}
+
+const foundFrom = onceALook((start: string, _by: undefined): FoundRepository | undefined => {
   for (let folder = start; ; folder = dirname(folder)) {
     const found = repositoryAt(folder)
     if (found !== undefined) return found
     if (dirname(folder) === folder) return undefined
   }
-}
+})
 
 function repositoryAt(folder: string): FoundRepository | undefined {
   const dotGit = join(folder, '.git')

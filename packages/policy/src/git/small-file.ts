@@ -6,8 +6,8 @@ export type PathKind = 'missing' | 'file' | 'folder' | 'other'
 /** Links, pipes, sockets and devices are `other`, and so is what cannot be inspected. */
 export function pathKind(path: string): PathKind {
   try {
-    const stats = lstatSync(path)
-    return stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    return stats === undefined ? 'missing' : stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'
   } catch (error) {
     return isMissing(error) ? 'missing' : 'other'
   }
@@ -22,7 +22,8 @@ const mostBytes = 1_000_000
 /** The content of a plain file of at most 1 MB. */
 export function readSmallFile(path: string): Buffer | 'missing' | 'unreadable' {
   try {
-    const stats = lstatSync(path)
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return 'missing'
     return stats.isFile() && stats.size <= mostBytes ? readFileSync(path) : 'unreadable'
   } catch (error) {
     return isMissing(error) ? 'missing' : 'unreadable'

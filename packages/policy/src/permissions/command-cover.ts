@@ -1,3 +1,4 @@
+import { onceALook } from '../files/one-look.ts'
 import { bothEnds, isDirectory } from '../files/paths.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -11,6 +12,7 @@ import {
   isShellLocal,
   setsHarmlessly,
 } from '../shell/read-only.ts'
+import { ofEachTwo } from '../shell/remembered.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 import { doubtAbout, edit, read } from './command-rules.ts'
@@ -144,6 +146,12 @@ export function bareRule(book: RuleBook): string | undefined {
 
 /** The commands and redirects of a line, each with what lets it run. */
 export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
+  return partsByBook(book, command)
+}
+
+const partsByBook = onceALook(findParts)
+
+function findParts(book: RuleBook, command: string): readonly PartVerdict[] {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const isConfined = runsConfined(analysis, book)
@@ -154,7 +162,7 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     isConfined,
     isStill: isStillLine(analysis, book.env),
     changes: changesOf(analysis, whereabouts),
-    repositories: new Map(),
+    repositories: repositoriesBy(book.env, undefined),
     linksThatLeadOut: new Map(),
   }
   const commands = analysis.commands.map((part): PartVerdict => {
@@ -179,6 +187,9 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
     ...analysis.patterns.flatMap((word) => patternVerdicts(word, place)),
   ]
 }
+
+/** Other rules do not change what a repository is. */
+const repositoriesBy = onceALook((_env: RuleBook['env'], _by: undefined) => new Map<string, string | undefined>())
 
 function named(rule: string | undefined): { readonly wouldAllow?: string } {
   return rule === undefined ? {} : { wouldAllow: rule }
@@ -265,13 +276,17 @@ export function ruleAllowing({ words, assignments }: SimpleCommand, book: RuleBo
   return ruleForText([...assignments, ...words], book)
 }
 
-function ruleForText(words: readonly ShellWord[], book: RuleBook): string | undefined {
+function ruleForText(words: readonly ShellWord[], { allow }: RuleBook): string | undefined {
+  return ruleAmong(commandRules(allow), words)
+}
+
+const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
+
+const ruleAmong = ofEachTwo((rules: RuleBook['allow'], words: readonly ShellWord[]): string | undefined => {
   // Quotes may be taken off only where that does not move the borders between words.
   const texts = words.every(({ value }) => /^\S+$/.test(value)) ? [sourceOf(words), valuesOf(words)] : [sourceOf(words)]
-  return book.allow.find(
-    ({ tool, spec }) => tool === 'Bash' && spec.kind === 'command' && texts.some((text) => spec.matches(text)),
-  )?.source
-}
+  return rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))?.source
+})
 
 /** Why a command does not run by itself; undefined when it does. */
 function defaultProblem(command: SimpleCommand, place: Place): string | undefined {
@@ -320,7 +335,7 @@ export function gitEffectProblem(
     // What makes a bare repository can be written in the same line: nobody could look at its settings.
     if (changes === 'repository' || (changes === 'files' && !findsOwnFirst(folder))) return repositoryMayChange
     const { entersSubmodules, readsIndex } = effect
-    const key = `${entersSubmodules} ${readsIndex} ${folder}`
+    const key = `${entersSubmodules} ${readsIndex} ${isHardened} ${folder}`
     if (!repositories.has(key))
       repositories.set(key, gitProblem(folder, { entersSubmodules, readsIndex, isHardened }, book.env))
     const problem = repositories.get(key)

@@ -12,6 +12,7 @@ import { sameOptions } from '../shell/subcommands/option-synonyms.ts'
 import { type ProgramSyntax, syntaxOf } from '../shell/subcommands/program-syntax.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands/synonyms.ts'
+import { ofEach } from '../shell/remembered.ts'
 import type { ShellWord } from '../shell/words.ts'
 
 /** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
@@ -42,6 +43,19 @@ const longest = 400
  * aliases of subcommands, change nothing. Never used for allow rules: it takes more than the pattern says.
  */
 export function matchCommand(pattern: string, words: readonly ShellWord[]): Match {
+  const known = matches(words)
+  const before = known.get(pattern)
+  if (before !== undefined) return before
+  if (known.size >= mostPatterns) known.clear()
+  const found = findMatch(pattern, words)
+  known.set(pattern, found)
+  return found
+}
+
+const matches = ofEach((_words: readonly ShellWord[]) => new Map<string, Match>())
+const mostPatterns = 200
+
+function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   const [name] = words
   if (name === undefined) return 'no'
   const plain = programName(name.value)

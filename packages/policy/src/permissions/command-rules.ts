@@ -5,6 +5,7 @@ import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
+import { ofEach, ofEachTwo } from '../shell/remembered.ts'
 import { unseenCode } from '../shell/unseen.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { wordsOfText } from '../shell/subcommands/meant-commands.ts'
@@ -56,15 +57,27 @@ export function ruleForCommand(
   const commands = analysis.commands.flatMap((simple) => commandsIn(simple, analysis, whereabouts).commands)
   // What could not be understood is cut at everything that may separate commands.
   const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
-  const texts = [...commands.flatMap(textsOf), ...crude]
-  const all = [...commands, ...crude.map(wordsOfText)]
-  const byText = rules.find(
-    ({ tool, spec }) =>
-      tool === 'Bash' &&
-      spec.kind === 'command' &&
-      (texts.some((text) => spec.matches(text)) || all.some((words) => matchCommand(spec.pattern, words) === 'yes')),
+  const crudeWords = crude.map(wordsOfText)
+  const byText = commandRules(rules).find(
+    (rule) =>
+      commands.some((form) => fitsForm(rule, form)) ||
+      crude.some((text) => fitsText(rule, text)) ||
+      crudeWords.some((words) => fitsWords(rule, words)),
   )
   return byText ?? ruleForFiles(rules, analysis, whereabouts) ?? ruleForGitWrites(rules, commands, whereabouts)
+}
+
+const fitsForm = ofEachTwo(
+  (rule: PermissionRule, form: readonly ShellWord[]) =>
+    textsOf(form).some((text) => fitsText(rule, text)) || fitsWords(rule, form),
+)
+
+function fitsText({ spec }: PermissionRule, text: string): boolean {
+  return spec.kind === 'command' && spec.matches(text)
+}
+
+function fitsWords({ spec }: PermissionRule, words: readonly ShellWord[]): boolean {
+  return spec.kind === 'command' && matchCommand(spec.pattern, words) === 'yes'
 }
 
 /** The ways to write one command: as it stands, without quotes, and by the program's name alone. */
@@ -150,7 +163,7 @@ function isReadOfTree(effect: Effect): effect is ReadOfTree {
 }
 
 /** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
-function wordsThatAreFiles([name, ...args]: readonly ShellWord[]): readonly NamedFile[] {
+const wordsThatAreFiles = ofEach(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
   if (name === undefined || takesAnything(name.value)) return []
   return args.flatMap((word) => {
     const values = [
@@ -161,7 +174,7 @@ function wordsThatAreFiles([name, ...args]: readonly ShellWord[]): readonly Name
     if (short !== undefined) values.push(short)
     return values.filter(Boolean).map((value) => ({ word: { ...word, value }, isTree: true }))
   })
-}
+})
 
 const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
 

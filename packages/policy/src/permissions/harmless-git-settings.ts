@@ -1,10 +1,13 @@
 import type { GitSetting } from '../git/config-file.ts'
+import { ofEach } from '../shell/remembered.ts'
 
 /**
  * Whether a setting in the file of a repository is known to run nothing and to lead nowhere else, in what only reads: those that git and everyday
  * tools write. Of programs there are those that are turned off by environment, or that reading does not start.
  */
-export function isHarmlessInRepository({ section, key, value }: GitSetting): boolean {
+export const isHarmlessInRepository: (setting: GitSetting) => boolean = ofEach(isHarmlessByName)
+
+function isHarmlessByName({ section, key, value }: GitSetting): boolean {
   const [name, part] = splitAtDot(section)
   // Programs that read settings by lines would find further ones in such a value, git-lfs among them.
   if (/\p{Cc}/u.test(section) || (value !== undefined && hasHiddenLine(name, key, value))) return false

@@ -1,9 +1,10 @@
 import { onceALook } from '../files/one-look.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isHarmlessVariable, isShellLocal } from '../shell/read-only.ts'
+import { ofEachTwo } from '../shell/remembered.ts'
 import { commandsMeant, runsUnknown, wordsOfText } from '../shell/subcommands/meant-commands.ts'
 import { unknownSubcommands } from '../shell/subcommands/own-subcommands.ts'
-import { commandsInValue, mightBeCommands } from '../shell/unseen.ts'
+import { commandsInValue, mightBeCommands, type PossibleCommands } from '../shell/unseen.ts'
 import { type ShellWord, valuesOf } from '../shell/words.ts'
 import { formsOf, nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { isAboutProgram, isAboutSubcommands, matchCommand } from './command-pattern.ts'
@@ -63,21 +64,13 @@ export function hiddenCommand(
 ): string | undefined {
   const ruleFor = (isAbout: (pattern: string) => boolean): PermissionRule | undefined =>
     rules.find(({ spec }) => spec.kind === 'command' && isAbout(spec.pattern))
-  const ruleForTexts = (texts: readonly string[]): PermissionRule | undefined => {
-    const forms = texts.map(wordsOfText)
-    return rules.find(
-      ({ spec }) =>
-        spec.kind === 'command' &&
-        (texts.some((text) => spec.matches(text)) || forms.some((form) => matchCommand(spec.pattern, form) === 'yes')),
-    )
-  }
   for (const simple of analysis.commands) {
     const { words, assignments } = simple
     for (const assignment of assignments) {
       const [name = ''] = assignment.value.split(/[+[=]/, 1)
       const texts = commandsInValue(assignment, isHarmlessVariable(name) || isShellLocal(name))
       if (texts === undefined) return commandsNotAnalyzed(name)
-      const rule = ruleForTexts(texts)
+      const rule = ruleForTexts(rules, texts)
       if (rule !== undefined) return variableMayRun(name, rule.source)
     }
     if (possibleCommands(words).some(runsUnknown)) return unknownProgram(words[0]?.value ?? '')
@@ -96,14 +89,28 @@ export function hiddenCommand(
     if (aliased?.rule !== undefined) return aliasMayRun(`${aliased.family} ${aliased.name}`, aliased.rule.source)
     const renamed = ruleFor((pattern) => copiedPrograms(words, analysis).some((name) => isAboutProgram(pattern, name)))
     if (renamed !== undefined) return programRenamed(renamed.source)
-    const possible = mightBeCommands(words)
-    const rule =
-      ruleForTexts([...possible.commands.map(valuesOf), ...possible.texts]) ??
-      ruleFor((pattern) => possible.commands.some((form) => matchCommand(pattern, form) === 'yes'))
+    const rule = ruleForPossible(rules, mightBeCommands(words))
     if (rule !== undefined) return commandMayRun(words[0]?.value ?? '', rule.source)
   }
   return undefined
 }
+
+function ruleForTexts(rules: readonly PermissionRule[], texts: readonly string[]): PermissionRule | undefined {
+  const forms = texts.map(wordsOfText)
+  return rules.find(
+    ({ spec }) =>
+      spec.kind === 'command' &&
+      (texts.some((text) => spec.matches(text)) || forms.some((form) => matchCommand(spec.pattern, form) === 'yes')),
+  )
+}
+
+const ruleForPossible = ofEachTwo(
+  (rules: readonly PermissionRule[], { commands, texts }: PossibleCommands): PermissionRule | undefined =>
+    ruleForTexts(rules, [...commands.map(valuesOf), ...texts]) ??
+    rules.find(
+      ({ spec }) => spec.kind === 'command' && commands.some((form) => matchCommand(spec.pattern, form) === 'yes'),
+    ),
+)
 
 /** Programs of which a command makes a copy or a link: `cp /usr/bin/git g`. */
 function copiedPrograms(words: readonly ShellWord[], { commands }: ShellAnalysis): readonly string[] {

@@ -1,8 +1,9 @@
 import { type Dirent, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { entriesByBytes, type EntryByBytes, firstEntries, type PathBytes } from '../files/first-entries.ts'
-import { type Mount, mountOf, mountsNow } from '../files/mounts.ts'
+import { type Mount, mountOf, mountsNow, othersOfDevice } from '../files/mounts.ts'
 import { isInside, statOf } from '../files/paths.ts'
+import { ofEach } from '../shell/remembered.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
 
@@ -26,17 +27,19 @@ export function otherNames(path: string, rules: readonly PermissionRule[]): read
   ]
 }
 
-function patternsOf(rules: readonly PermissionRule[]): readonly PathPattern[] {
-  return rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : []))
-}
+const patternsOf = ofEach((rules: readonly PermissionRule[]): readonly PathPattern[] =>
+  rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : [])),
+)
 
 /** Where else the same place of the same device is seen. */
 export function namesByMounts(path: string, known: readonly Mount[]): readonly string[] {
   const mount = mountOf(path, known)
   if (mount === undefined) return []
+  const others = othersOfDevice(mount, known)
+  if (others.length === 0) return []
   const place = join(mount.root, path.slice(mount.point.length))
-  return known.flatMap((other) => {
-    if (other === mount || other.device !== mount.device || !isInside(place, other.root)) return []
+  return others.flatMap((other) => {
+    if (!isInside(place, other.root)) return []
     return [join(other.point, place.slice(other.root === '/' ? 0 : other.root.length))]
   })
 }

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
 import { fitsPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
@@ -7,6 +7,7 @@ import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
+import { ofEach } from '../shell/remembered.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
@@ -77,8 +78,12 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = o
   const directories = isAbsolute ? ['/'] : whereabouts.directories
   const isUnknown = !isAbsolute && whereabouts.isUnknown
   if (word.kind === 'literal') {
-    const paths = directories.flatMap((from) => [absolutePath(word.value, from), kernelPath(word.value, from)])
-    return { paths: [...new Set(paths)], below: [], isUnknown: isUnknown || paths.some(isOfProcess) }
+    const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
+    return {
+      paths: paths.length === 1 ? paths : [...new Set(paths)],
+      below: [],
+      isUnknown: isUnknown || paths.some(isOfProcess),
+    }
   }
   const segments = word.value.split('/')
   const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
@@ -98,12 +103,19 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = o
   }
 })
 
+/** The path as the kernel reads it, where that may be another one than its text tells. */
+function kernelPaths(path: string, from: string): readonly string[] {
+  return sep !== '/' || path.includes('..') || /^[./~]*$/.test(path) ? [kernelPath(path, from)] : []
+}
+
 /** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
 export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
-  const guess: Whereabouts = { ...whereabouts, isUnknown: false }
+  const guess = whereabouts.isUnknown ? guessOf(whereabouts) : whereabouts
   const { paths } = placesOf(word, guess)
   return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
+
+const guessOf = ofEach((whereabouts: Whereabouts): Whereabouts => ({ ...whereabouts, isUnknown: false }))
 
 /** Whether a line leaves names as they are, and patterns fit those that they always fit. */
 export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {

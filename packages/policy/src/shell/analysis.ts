@@ -2,7 +2,9 @@ import type { Assignment, Command, For, Redirect, SyntaxNode } from 'unbash'
 import { forEachChild } from 'unbash'
 import { scriptsWithin } from './inner-scripts.ts'
 import { opaqueReason } from './opaque.ts'
-import { notUnderstood, readScript } from './read-script.ts'
+import { type ReadLine, readPlainLine } from './read-plain-line.ts'
+import { localeNow, notUnderstood, readScript } from './read-script.ts'
+import { RecentTexts } from './remembered.ts'
 import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
@@ -49,13 +51,40 @@ const unusual = /[\u0000-\u0008\u000B-\u001F\u007F]/
 /** The last one: rules of each kind, the tool and the mode ask about the same command one after another. */
 let last: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
 
+/** Lines of before: the same ones come again and again. */
+const recent = new RecentTexts<ShellAnalysis>(256, 500)
+
 /**
  * A1: nothing that bash would run as a command is missing from `commands`, or else `opaque` is not empty.
  * A2: it takes a bounded time, whatever a model makes up: what goes beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
-  if (last?.command !== command) last = { command, analysis: analyse(command, 0, false) }
+  if (last?.command !== command) last = { command, analysis: recentAnalysis(command) }
   return last.analysis
+}
+
+/** How other characters than those of ASCII are read depends on the environment; escapes may write them, too. */
+function recentAnalysis(command: string): ShellAnalysis {
+  const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
+  const before = recent.get(key)
+  if (before !== undefined) return before
+  const analysis = analyse(command, 0, false)
+  recent.set(key, analysis)
+  return analysis
+}
+
+// oxlint-disable-next-line no-control-regex -- the range of ASCII
+const otherCharacters = /[^\u0000-\u007F]|\$'/
+
+/** Commands that are written the same are one object, so that what they mean is found once. */
+const commandsKnown = new RecentTexts<SimpleCommand>(512, 1_000)
+
+function knownCommand(command: SimpleCommand): SimpleCommand {
+  const text = JSON.stringify(command)
+  const before = commandsKnown.get(text)
+  if (before !== undefined) return before
+  commandsKnown.set(text, command)
+  return command
 }
 
 /** `isAnySet`: what stands around it may set any variable. */
@@ -66,18 +95,13 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
   // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
   if (unusual.test(command)) found.opaque.push(controlCharacters)
-  const { script, problem } = readScript(command)
-  if (problem !== undefined) found.opaque.push(problem)
+  const plain = readPlainLine(command)
   let isAny = isAnySet
-  try {
-    if (script !== undefined) {
-      const assigned = assignedIn(script, command.includes('\n'))
-      isAny ||= assigned.isAny
-      new Collector(found, { ...assigned, isAny }).collect(script, true)
-    }
-  } catch (thrown) {
-    if (thrown instanceof TooMany) return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
-    found.opaque.push(notUnderstood(thrown))
+  if (plain !== undefined) notePlain(plain, found)
+  else {
+    const read = collectFrom(command, isAnySet, found)
+    if (read === 'too many') return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
+    isAny ||= read.isAny
   }
   const written = found.commands.slice()
   for (const { words } of written) {
@@ -88,6 +112,29 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
     else lookWithin(words, { depth, isAny }, found)
   }
   return found
+}
+
+function notePlain({ commands, targets }: ReadLine, found: Found): void {
+  for (const { words, isPiped } of commands)
+    found.commands.push(knownCommand({ words, assignments: [], hasInput: isPiped }))
+  for (const target of targets) found.redirects.push({ direction: 'out', target })
+}
+
+function collectFrom(command: string, isAnySet: boolean, found: Found): { readonly isAny: boolean } | 'too many' {
+  const { script, problem } = readScript(command)
+  if (problem !== undefined) found.opaque.push(problem)
+  let isAny = isAnySet
+  try {
+    if (script !== undefined) {
+      const assigned = assignedIn(script, command.includes('\n'))
+      isAny ||= assigned.isAny
+      new Collector(found, { ...assigned, isAny }).collect(script, true)
+    }
+  } catch (thrown) {
+    if (thrown instanceof TooMany) return 'too many'
+    found.opaque.push(notUnderstood(thrown))
+  }
+  return { isAny }
 }
 
 /** Where a script within a command stands. */
@@ -102,7 +149,7 @@ function lookWithin(words: readonly ShellWord[], around: Around, found: Found): 
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
     else if (inner.kind === 'words') {
-      found.commands.push({ words: inner.words, assignments: [], hasInput: false })
+      found.commands.push(knownCommand({ words: inner.words, assignments: [], hasInput: false }))
       if (depth < deepest) lookWithin(inner.words, { depth: depth + 1, isAny }, found)
     } else merge(found, analyse(inner.script, depth + 1, isAny || inner.isElsewhere === true))
   }
@@ -212,7 +259,7 @@ class Collector {
   #note(node: SyntaxNode): void {
     const found = this.#found
     if (node.type === 'Command') {
-      found.commands.push(this.#simpleCommand(node))
+      found.commands.push(knownCommand(this.#simpleCommand(node)))
       if (node.name === undefined) found.variables.push(...assignmentsOf(node).map(({ name }) => name))
     } else if (node.type === 'ParameterExpansion') {
       // `${x:=y}` sets x.

@@ -13,6 +13,7 @@ import { testEffects } from './programs/test.ts'
 import { tellsVersion, versionEffects } from './programs/versions.ts'
 import { xxdEffects } from './programs/xxd.ts'
 import { effectsByGrammar, writesOperands } from './read-grammar.ts'
+import { ofWords } from './remembered.ts'
 import type { ShellWord } from './words.ts'
 import { commandNameUnknown, notDescribed } from './shell-texts.ts'
 
@@ -36,7 +37,9 @@ const described: Readonly<Record<string, Describe>> = {
 }
 
 /** What a command does, wrappers taken off. Empty words do nothing. */
-export function effectsOf(words: readonly ShellWord[]): readonly Effect[] {
+export const effectsOf: (words: readonly ShellWord[]) => readonly Effect[] = ofWords(describedEffects)
+
+function describedEffects(words: readonly ShellWord[]): readonly Effect[] {
   const [name, ...args] = words
   if (name === undefined) return []
   if (name.kind !== 'literal') return unknown(commandNameUnknown)

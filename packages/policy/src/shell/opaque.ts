@@ -28,7 +28,7 @@ export function opaqueReason(node: SyntaxNode, isKnownNumber: (name: string) => 
   if (node.type === 'Command') {
     const { name } = node
     // Inside `$(…)` bash prints the command and reads what it printed: a redirect moves behind such a word, which is reserved then.
-    if (name !== undefined && reserved.has(name.text)) return mayBeReservedWord
+    if (name !== undefined && reservedWords.has(name.text)) return mayBeReservedWord
     const isUnknown =
       name !== undefined && (!isKnownName(name) || shellWords(name).some(({ kind }) => kind !== 'literal'))
     return isUnknown ? commandNameUnknown : undefined
@@ -93,7 +93,7 @@ function expansionReason({ prefix, index, operation, text }: ParameterExpansionP
   return isEvaluatedAgain ? expansionRuns : undefined
 }
 
-const reserved: ReadonlySet<string> = new Set(
+export const reservedWords: ReadonlySet<string> = new Set(
   '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
 )
 

@@ -1,6 +1,7 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
 import { effectsOf, onlyReads, takesAnything } from './describe.ts'
 import { type Effect, unknown, unseen } from './effects.ts'
+import { ofWords } from './remembered.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { xargsPassesUnknown } from './shell-texts.ts'
@@ -130,6 +131,10 @@ export function isHarmlessEffect({ kind }: Effect): boolean {
 
 /** What a command does, with its wrappers taken off. */
 export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
+  return effectsOfWords(words)
+}
+
+const effectsOfWords = ofWords((words): readonly Effect[] => {
   const inner = formsOf(words).at(-1) ?? []
   const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
   const effects = effectsOf(inner)
@@ -140,4 +145,4 @@ export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
     ? [...effects, ...unseen(why)]
     : unknown(why)
-}
+})

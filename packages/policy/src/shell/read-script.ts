@@ -53,9 +53,14 @@ function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
 function dependsOnEncoding(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
   if (/^[\u0000-\u007F]*$/.test(text)) return false
-  const { LC_ALL, LC_CTYPE, LANG } = process.env
-  const locale = [LC_ALL, LC_CTYPE, LANG].find((value) => value !== undefined && value !== '')
+  const locale = localeNow()
   return /\b(?:LC_[A-Z]|LANG)/.test(text) || (locale !== undefined && !/^(?:C|POSIX)$|utf-?8/i.test(locale))
+}
+
+/** By which bash reads characters, as far as the environment of this program says it. */
+export function localeNow(): string | undefined {
+  const { LC_ALL, LC_CTYPE, LANG } = process.env
+  return LC_ALL || LC_CTYPE || LANG || undefined
 }
 
 /** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */

@@ -22,7 +22,8 @@ const mostNested = 100
  */
 export class SourceReader {
   readonly #raw: string
-  readonly #joined: string[] = []
+  /** What was consumed, where lines are joined; where none is it is the beginning of the text. */
+  readonly #joined: string[] | undefined
   #at = 0
   #end: number
   #nested = 0
@@ -35,21 +36,22 @@ export class SourceReader {
     // Bash keeps the backslash if no line follows.
     if (raw.endsWith('\\\n')) throw new Unreadable(lastLineContinued)
     this.#raw = raw
+    this.#joined = raw.includes('\\\n') ? [] : undefined
     this.#end = raw.length
   }
 
   get position(): number {
-    return this.#joined.length
+    return this.#joined?.length ?? this.#at
   }
 
   /** The joined text from a position to here. */
   textFrom(position: number): string {
-    return this.#joined.slice(position).join('')
+    return this.#joined?.slice(position).join('') ?? this.#raw.slice(position, this.#at)
   }
 
   /** The next character; empty at the end. */
   peek(): string {
-    this.#skipJoins()
+    if (this.#joined !== undefined) this.#skipJoins()
     return this.peekRaw()
   }
 
@@ -66,7 +68,7 @@ export class SourceReader {
   }
 
   take(): string {
-    this.#skipJoins()
+    if (this.#joined !== undefined) this.#skipJoins()
     return this.takeRaw()
   }
 
@@ -75,7 +77,7 @@ export class SourceReader {
     const character = this.#raw.charAt(this.#at)
     if (character === '\n' && this.isHereDocumentNext) throw new Unreadable(hereDocumentInWord)
     this.#at += 1
-    this.#joined.push(character)
+    this.#joined?.push(character)
     return character
   }
 

@@ -1,5 +1,6 @@
 import { effectsOf, isDescribed } from './describe.ts'
 import { firstOperands } from './subcommands/meant-commands.ts'
+import { ofEach, ofWords } from './remembered.ts'
 import type { ShellWord } from './words.ts'
 import { otherShells, scriptOfShell, shells } from './inner-scripts.ts'
 import { scriptMayReach } from './scripts-of-filters.ts'
@@ -124,6 +125,13 @@ const git =
  * from a file or a pipe, a word that is read as a command. Undefined when nothing speaks for it.
  */
 export function unseenCode(words: readonly ShellWord[], hasInput: boolean): string | undefined {
+  return hasInput ? unseenWithInput(words) : unseenWithoutInput(words)
+}
+
+const unseenWithInput = ofEach((words: readonly ShellWord[]) => findUnseenCode(words, true))
+const unseenWithoutInput = ofEach((words: readonly ShellWord[]) => findUnseenCode(words, false))
+
+function findUnseenCode(words: readonly ShellWord[], hasInput: boolean): string | undefined {
   const [first, ...args] = words
   if (first === undefined) return undefined
   const name = nameOf(first.value)
@@ -203,7 +211,9 @@ export interface PossibleCommands {
 const noCommands: PossibleCommands = { commands: [], texts: [] }
 
 /** The commands that a word or the rest of the words might be, for a program that nothing is known of. */
-export function mightBeCommands(words: readonly ShellWord[]): PossibleCommands {
+export const mightBeCommands: (words: readonly ShellWord[]) => PossibleCommands = ofWords(findPossible)
+
+function findPossible(words: readonly ShellWord[]): PossibleCommands {
   const [first, ...args] = words
   if (first === undefined) return noCommands
   const name = nameOf(first.value)

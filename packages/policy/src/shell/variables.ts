@@ -7,7 +7,7 @@ import { type ShellWord, shellWord } from './words.ts'
 import { formsOf } from './wrappers.ts'
 
 /** Builtins that set variables, or change what words become. */
-const assigners: ReadonlySet<string> = new Set(
+export const assigners: ReadonlySet<string> = new Set(
   'read mapfile readarray getopts let declare typeset local export readonly unset eval source . wait set shopt enable alias unalias trap shift'.split(
     ' ',
   ),

@@ -1,3 +1,4 @@
+import { ofEach, tailOf } from './remembered.ts'
 import type { ShellWord } from './words.ts'
 
 type Words = readonly ShellWord[]
@@ -48,7 +49,9 @@ function optionsOf(args: readonly string[], known: RegExp, withValue?: RegExp): 
 const mostWrappers = 10
 
 /** The command as written, and as it is with each wrapper taken off; the innermost one last. */
-export function formsOf(words: Words, left: number = mostWrappers): readonly Words[] {
+export const formsOf: (words: Words) => readonly Words[] = ofEach((words) => findForms(words, mostWrappers))
+
+function findForms(words: Words, left: number): readonly Words[] {
   const [name, ...args] = words
   const skip = name?.kind === 'literal' && Object.hasOwn(wrappers, name.value) ? wrappers[name.value] : undefined
   if (skip === undefined || left === 0) return [words]
@@ -56,7 +59,7 @@ export function formsOf(words: Words, left: number = mostWrappers): readonly Wor
   if (skipped === undefined || skipped >= args.length) return [words]
   // What is skipped must be known: a variable there could be an option, or the command itself.
   if (args.slice(0, skipped).some((word) => word.kind !== 'literal')) return [words]
-  return [words, ...formsOf(args.slice(skipped), left - 1)]
+  return [words, ...findForms(args.slice(skipped), left - 1)]
 }
 
 /** Programs that run what follows somewhere among their arguments. */
@@ -79,7 +82,7 @@ export const mostRunnerWords = 200
  * Every command that may run inside this one, as far as names tell; the first is the command itself. Used for deny and
  * ask rules only: there it is right to take too much.
  */
-export function possibleCommands(words: Words): readonly Words[] {
+export const possibleCommands: (words: Words) => readonly Words[] = ofEach((words) => {
   if (!runsItsArguments(words)) return [words]
   const isFind = runsForFound(words)
   return words.slice(0, mostRunnerWords).flatMap((word, index) => {
@@ -87,9 +90,9 @@ export function possibleCommands(words: Words): readonly Words[] {
     if (index > 0 && isFind && !/^(?:-(?:exec|ok)|-[a-zA-Z]*[xX]$|--exec)/.test(before)) return []
     // The folder, where no builtin is run.
     if (index > 0 && word.value === '.' && !/^(?:command|builtin|time|coproc|-p|--)$/.test(before)) return []
-    return [words.slice(index)]
+    return [tailOf(words, index)]
   })
-}
+})
 
 /** Programs that run a command for what they find, and only behind an option. */
 export function runsForFound(words: Words): boolean {

@@ -7,6 +7,7 @@ import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandlerOf, type Patience } from '../http/call-handler.ts'
 import { readNote, writtenNote } from '../service/notes.ts'
 import type { SessionServiceOptions } from '../service/session-options.ts'
+import { LeftError } from '../worker/departure.ts'
 import { lapsOfProgress, type BeginAttempt, type Begun, type NotedAttempt } from './deaths.ts'
 import { Isolation, type Place } from './isolation.ts'
 import { attemptsObject, SetAsideError, whySetAside } from './set-aside.ts'
@@ -105,7 +106,7 @@ export class NotedWork {
   firstNote(): Json | undefined {
     const place = this.#process.isolation.tryEnter()
     if (place === undefined) return undefined
-    this.#place = place
+    this.#occupy(place, this.#work.gone)
     this.#isNoted = true
     return writtenNote({ type: 'attempt', ...this.#attempt })
   }
@@ -130,8 +131,8 @@ export class NotedWork {
   async begin(gone: AbortSignal): Promise<void> {
     gone.addEventListener('abort', () => this.#letGo())
     // It is known to be at work here already: it was let go of at a rest, or this is its first batch.
-    if (this.#isNoted) this.#place ??= await this.#process.isolation.enter(gone)
-    else await this.#enter(gone)
+    if (!this.#isNoted) await this.#enter(gone)
+    else if (this.#place === undefined) this.#occupy(await this.#process.isolation.enter(gone), gone)
     const place = this.#place
     if (place === undefined) return
     const makeWay = (): void => {
@@ -145,11 +146,11 @@ export class NotedWork {
   async #enter(gone: AbortSignal): Promise<void> {
     const { isolation, newAttempt } = this.#process
     this.#attempt = newAttempt()
-    let place = (this.#place = await isolation.enter(gone))
+    let place = this.#occupy(await isolation.enter(gone), gone)
     let begun = await this.#ask(false, gone)
     if (begun?.type === 'alone') {
       place.leave()
-      place = this.#place = await isolation.enterAlone(gone)
+      place = this.#occupy(await isolation.enterAlone(gone), gone)
       begun = await this.#ask(true, gone)
     }
     if (begun?.type === 'set_aside') {
@@ -167,6 +168,16 @@ export class NotedWork {
     const timer = setTimeout(() => void this.#accompany(place), begun.aloneMs)
     timer.unref()
     gone.addEventListener('abort', () => clearTimeout(timer))
+  }
+
+  /** A place that comes when the attempt is over already is left at once: nobody else would. */
+  #occupy(place: Place, gone: AbortSignal): Place {
+    if (gone.aborted || this.#over.signal.aborted) {
+      place.leave()
+      throw new LeftError()
+    }
+    this.#place = place
+    return place
   }
 
   /** The attempt goes on, and begins the work anew. What waits for its turn is not at work. */

@@ -17,14 +17,17 @@ export function whySetAside(deaths: readonly Pick<Death, 'worker' | 'atMs'>[]): 
   return `its work has ended ${count} workers (last: ${last.worker === null ? at : `${last.worker}, at work since ${at}`})`
 }
 
+/** What people are told of it. `because`: a clause. */
+export function setAsideMessage(sessionId: string, because: string): string {
+  // Whoever began the session chose its id, and a person pastes the command into a shell.
+  const id = /^\w[\w.:-]*$/.test(sessionId) ? sessionId : 'ID'
+  return `This session is set aside: ${because}. Release it with: halting sessions release ${id} --cluster URL`
+}
+
 /** What the engine is told of work at a session that is set aside. */
 export class SetAsideError extends Error {
   constructor(sessionId: string, deaths: readonly Death[]) {
-    // Whoever began the session chose its id, and a person pastes the command into a shell.
-    const id = /^\w[\w.:-]*$/.test(sessionId) ? sessionId : 'ID'
-    super(
-      `This session is set aside: ${whySetAside(deaths)}. Release it with: halting sessions release ${id} --cluster URL`,
-    )
+    super(setAsideMessage(sessionId, whySetAside(deaths)))
     this.name = 'SetAsideError'
   }
 }

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import { HaltingError, type Json, type SdkResult } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
@@ -99,7 +100,7 @@ async function longCall(ingress: Ingress, { sessionId, input, signal }: LongCall
         handler: 'result',
         input,
         idempotencyKey,
-        signal: signal === undefined ? cut : AbortSignal.any([signal, cut]),
+        signal: signal === undefined ? cut : anySignal([signal, cut]),
       })
     } catch (error) {
       signal?.throwIfAborted()

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
@@ -305,7 +306,7 @@ class Silence {
   #timer: NodeJS.Timeout | undefined
 
   constructor(stopped: AbortSignal) {
-    this.signal = AbortSignal.any([stopped, this.#over.signal])
+    this.signal = anySignal([stopped, this.#over.signal])
   }
 
   endAfter(ms: number): void {

@@ -1,4 +1,4 @@
-import { sharedAbort } from '@halting/core/adapters'
+import { anySignal, sharedAbort } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import type { PayloadStore } from '../payloads/payload-store.ts'
@@ -347,7 +347,7 @@ class Attempt<Turn extends AttemptTurn> {
 
   async #nextTurn(): Promise<'granted' | 'waits'> {
     const { turn } = this.#options
-    this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal])
+    this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal])
     if (turn === undefined) return 'granted'
     if (this.#turn === undefined) {
       const { departure } = this.#options
@@ -363,7 +363,7 @@ class Attempt<Turn extends AttemptTurn> {
     const log = this.#log
     const turn = this.#turn
     try {
-      const gone = (this.#gone ??= AbortSignal.any([this.#engine.gone, this.#letGo.signal]))
+      const gone = (this.#gone ??= anySignal([this.#engine.gone, this.#letGo.signal]))
       const found = { records: [...this.#records], log, gone, isResting: () => this.#isResting }
       const work = await this.#begun(found, turn)
       this.#work = work

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import type { Json } from '@halting/core'
 import { budgetObject, mostLeasesAtOnce } from './budget-service.ts'
@@ -120,7 +121,7 @@ export class LeaseDesk {
     const idempotencyKey = randomUUID()
     for (;;) {
       const silent = AbortSignal.timeout(silentMs)
-      const how = { signal: AbortSignal.any([signal, silent]), idempotencyKey }
+      const how = { signal: anySignal([signal, silent]), idempotencyKey }
       try {
         // The handler gives an answer for each. What was asked is JSON.
         return (await callHandler(this.#ingress, path, [...requests] as Json, how)) as unknown as readonly LeaseAnswer[]

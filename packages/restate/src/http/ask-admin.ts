@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { below } from './below.ts'
 import { engineClock } from './engine-clock.ts'
 
@@ -21,7 +22,7 @@ export async function askAdmin(
   const onDate = engineClock.ask()
   const response = await fetch(below(admin, path), {
     method,
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+    signal: signal === undefined ? timeout : anySignal([signal, timeout]),
     headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })

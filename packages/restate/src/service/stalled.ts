@@ -1,5 +1,5 @@
 import { laterFormat } from '../engine/format.ts'
-import { setAsideIn } from '../attempts/set-aside.ts'
+import { setAsideIn, setAsideMessage } from '../attempts/set-aside.ts'
 import type { WorkOfSession } from '../worker/engine-admin.ts'
 
 /** Why the work at a session does not go on. */
@@ -44,6 +44,15 @@ export function stalledOf({
   const because = (failure ?? 'somebody asked for that').replace(/[.\s]+$/, '')
   const message = why ?? `The engine has paused it: ${because}. Fix the cause.`
   return { kind: why === undefined ? 'paused' : 'format', invocation: id, needsResume, message: `${message}${next}` }
+}
+
+/** What a session says that its attempts have set aside. `because`: a clause, as they say it. */
+export function setAsideStall(
+  { id, sessionId, status }: Pick<WorkOfSession, 'id' | 'sessionId' | 'status'>,
+  because: string,
+): Stalled {
+  const message = setAsideMessage(sessionId, because)
+  return { kind: 'set_aside', invocation: id, needsResume: status === 'paused', message }
 }
 
 /** Why the work at a session waits for a worker that is lost. */

@@ -270,13 +270,15 @@ export class EngineAdmin {
     return known
   }
 
-  /** Which of these sessions are set aside. */
-  async setAside(sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await rowsOf<{ readonly service_key: string }>(
+  /** Which of these sessions are set aside, and why, as a clause. */
+  async setAside(sessionIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await rowsOf<{ readonly service_key: string; readonly because: string | null }>(
       this.#base,
-      `SELECT service_key FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(literal).join(', ')})`,
+      `SELECT service_key, json_get_str(value_utf8, 'because') AS because FROM state WHERE service_name = '${attemptsObject}' AND key = '${setAsideKey}' AND service_key IN (${sessionIds.map(literal).join(', ')})`,
     )
-    return new Set(rows.map(({ service_key: sessionId }) => sessionId))
+    return new Map(
+      rows.map(({ service_key: sessionId, because }) => [sessionId, because ?? 'its work has ended workers']),
+    )
   }
 
   /** Nothing happens where it is paused already, or is over. */

@@ -1,4 +1,4 @@
-import { messageOf } from '@halting/core/adapters'
+import { anySignal, messageOf } from '@halting/core/adapters'
 import { callHandler, type IngressOptions } from '../fleet/ingress.ts'
 import { engineClock } from '../http/engine-clock.ts'
 import { sessionObject } from '../service/names.ts'
@@ -128,7 +128,7 @@ export class Retention {
     const { ports, patienceMs = patienceOfOneMs } = this.#options
     const late = AbortSignal.timeout(patienceMs)
     try {
-      return await ports.remove(session, records, AbortSignal.any([signal, late]))
+      return await ports.remove(session, records, anySignal([signal, late]))
     } catch (error) {
       return late.aborted ? `session ${session} did not answer; its work may be paused` : messageOf(error)
     }

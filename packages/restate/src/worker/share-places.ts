@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandler } from '../fleet/ingress.ts'
@@ -65,7 +66,7 @@ export class SharePlaces {
   async #report(own: { readonly free: number; readonly waiting: number }, signal: AbortSignal): Promise<OtherPlaces> {
     const { ingress, url } = this.#options
     const path = `${fleetObject}/${encodeURIComponent(url)}/report`
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(answerMs)])
+    const soon = anySignal([signal, AbortSignal.timeout(answerMs)])
     const given = { worker: this.#worker, ...own }
     // The object gives them.
     return (await callHandler(ingress, path, given, { signal: soon })) as unknown as OtherPlaces

@@ -1,5 +1,5 @@
 import { setAsideIn } from '../attempts/set-aside.ts'
-import { stalledOf, type Stalled } from '../service/stalled.ts'
+import { setAsideStall, stalledOf, type Stalled } from '../service/stalled.ts'
 import type { EngineAdmin, WorkOfSession } from './engine-admin.ts'
 
 type StallsAdmin = Pick<EngineAdmin, 'pause' | 'retryNow' | 'setAside'>
@@ -23,44 +23,49 @@ export class Stalls {
   }
 
   async see(resting: readonly WorkOfSession[]): Promise<void> {
-    const known = new Map<string, Stalled>()
-    for (const work of resting) {
-      const stall = stalledOf(work)
-      if (stall !== undefined) known.set(work.sessionId, stall)
-    }
+    // The engine tells the last failure alone, and work that is paused while it goes on fails by that.
+    const asked = resting.filter(({ status, failure }) => status === 'paused' || setAsideIn(failure) !== undefined)
+    let reasons: ReadonlyMap<string, string> = new Map()
     // Who is told that a session is set aside releases it: first it is paused.
     try {
-      await this.#pauseSetAside(resting)
-      await this.#resumeReleased(resting)
+      if (asked.length > 0) reasons = await this.#admin.setAside(asked.map(({ sessionId }) => sessionId))
+      await this.#pauseSetAside(resting, reasons)
+      await this.#resumeReleased(resting, reasons)
     } finally {
-      this.#known = known
+      this.#known = stallsIn(resting, reasons)
     }
   }
 
-  async #pauseSetAside(resting: readonly WorkOfSession[]): Promise<void> {
-    const failed = resting.filter(
-      ({ status, failure }) => status === 'backing-off' && setAsideIn(failure) !== undefined,
-    )
-    if (failed.length === 0) return
-    const isSetAside = await this.#admin.setAside(failed.map(({ sessionId }) => sessionId))
-    for (const { id, sessionId } of failed) {
-      if (!isSetAside.has(sessionId)) continue
+  async #pauseSetAside(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<void> {
+    for (const { id, sessionId, status } of resting) {
+      if (status !== 'backing-off' || !reasons.has(sessionId)) continue
       await this.#admin.pause(id)
       this.#looksLeft.set(id, looks)
     }
   }
 
-  async #resumeReleased(resting: readonly WorkOfSession[]): Promise<void> {
-    const paused = resting.filter(({ id }) => this.#looksLeft.has(id))
+  async #resumeReleased(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<void> {
+    const paused = resting.filter(({ id, status }) => status === 'paused' && this.#looksLeft.has(id))
     for (const [id, left] of this.#looksLeft)
-      if (left > 1 && paused.some((work) => work.id === id)) this.#looksLeft.set(id, left - 1)
+      if (left > 1 && resting.some((work) => work.id === id)) this.#looksLeft.set(id, left - 1)
       else this.#looksLeft.delete(id)
-    if (paused.length === 0) return
-    const isSetAside = await this.#admin.setAside(paused.map(({ sessionId }) => sessionId))
-    for (const { id, sessionId } of paused) if (!isSetAside.has(sessionId)) await this.#admin.retryNow(id)
+    for (const { id, sessionId } of paused) if (!reasons.has(sessionId)) await this.#admin.retryNow(id)
   }
 
   of(sessionId: string): Stalled | undefined {
     return this.#known.get(sessionId)
   }
+}
+
+function stallsIn(
+  resting: readonly WorkOfSession[],
+  reasons: ReadonlyMap<string, string>,
+): ReadonlyMap<string, Stalled> {
+  const known = new Map<string, Stalled>()
+  for (const work of resting) {
+    const because = reasons.get(work.sessionId)
+    const stall = because === undefined ? stalledOf(work) : setAsideStall(work, because)
+    if (stall !== undefined) known.set(work.sessionId, stall)
+  }
+  return known
 }

@@ -183,3 +183,33 @@ test('where no worker has told the engine of the object, the work begins all the
   }
   expect(attempts.calls).toEqual([])
 })
+
+test('an attempt that is gone keeps no place, whenever it goes', async () => {
+  for (let ticks = 0; ticks < 40; ticks++) {
+    const attempts = new FakeAttempts()
+    const process = attempts.process()
+    const never = new AbortController().signal
+    const inside = await process.isolation.enter(never)
+    attempts.state = {
+      ...noAttempts,
+      turn: 1,
+      deaths: ['a1', 'a2'].map((attempt) => ({ attempt, process: 'lost', worker: null, atMs: 1, laps: 0 })),
+    }
+    const { work, gone } = workIn(process)
+    void work.begin(gone.signal).catch(() => work.failed())
+    await turns()
+    inside.leave()
+    for (let left = ticks; left > 0; left--) await Promise.resolve()
+    gone.abort(new Error('gone'))
+    await turns()
+    expect(process.isolation.tryEnter(), `gone after ${ticks} ticks`).toBeDefined()
+  }
+})
+
+test('an attempt that was gone before its first note takes no place', () => {
+  const process = new FakeAttempts().process()
+  const { work, gone } = workIn(process)
+  gone.abort(new Error('gone'))
+  expect(() => work.firstNote()).toThrow('leaves the session')
+  expect(process.isolation.tryEnter()).toBeDefined()
+})

@@ -17,7 +17,7 @@ test('the work at a session that is set aside is paused, and no other', async ()
   const stalls = new Stalls({
     pause: async (id) => void paused.push(id),
     retryNow: away,
-    setAside: async () => new Set(['aside']),
+    setAside: async () => new Map([['aside', 'its work has ended three workers']]),
   })
   await stalls.see([
     work('released', 'backing-off', message),
@@ -41,11 +41,31 @@ test('one that was released while it was about to be paused is resumed, also whe
   const stalls = new Stalls({
     pause: async (id) => void told.push(`pause ${id}`),
     retryNow: async (id) => void told.push(`resume ${id}`),
-    setAside: async (ids) => new Set(ids.filter((id) => isSetAside.has(id))),
+    setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
   })
   await stalls.see([work('released', 'backing-off', message), work('aside', 'backing-off', message)])
   isSetAside.delete('released')
   const paused = [work('released', 'paused', 'broken pipe'), work('aside', 'paused', message)]
   for (let look = 0; look < 4; look++) await stalls.see(look === 0 ? paused : paused.slice(1))
   expect(told).toEqual(['pause inv_released', 'pause inv_aside', 'resume inv_released'])
+})
+
+test('a status says why work is set aside that the engine paused in the middle', async () => {
+  const stalls = new Stalls({
+    pause: away,
+    retryNow: away,
+    setAside: async () => new Map([['s-17', 'its work has ended three workers']]),
+  })
+  await stalls.see([
+    work('s-17', 'paused', 'stream closed because of a broken pipe'),
+    work('other', 'paused', 'broken'),
+  ])
+  expect(stalls.of('s-17')).toEqual({
+    kind: 'set_aside',
+    invocation: 'inv_s-17',
+    needsResume: true,
+    message:
+      'This session is set aside: its work has ended three workers. Release it with: halting sessions release s-17 --cluster URL',
+  })
+  expect(stalls.of('other')?.kind).toBe('paused')
 })

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import {
   Client,
   discoverOAuthProtectedResourceMetadata,
@@ -23,7 +24,7 @@ const mostBytes = 1024 * 1024
  * @throws Error for one that lets everybody in
  */
 export async function challengeOf(url: string, signal: AbortSignal): Promise<Challenge> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
+  const within = anySignal([signal, AbortSignal.timeout(mostMs)])
   const ask = boundedFetch(mostBytes)
   let challenge: Challenge | undefined
   /** What it was asked last it answered. */

@@ -1,3 +1,4 @@
+import { anySignal } from '@halting/core/adapters'
 import { isLoopback } from './loopback.ts'
 import { bound } from '../bounded-fetch.ts'
 
@@ -16,7 +17,7 @@ export function signInFetch(serverUrl: string, signal: AbortSignal): typeof fetc
   return async (input, init) => {
     let url = new URL(input instanceof Request ? input.url : input)
     const isReading = (init?.method ?? 'GET') === 'GET'
-    const within = AbortSignal.any([signal, AbortSignal.timeout(mostMs)])
+    const within = anySignal([signal, AbortSignal.timeout(mostMs)])
     for (let redirects = 0; ; redirects++) {
       checkAddress(url, serverUrl)
       const response = await fetch(url, { ...init, signal: within, redirect: 'manual' })

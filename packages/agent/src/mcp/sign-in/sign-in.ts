@@ -11,7 +11,7 @@ import {
   type OAuthTokens,
 } from '@modelcontextprotocol/client'
 import type { JsonObject } from '@halting/core'
-import { isJsonObject } from '@halting/core/adapters'
+import { anySignal, isJsonObject } from '@halting/core/adapters'
 import { challengeOf } from './challenge.ts'
 import { isLoopback, listenOnLoopback } from './loopback.ts'
 import { checkAddress, signInFetch } from './sign-in-fetch.ts'
@@ -49,7 +49,7 @@ export async function signIn(options: SignInOptions): Promise<void> {
   const { protocol, hostname } = new URL(url)
   if (protocol !== 'https:' && !isLoopback(hostname))
     throw new Error('it is sent in clear what nobody else may read: https:// is needed')
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(waitMs)])
+  const signal = anySignal([options.signal, AbortSignal.timeout(waitMs)])
   const state = randomBytes(32).toString('base64url')
   const loopback = await listenOnLoopback({ port, state })
   try {

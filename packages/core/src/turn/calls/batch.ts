@@ -12,16 +12,22 @@ import type { ToolPhase } from './tool-phase.ts'
 import { notRunReasons } from '../../tools/result-texts.ts'
 
 /** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
-export function runBatches(run: Run, phase: ToolPhase): Eventually<void> {
+export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
   const batches = new Batches(run, phase)
-  return whileMore(() => {
-    if (phase.pending.length > 0) return false
-    const skipped = skippedResult(phase)
-    if (skipped !== undefined) return batches.skipRest(skipped)
-    if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
-    const batch = batches.next()
-    return batch.length === 0 ? false : runBatch(run, phase, batch)
-  })
+  const first = runNext(run, phase, batches)
+  // Mostly a message has one batch, and nothing waits for what comes behind it.
+  if (batches.isOver) return first
+  return after(first, (isMore) => (isMore ? whileMore(() => runNext(run, phase, batches)) : undefined))
+}
+
+/** Gives false when no further call starts. */
+function runNext(run: Run, phase: ToolPhase, batches: Batches): Eventually<boolean> {
+  if (phase.pending.length > 0) return false
+  const skipped = skippedResult(phase)
+  if (skipped !== undefined) return batches.skipRest(skipped)
+  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
+  const batch = batches.next()
+  return batch.length === 0 ? false : runBatch(run, phase, batch)
 }
 
 /**
@@ -43,6 +49,11 @@ class Batches {
   /** The calls that are left are beyond the limit. */
   get isAtLimit(): boolean {
     return this.#index < this.#phase.calls.length && this.#index >= this.#phase.allowedCalls
+  }
+
+  /** No call is left. */
+  get isOver(): boolean {
+    return this.#ahead === undefined && this.#index >= this.#phase.calls.length
   }
 
   /** Empty when there are no more calls. */

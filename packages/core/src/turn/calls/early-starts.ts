@@ -1,6 +1,17 @@
 import type { ToolUseBlock } from '../../messages.ts'
 import type { InspectedCall } from './call.ts'
 
+/** Looks at calls while their message still streams. */
+export interface EarlyLook {
+  /** Starts the call when rules alone allow it, else it may say what it came to know. */
+  lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined
+}
+
+interface ConsideredCall {
+  readonly made: ToolUseBlock
+  readonly looked: InspectedCall
+}
+
 // Spec R-TOOL-6.
 /**
  * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step.
@@ -10,13 +21,12 @@ import type { InspectedCall } from './call.ts'
  */
 export class EarlyStarts {
   readonly #limit: number
-  readonly #look: (call: ToolUseBlock, index: number) => InspectedCall | undefined
+  readonly #look: EarlyLook | undefined
   /** Each beside the call as the model made it: what is known of it may have its input in another form. */
-  #calls: { readonly made: ToolUseBlock; readonly looked: InspectedCall }[] | undefined
+  #calls: ConsideredCall[] | undefined
   #isOver = false
 
-  /** `look` starts the call when rules alone allow it, else it may say what it came to know. */
-  constructor(limit: number, look: (call: ToolUseBlock, index: number) => InspectedCall | undefined) {
+  constructor(limit: number, look: EarlyLook | undefined) {
     this.#limit = limit
     this.#look = look
   }
@@ -25,9 +35,15 @@ export class EarlyStarts {
   consider(call: ToolUseBlock): void {
     if (this.#isOver) return
     const index = this.#calls?.length ?? 0
-    const looked = index < this.#limit ? this.#look(call, index) : undefined
-    if (looked !== undefined) (this.#calls ??= []).push({ made: call, looked })
+    const looked = index < this.#limit ? this.#look?.lookAt(call, index) : undefined
+    if (looked !== undefined) this.#add({ made: call, looked })
     this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
+  }
+
+  #add(call: ConsideredCall): void {
+    // A list that begins empty would be made for seventeen.
+    if (this.#calls === undefined) this.#calls = [call]
+    else this.#calls.push(call)
   }
 
   /** What is known of the call in this place of the message. */
@@ -43,4 +59,4 @@ function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
   return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)
 }
 
-export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, () => undefined)
+export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, undefined)

@@ -25,12 +25,11 @@ export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventua
   const { inspected } = call
   phase.begin(inspected.index)
   const { tool } = inspected
-  const running = isAgentTool(tool)
-    ? runAgentCall(run, phase, call, { ...inspected, tool })
-    : after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }): CallRun => {
-        return { call, result: value, at, durationMs }
-      })
-  return after(running, (ran) => phase.addRan(ran))
+  if (isAgentTool(tool))
+    return after(runAgentCall(run, phase, call, { ...inspected, tool }), (ran) => phase.addRan(ran))
+  return after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }) =>
+    phase.addRan({ call, result: value, at, durationMs }),
+  )
 }
 
 function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): Eventually<CallRun> {

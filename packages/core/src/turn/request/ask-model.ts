@@ -1,4 +1,4 @@
-import type { ServiceWaits } from '../../model/service-waits.ts'
+import type { ServiceWaitEnd, ServiceWaits } from '../../model/service-waits.ts'
 import type { Emit, RunEvent } from '../../events.ts'
 import type { ModelErrorJson } from '../../model/model-error.ts'
 import { emptyReplyError, isEmptyReply } from '../../model/empty-reply.ts'
@@ -10,7 +10,7 @@ import { after, type Eventually } from '../../eventually.ts'
 import { makeAttempt } from './attempt.ts'
 import { mostShorterReplies, withShorterReply } from './reply-room.ts'
 import type { Attempt, RequestPlan } from './request-plan.ts'
-import { RequestWaits, type WaitAfter } from './wait-for-service.ts'
+import { RequestWaits } from './wait-for-service.ts'
 
 /** Who makes the request: the run itself, or a compaction. */
 export interface Asker {
@@ -61,7 +61,7 @@ class OpenRequest {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #asker: Asker
-  readonly #waits: RequestWaits
+  #waits: RequestWaits | undefined
   /** As it is asked now: with a shorter reply, or another model. */
   #asking: RequestPlan
   #lost = 0
@@ -78,22 +78,42 @@ class OpenRequest {
     this.#plan = plan
     this.#asking = plan
     this.#asker = asker
-    this.#waits = new RequestWaits(run)
   }
 
-  async ask(): Promise<Asked> {
-    const asker = this.#asker
-    for (let attempt = 1; ; attempt++) {
-      const onUpdate = asker.begin(attempt)
-      const step = await makeAttempt(this.#run, this.#asking, attempt, onUpdate, (event) => asker.tell(event))
-      asker.enter(attempt, step)
-      const asked = this.#after(step.value, attempt)
-      const ended = asked instanceof Promise ? await asked : asked
-      if (ended !== undefined) return ended
+  ask(): Promise<Asked> {
+    try {
+      const step = this.#attempt(1)
+      // Mostly there is one attempt: nothing but it waits then.
+      if (step instanceof Promise) return step.then((came) => this.#askOn(this.#enter(came, 1)))
+      return Promise.resolve(this.#askOn(this.#enter(step, 1)))
+    } catch (error) {
+      return Promise.reject(error)
     }
   }
 
+  /** Further attempts, where the first was not the last. */
+  #askOn(first: Eventually<Asked | undefined>): Eventually<Asked> {
+    return first instanceof Promise || first === undefined ? this.#askAgain(first) : first
+  }
+
+  async #askAgain(first: Eventually<Asked | undefined>): Promise<Asked> {
+    let ended = await first
+    for (let attempt = 2; ended === undefined; attempt++)
+      ended = await this.#enter(await this.#attempt(attempt), attempt)
+    return ended
+  }
+
+  #attempt(attempt: number): Eventually<StepResult<Attempt>> {
+    return makeAttempt(this.#run, this.#asking, attempt, this.#asker.begin(attempt), this.#asker)
+  }
+
   /** How the request ended; undefined where another attempt is made. */
+  #enter(step: StepResult<Attempt>, attempt: number): Eventually<Asked | undefined> {
+    if (this.#asking.isBeside !== true) this.#run.advanceClock(step)
+    this.#asker.enter(attempt, step)
+    return this.#after(step.value, attempt)
+  }
+
   #after(result: Attempt, attempt: number): Eventually<Asked | undefined> {
     switch (result.kind) {
       case 'answered':
@@ -166,7 +186,8 @@ class OpenRequest {
     // A service that was waited for is asked once at a time; for what else fails the retries are there again.
     const again = tries - this.#triesBeforeWait
     const delayMs = retryDelayMs(again, error, key)
-    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || this.#waits.goesOnWaiting(error)
+    const waits = (this.#waits ??= new RequestWaits(run))
+    const isUsedUp = again > retries || delayMs > longestRetryWaitMs || waits.goesOnWaiting(error)
     const isFinal = isUsedUp && !this.#isNextRecorded(attempt)
     // With few retries the last attempt may come first: then every attempt must have been an overload.
     const isOverloaded = this.#overloads >= overloadsBeforeFallback || (isFinal && this.#overloads === tries)
@@ -176,9 +197,9 @@ class OpenRequest {
     const { mayWait } = result
     const isRenewable = this.#asker.renew !== undefined
     const wait = { plan: this.#asking, error, mayWait, retryKey: key, isFinal: isUsedUp, mayFallBack, isRenewable }
-    const waitMs = breaksAgain ? undefined : this.#waits.dueMs(wait)
+    const waitMs = breaksAgain ? undefined : waits.dueMs(wait)
     const failure = failureOf(result, tries)
-    if (waitMs !== undefined) return this.#wait(wait, waitMs, attempt, failure)
+    if (waitMs !== undefined) return this.#wait(waits.wait(wait, waitMs, this.#asker), attempt, failure)
     if (isFinal) return failure
     // Whoever is told counts attempts: those that were lost are among them.
     const { request } = run.spent
@@ -187,8 +208,8 @@ class OpenRequest {
   }
 
   /** What aborts a wait is told by the attempt that comes after it. */
-  async #wait(wait: WaitAfter, waitMs: number, attempt: number, failure: Failure): Promise<Failure | undefined> {
-    const end = await this.#waits.wait(wait, waitMs, this.#asker)
+  async #wait(waiting: Promise<ServiceWaitEnd>, attempt: number, failure: Failure): Promise<Failure | undefined> {
+    const end = await waiting
     if (end === 'stopped') return { ...failure, wasStopped: true }
     this.#triesBeforeWait = this.#triesOf(attempt)
     if (end !== 'aborted') this.#asking = (await this.#asker.renew?.(attempt)) ?? this.#asking

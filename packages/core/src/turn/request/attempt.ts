@@ -47,13 +47,14 @@ export function makeAttempt(
   plan: RequestPlan,
   attempt: number,
   onUpdate: OnUpdate,
-  tell: Emit,
+  asker: Reporter,
 ): Eventually<StepResult<Attempt>> {
   const { lease } = run.context.settings
-  const made: Making = { run, plan, attempt, onUpdate, tell, place: new LeasePlace() }
-  if (lease === null && plan.model.admit === undefined) return makeFunded(made, {}, firstWaits)
-  return after(makeAdmitted(made, firstWaits), (came) => {
-    made.place.leave()
+  if (lease === null && plan.model.admit === undefined)
+    return makeFunded({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
+  const place = new LeasePlace()
+  return after(makeAdmitted({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (came) => {
+    place.leave()
     return came
   })
 }
@@ -103,7 +104,7 @@ function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt
     if (value !== null && 'waits' in value) return makeWaiting(made, value.waits, waits)
     const { ofLease: _, ...further } = waits
     if (value !== null && ofLease !== undefined)
-      made.tell({
+      made.asker.tell({
         type: 'budget_waited',
         outcome: value.outcome,
         waitedMs: ofLease.waitedMs,
@@ -144,7 +145,7 @@ async function askToAdmit(
 // Spec R-FUND-1.
 /** Waits for the lease, and asks it again. */
 function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, tell, place } = made
+  const { run, plan, asker, place = new LeasePlace() } = made
   const { admits, ofLease } = waits
   const { cutOff } = plan
   const name = numbered('lease', made, admits)
@@ -163,7 +164,7 @@ function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventuall
       const soFar = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
       return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: soFar })
     }
-    tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
     const { ofLease: _, ...further } = waits
     return makeFunded(made, {}, further)
   })
@@ -195,8 +196,14 @@ interface Making {
   readonly plan: RequestPlan
   readonly attempt: number
   readonly onUpdate: OnUpdate
-  readonly tell: Emit
-  readonly place: LeasePlace
+  readonly asker: Reporter
+  /** Where it waits at a lease; undefined where there is none. */
+  readonly place: LeasePlace | undefined
+}
+
+/** Emits what has no step of its own. */
+interface Reporter {
+  tell(event: RunEvent): void
 }
 
 /** What this process has for the attempt before it begins. */
@@ -209,7 +216,7 @@ interface Before {
 // Spec R-BUD-18.
 /** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
 function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
-  const { run, plan, tell } = made
+  const { run, plan, asker } = made
   if (!run.ports.ledger.limited) return makeReserved(made, before)
   const name = numbered('funds', made, waits.funds)
   let { funds } = before
@@ -231,7 +238,7 @@ function makeFunded(made: Making, before: Before, waits: Waits): Eventually<Step
   return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
     const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
     const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
-    tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
     if (wanted.outcome === 'aborted') {
       giveBack(run, before)
       return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
@@ -251,7 +258,7 @@ function makeFunded(made: Making, before: Before, waits: Waits): Eventually<Step
 // Spec R-STAND-2.
 /** Takes what was reserved from the standing budgets, and waits where others have to give it back. */
 function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
-  const { run, plan, attempt, tell } = made
+  const { run, plan, attempt, asker } = made
   const { funds } = before
   const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
   const isWaitOnRecord = isOnRecord(run, name)
@@ -281,7 +288,7 @@ function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResul
   if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
   returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
   return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
-    tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
     if (answer !== undefined) return makeAnswered(made, before, answer)
     // Where it was another process that waited, this one has nothing of it.
     if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
@@ -345,16 +352,6 @@ function makeReserved(made: Making, before: Before): Eventually<StepResult<Attem
   return after(known, (came) => makeLookedUp(made, before, came))
 }
 
-/** Hands on what the model tells, and records the id of its reply. */
-function listenerOf(made: Making, emit: Emit): (update: ModelUpdate) => void {
-  const { run, plan, onUpdate } = made
-  const recordReply = replyRecorder({ run, plan, name: attemptName(made) })
-  return (update) => {
-    recordReply?.(update)
-    onUpdate(update, emit)
-  }
-}
-
 /** `known`: what the service says that the attempt came to, which was lost. */
 function makeLookedUp(
   making: Making,
@@ -371,8 +368,10 @@ function makeLookedUp(
     if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
     taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
   }
-  const made = stepOf(run, plan)<Attempt>(
-    attemptName(making),
+  // The clock of the run goes on by it once it is asked for.
+  const name = attemptName(making)
+  const made = run.stepBeside<Attempt>(
+    name,
     ({ emit, idempotencyKey }) => {
       if (reserved === undefined) throw new Error('a request needs its grant')
       hasBegun = true
@@ -399,7 +398,8 @@ function makeLookedUp(
         admission?.leave()
         return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
       }
-      const call = new ModelCall(run, plan, grant, request, listenerOf(making, emit), admission)
+      const listener = { onUpdate: making.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
+      const call = new ModelCall(run, plan, grant, request, listener, admission)
       return run.withGrace(
         () => call.start(),
         (settled) => settle(call.end(settled)),
@@ -420,8 +420,13 @@ function makeLookedUp(
       sync: ledger.limited ? 'intent' : 'none',
     },
   )
-  if (made instanceof Promise) made.catch(giveUp)
+  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)
   return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
+}
+
+/** Whether something may have to be given back: what is reserved is known by now, unless the driver asks for the intent later. */
+function mayHaveTaken(reserved: Reserved | undefined, taken: StandingTaken | undefined): boolean {
+  return reserved === undefined || reserved.reservation !== undefined || taken !== undefined
 }
 
 /** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */

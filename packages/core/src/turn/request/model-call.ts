@@ -1,3 +1,4 @@
+import type { Emit } from '../../events.ts'
 import type { Settled } from '../../cancel/settle.ts'
 import { isInstance, messageOf } from '../../errors.ts'
 import { digestOf } from '../../hash.ts'
@@ -18,13 +19,21 @@ import { ownReply, type OwnReply } from './own-reply.ts'
 import type { Made, RequestPlan } from './request-plan.ts'
 import { mayWaitAfter } from './wait-for-service.ts'
 
+/** Who hears what the model tells while it replies. */
+interface ReplyListener {
+  readonly onUpdate: (update: ModelUpdate, emit: Emit) => void
+  readonly emit: Emit
+  /** Records the id of the reply. */
+  readonly recordReply: ((update: ModelUpdate) => void) | undefined
+}
+
 /** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
 export class ModelCall {
   readonly #run: Run
   readonly #plan: RequestPlan
   readonly #grant: Grant
   readonly #request: ModelRequest
-  readonly #onUpdate: (update: ModelUpdate) => void
+  readonly #listener: ReplyListener
   readonly #admission: Admission | undefined
   readonly #partial: PartialReply
   readonly #blocks: OwnBlocks
@@ -34,14 +43,14 @@ export class ModelCall {
     plan: RequestPlan,
     grant: Grant,
     request: ModelRequest,
-    onUpdate: (update: ModelUpdate) => void,
+    listener: ReplyListener,
     admission: Admission | undefined,
   ) {
     this.#run = run
     this.#plan = plan
     this.#grant = grant
     this.#request = request
-    this.#onUpdate = onUpdate
+    this.#listener = listener
     this.#admission = admission
     this.#partial = new PartialReply(plan.model)
     this.#blocks = new OwnBlocks(run.transcript)
@@ -59,7 +68,9 @@ export class ModelCall {
     const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
     if (update === undefined) return
     this.#partial.add(update)
-    this.#onUpdate(update)
+    const { onUpdate, emit, recordReply } = this.#listener
+    recordReply?.(update)
+    onUpdate(update, emit)
   }
 
   /** What it came to; nothing that the model tells later belongs to it. */

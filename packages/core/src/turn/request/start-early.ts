@@ -9,7 +9,7 @@ import { isAgentTool, type AnyLeafTool } from '../../tools/tool.ts'
 import { askRules, requestOf } from '../calls/ask-permission.ts'
 import type { InspectedCall, ValidCall } from '../calls/call.ts'
 import { callsLeft } from '../calls/call-limit.ts'
-import { EarlyStarts, noEarlyStarts } from '../calls/early-starts.ts'
+import { EarlyStarts, noEarlyStarts, type EarlyLook } from '../calls/early-starts.ts'
 import { executeCall } from '../calls/execute-call.ts'
 import { inspectCall, runsAlone } from '../calls/inspect-call.ts'
 import { mayNeedApproval } from '../calls/needs-approval.ts'
@@ -20,7 +20,19 @@ import type { Run } from '../run.ts'
 export function startEarly(run: Run): EarlyStarts {
   const { tools, settings } = run.context
   if (tools.size === 0) return noEarlyStarts
-  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), (call, index) => lookAt(run, call, index))
+  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), new LookOfRun(run))
+}
+
+class LookOfRun implements EarlyLook {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined {
+    return lookAt(this.#run, call, index)
+  }
 }
 
 function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {

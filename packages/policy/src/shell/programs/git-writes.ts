@@ -1,6 +1,7 @@
 import { mayBeOption, nextOperands } from '../subcommands/operands.ts'
 import { isGit } from '../subcommands/git-commands.ts'
 import { syntaxOf } from '../subcommands/program-syntax.ts'
+import { ofEach } from '../remembered.ts'
 import type { ShellWord } from '../words.ts'
 
 type Words = readonly ShellWord[]
@@ -155,7 +156,9 @@ const writes: Readonly<Record<string, Writes>> = {
 }
 
 /** Undefined for what is not git, or changes no file. */
-export function gitWrites(words: Words): GitWrites | undefined {
+export const gitWrites: (words: Words) => GitWrites | undefined = ofEach(findWrites)
+
+function findWrites(words: Words): GitWrites | undefined {
   if (!isGit(words)) return undefined
   const { operands } = nextOperands(words, new Map([[1, 2]]), syntaxOf('git'))
   const found = [...operands.keys()].slice(0, 4).map((at): GitWrites => {

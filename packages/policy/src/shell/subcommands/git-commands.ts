@@ -1,3 +1,4 @@
+import { ofEach } from '../remembered.ts'
 import type { ShellWord } from '../words.ts'
 import { literalWord } from '../read-grammar.ts'
 import { wordsOfText } from './meant-commands.ts'
@@ -5,9 +6,9 @@ import { familyOf, programName } from './program-names.ts'
 
 type Words = readonly ShellWord[]
 
-export function isGit(words: Words): boolean {
-  return familyOf(programName(words[0]?.value ?? '')) === 'git'
-}
+export const isGit: (words: Words) => boolean = ofEach(
+  (words) => familyOf(programName(words[0]?.value ?? '')) === 'git',
+)
 
 /** The folders that `-C` leads through, from the first to the last. */
 export function gitFolders(words: Words): readonly ShellWord[] {

@@ -1,4 +1,5 @@
 import { literalWord } from '../read-grammar.ts'
+import { ofEach, tailOf } from '../remembered.ts'
 import type { ShellWord } from '../words.ts'
 import { nameOf, possibleCommands, runsForFound, runsItsArguments } from '../wrappers.ts'
 import { nextOperands } from './operands.ts'
@@ -11,7 +12,7 @@ type Words = readonly ShellWord[]
  * Every command that may run inside this one, as far as names tell, and each by its usual name: `git-push` is `git push`, `python -m pip` is
  * `pip`. Used for deny and ask rules only.
  */
-export function commandsMeant(words: Words): readonly Words[] {
+export const commandsMeant: (words: Words) => readonly Words[] = ofEach((words) => {
   const isFind = runsForFound(words)
   const feeder = words.findIndex(({ value }) => feeders.has(nameOf(value)))
   return possibleCommands(words).flatMap((form) => {
@@ -25,7 +26,7 @@ export function commandsMeant(words: Words): readonly Words[] {
     const usual = usualForm(seen)
     return usual === undefined ? [seen] : [seen, usual]
   })
-}
+})
 
 /** What `find -exec` and `fd -x` run: in the place of `{}`, which `fd` adds where it is missing, stands a path that was found. */
 function foundFor(form: Words, finder: string): Words {
@@ -72,7 +73,9 @@ function placeholdersOf([, ...args]: Words): readonly string[] {
 }
 
 /** The same command by the name and in the form in which people write it; undefined where it is in that already. */
-export function usualForm(words: Words): Words | undefined {
+export const usualForm: (words: Words) => Words | undefined = ofEach(findUsualForm)
+
+function findUsualForm(words: Words): Words | undefined {
   const [name, ...args] = words
   if (name === undefined) return undefined
   const plain = programName(name.value)
@@ -99,11 +102,9 @@ export function usualForm(words: Words): Words | undefined {
 export const argumentFirst: ReadonlySet<string> = new Set(['timeout', 'flock', 'chrt', 'taskset', 'chroot', 'entr'])
 
 /** Whether a command runs another one of which even the program is known only when it runs: `sudo $X`, `xargs env`. */
-export function runsUnknown(words: Words): boolean {
-  return commandsMeant(words).some((form) => hasUnknownCommand(form))
-}
+export const runsUnknown: (words: Words) => boolean = ofEach((words) => commandsMeant(words).some(hasUnknownCommand))
 
-function hasUnknownCommand(form: Words): boolean {
+const hasUnknownCommand: (form: Words) => boolean = ofEach((form) => {
   // `python -m $X`.
   if (familyOf(programName(form[0]?.value ?? '')) === 'python' && usualForm(form)?.[0]?.kind === 'dynamic') return true
   if (!runsItsArguments(form)) return false
@@ -111,19 +112,19 @@ function hasUnknownCommand(form: Words): boolean {
   if (runsForFound(form))
     return form.some(({ kind, isOne, isPipe }) => kind === 'dynamic' && isOne !== true && isPipe !== true)
   const first = firstOperands(form)
-  const after = first.flatMap((word) => firstOperands(form.slice(form.indexOf(word))))
+  const after = first.flatMap((word) => firstOperands(tailOf(form, form.indexOf(word))))
   const marks = feeders.has(name) ? placeholdersOf(form) : []
   return [...first, ...(argumentFirst.has(name) ? after : [])].some(
     ({ kind, source, value }) => (kind === 'dynamic' && !/^[A-Za-z_]\w*=/.test(source)) || marks.includes(value),
   )
-}
+})
 
 /** The words that may be the first subcommand of a program. */
-export function firstOperands(words: Words): readonly ShellWord[] {
+export const firstOperands: (words: Words) => readonly ShellWord[] = ofEach((words) => {
   const syntax = syntaxOf(familyOf(programName(words[0]?.value ?? '')))
   const { operands } = nextOperands(words, new Map([[1, 2]]), syntax)
   return [...operands.keys()].flatMap((at) => words[at] ?? [])
-}
+})
 
 /** A text as the words of a command, quotes left out. For texts that may be commands, such as those within scripts. */
 export function wordsOfText(text: string): Words {

@@ -1,3 +1,4 @@
+import { ofEach } from '../remembered.ts'
 import type { ShellWord } from '../words.ts'
 import { nextOperands } from './operands.ts'
 import { familyOf, programName } from './program-names.ts'
@@ -45,7 +46,7 @@ export interface UnknownSubcommand {
   readonly rest: readonly ShellWord[]
 }
 
-export function unknownSubcommands(words: readonly ShellWord[]): readonly UnknownSubcommand[] {
+export const unknownSubcommands: (words: readonly ShellWord[]) => readonly UnknownSubcommand[] = ofEach((words) => {
   const family = familyOf(programName(words[0]?.value ?? ''))
   const known = own.get(family)
   if (known === undefined) return []
@@ -55,4 +56,4 @@ export function unknownSubcommands(words: readonly ShellWord[]): readonly Unknow
     if (word?.kind !== 'literal' || sureness !== 2 || known.has(word.value.toLowerCase())) return []
     return [{ family, name: word.value, rest: words.slice(at + 1) }]
   })
-}
+})

@@ -1,0 +1,55 @@
+import { memoriesOfProject, memoryPlace, type MemoryPlace } from '@halting/agent'
+import { messageOf } from '@halting/core/adapters'
+import { deleteSession, headOfKept, type StoredSessionFile } from '@halting/journal'
+import { whose } from '@halting/agent/session-settings'
+import type { Flags } from '../flags/flags.ts'
+import { many, told } from '../io/figures.ts'
+import type { Program } from '../program.ts'
+import { findSession } from '../stored-sessions/find-session.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Deletes a session. @throws UsageError without `--yes`, and for one that a process writes. */
+export async function remove({ yes }: Flags, id: string, program: Program): Promise<number> {
+  const file = await findSession(id, program)
+  if (yes !== true)
+    throw new UsageError(`This deletes the session ${file.sessionId} permanently. Add --yes to confirm.`)
+  const memories = await memoriesFor(file, program)
+  await deleteSession(file).catch((thrown: unknown) => {
+    throw new UsageError(messageOf(thrown))
+  })
+  program.output.out(`Deleted: ${file.sessionId}\n`)
+  const notes = await notesOfSession(file, memories)
+  if (notes.length > 0)
+    program.output.err(
+      told(
+        `${many(notes.length, 'note')} from this session remain in the memory of its folder. To delete: halting memory forget ${notes.join(' ')}`,
+      ),
+    )
+  return 0
+}
+
+/** Where notes of the session may be: beside it, and where its folder has them now. */
+async function memoriesFor({ path, project }: StoredSessionFile, program: Program): Promise<readonly MemoryPlace[]> {
+  const owner = whose(program)
+  const beside = await memoriesOfProject(owner, project)
+  try {
+    const own = memoryPlace({ ...owner, cwd: headOfKept(path).cwd })
+    return beside.some((place) => place.path === own.path) ? beside : [...beside, own]
+  } catch {
+    // A damaged file may be deleted, too.
+    return beside
+  }
+}
+
+/** Ids of notes that come from it alone. They stay: what a person wanted to be known does not go with where they said it. */
+async function notesOfSession(
+  { sessionId }: StoredSessionFile,
+  places: readonly MemoryPlace[],
+): Promise<readonly string[]> {
+  const { placedNotes, readMemory } = await import('@halting/agent/memory')
+  const memories = await Promise.all(places.map((place) => readMemory(place)))
+  return memories
+    .flatMap((memory) => placedNotes(memory))
+    .filter(({ note }) => note.sources.every((source) => source.sessionId === sessionId))
+    .map(({ note }) => note.id)
+}

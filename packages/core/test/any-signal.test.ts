@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test, vi } from 'vitest'
+import { packages } from '../../../scripts/packages.mjs'
+import { anySignal } from '../src/cancel/abort.ts'
+
+setFlagsFromString('--expose-gc')
+// It is there with this flag.
+const collect = runInNewContext('gc') as () => void
+
+test('a signal of several aborts with a timeout among them to which nothing else refers', async () => {
+  const never = new AbortController().signal
+  let aborted = 0
+  for (let count = 0; count < 20; count++)
+    anySignal([anySignal([never, AbortSignal.timeout(200)])]).addEventListener('abort', () => aborted++)
+  await vi.waitFor(
+    () => {
+      collect()
+      expect(aborted).toBe(20)
+    },
+    { interval: 20, timeout: 5_000 },
+  )
+})
+
+test('it is aborted from the start where one of them is, for its reason', () => {
+  expect(anySignal([new AbortController().signal, AbortSignal.abort('why')])).toMatchObject({
+    aborted: true,
+    reason: 'why',
+  })
+})
+
+test('signals are combined in this one way', () => {
+  const root = new URL('../../../packages/', import.meta.url)
+  const others = packages
+    .flatMap((name) =>
+      readdirSync(new URL(`${name}/src/`, root), { recursive: true, encoding: 'utf8' }).map(
+        (path) => `${name}/src/${path}`,
+      ),
+    )
+    .filter((path) => path.endsWith('.ts') && path !== 'core/src/cancel/abort.ts')
+    .filter((path) => readFileSync(new URL(path, root), 'utf8').includes('AbortSignal.any('))
+  expect(others).toEqual([])
+})

@@ -1,0 +1,47 @@
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { appendingTo } from '../src/journal-handle.ts'
+
+/** The most bytes that one write takes. */
+const most = { bytes: 0 }
+
+// A kernel may take a part of what it is given, and says how many bytes.
+const { writeSync } = fs
+beforeAll(() => {
+  fs.writeSync = ((file: number, data: string | Uint8Array, at?: number | null): number => {
+    const bytes = typeof data === 'string' ? Buffer.from(data) : data
+    const from = at ?? 0
+    return writeSync(file, bytes.subarray(from, from + most.bytes))
+  }) as typeof writeSync
+  syncBuiltinESMExports()
+})
+
+const folder = fs.mkdtempSync(join(tmpdir(), 'halting-partial-'))
+afterAll(() => {
+  fs.writeSync = writeSync
+  syncBuiltinESMExports()
+  fs.rmSync(folder, { recursive: true })
+})
+
+test('a text is in the file as it is, however little of it each write takes', async () => {
+  let files = 0
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { maxLength: 4 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (texts, bytes) => {
+        most.bytes = bytes
+        const path = join(folder, `${files++}`)
+        const handle = await appendingTo(path)
+        // Where the file system may be one that hangs, the thread pool writes.
+        for (const text of texts) if (handle.appendNow?.(text) !== true) await handle.appendFile(text)
+        await handle.close()
+        expect(fs.readFileSync(path, 'utf8')).toBe(texts.join(''))
+      },
+    ),
+  )
+})

@@ -1,0 +1,77 @@
+import { assigners } from './variables.ts'
+import { reservedWords } from './opaque.ts'
+import type { ShellWord } from './words.ts'
+
+/** Commands and redirects of a line that holds nothing else. */
+export interface ReadLine {
+  readonly commands: readonly { readonly words: readonly ShellWord[]; readonly isPiped: boolean }[]
+  /** Files that are written to. */
+  readonly targets: readonly ShellWord[]
+}
+
+const longest = 1_000
+const mostWords = 60
+
+// What means the same to every shell: letters, digits and signs that no shell gives a meaning; text in quotes in which nothing is expanded.
+const bare = String.raw`[A-Za-z0-9_./:=@%+,-]`
+const single = String.raw`'[ -&(-\[\]-~]*'`
+const double = String.raw`"[ #%-\[\]-_a-~]*"`
+const word = `(?:${bare}|${single}|${double})+`
+/** A blank or an operator stands behind each token, so that none ends within what a shell would read as one. */
+const end = '(?=[ ;|&]|$)'
+const token = new RegExp(` *(?:(&&|\\|\\||;|\\|)|2>&1${end}|[12]?>>?( ?)(${word})${end}|(${word})${end})`, 'y')
+const assigns = /^[A-Za-z_]\w*\+?=/
+
+// Spec R-RULE-7t.
+/**
+ * Reads a line of simple commands, joined by `&&`, `||`, `;` and `|`, whose words only text makes up. Undefined for every other line: it is for the
+ * parser and the lexer, which agree about each line that is read here.
+ */
+export function readPlainLine(text: string): ReadLine | undefined {
+  if (text.length > longest) return undefined
+  const pipelines: ShellWord[][][] = [[[]]]
+  const targets: ShellWord[] = []
+  let left = mostWords
+  token.lastIndex = 0
+  for (let at = 0; at < text.length; at = token.lastIndex) {
+    const [all, operator, , target, source] = token.exec(text) ?? []
+    if (all === undefined || (left -= 1) < 0) return undefined
+    const pipeline = pipelines.at(-1) ?? []
+    const command = pipeline.at(-1) ?? []
+    if (operator === undefined && source !== undefined) {
+      const read = wordOf(source)
+      if (read === undefined || (command.length === 0 && isSpecial(source))) return undefined
+      command.push(read)
+      continue
+    }
+    // Nothing else stands before the name of a command.
+    if (command.length === 0) return undefined
+    if (operator === '|') pipeline.push([])
+    else if (operator !== undefined) pipelines.push([[]])
+    else if (target !== undefined) {
+      const read = wordOf(target)
+      if (read === undefined) return undefined
+      targets.push(read)
+    }
+  }
+  const commands = pipelines.flatMap((pipeline) => pipeline.map((words) => ({ words, isPiped: pipeline.length > 1 })))
+  return commands.every(({ words }) => words.length > 0) ? { commands, targets } : undefined
+}
+
+function isSpecial(source: string): boolean {
+  return /["'=]/.test(source) || reservedWords.has(source)
+}
+
+/** Undefined for what is more than its text: it sets a variable, or may. */
+function wordOf(source: string): ShellWord | undefined {
+  const isQuoted = source.includes("'") || source.includes('"')
+  const value = isQuoted ? source.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2') : source
+  if (value === '' || value.startsWith('~') || assigns.test(source)) return undefined
+  const isSetting = assigners.has(value) || value === 'printf' || (isQuoted && setsQuoted(source))
+  return isSetting ? undefined : { source, value, kind: 'literal' }
+}
+
+function setsQuoted(source: string): boolean {
+  const text = source.replaceAll(/["']/g, '')
+  return text === '$' || text === 'printf' || assigners.has(text)
+}
