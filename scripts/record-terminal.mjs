@@ -113,7 +113,7 @@ The interactive program, \`halting\`, has [its own guide](interactive.md): [a ru
 ![A run in progress in the interactive program](../pictures/running.svg)
 
 The rest of this page shows the output of \`halting -p\` for a person. The screens were recorded in a real terminal by \`node scripts/record-terminal.mjs\`. A test records them again and compares everything except the times.
-The model is scripted; everything else is real. The rules are in [the specification](../spec.md#what-a-person-sees).
+The model is scripted; everything else is real. The rules are in [the specification](../spec/terminal.md#what-a-person-sees).
 `
 
 try {

@@ -13,7 +13,7 @@
 //   told                 the words told, tells and tell in sources, not as parts of longer names
 //   documents            bytes of CHANGELOG.md, and of the largest page of the specification
 //   longest              the largest file in lines, and functions of more than 70 lines without their doc comments
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { packages, publishedPackages, root } from './packages.mjs'
 import {
   filesAndFolders,
@@ -125,9 +125,7 @@ function print() {
 }
 
 function specPages() {
-  const folder = new URL('docs/spec/', root)
-  const pages = existsSync(folder) ? readdirSync(folder).map((name) => `docs/spec/${name}`) : []
-  return ['docs/spec.md', ...pages].filter((path) => existsSync(new URL(path, root)))
+  return readdirSync(new URL('docs/spec/', root)).map((name) => `docs/spec/${name}`)
 }
 
 function sizeOf(path) {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AFTER-8, and R-LIB-9: stages of an agent from code.
+// Holds rules of docs/spec: R-AFTER-8, and R-LIB-9: stages of an agent from code.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AGENT-1 to R-AGENT-9.
+// Holds rules of docs/spec: R-AGENT-1 to R-AGENT-9.
 import {
   existsSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PATCH-1 to R-PATCH-6.
+// Holds rules of docs/spec: R-PATCH-1 to R-PATCH-6.
 import { everyTool } from '../src/tools/available-tools.ts'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AGENT-1a, R-AGENT-11, R-BACK-13, R-JOUR-12b.
+// Holds rules of docs/spec: R-AGENT-1a, R-AGENT-11, R-BACK-13, R-JOUR-12b.
 import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { streamRun, resume, startRun, type RunOptions, type ModelRequest } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-2, R-BACK-5 to R-BACK-9a.
+// Holds rules of docs/spec: R-BACK-2, R-BACK-5 to R-BACK-9a.
 import { everyTool } from '../src/tools/available-tools.ts'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CARRY-1 to R-CARRY-3.
+// Holds rules of docs/spec: R-CARRY-1 to R-CARRY-3.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCarryOver, Workspace, createCodingTools } from '@halting/agent'

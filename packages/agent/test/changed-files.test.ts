@@ -1,4 +1,4 @@
-// Holds rule R-HAND-7 of docs/spec.md.
+// Holds rule R-HAND-7 of docs/spec.
 import { everyTool } from '../src/tools/available-tools.ts'
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

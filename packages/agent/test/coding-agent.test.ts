@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIB-1 to R-LIB-8, R-LIB-10, R-LIM-4.
+// Holds rules of docs/spec: R-LIB-1 to R-LIB-8, R-LIB-10, R-LIM-4.
 import {
   cpSync,
   existsSync,

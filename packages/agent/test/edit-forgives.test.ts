@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HAND-3 to R-HAND-5.
+// Holds rules of docs/spec: R-HAND-3 to R-HAND-5.
 import { chmodSync, chownSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'

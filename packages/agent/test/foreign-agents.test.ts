@@ -1,4 +1,4 @@
-// Holds R-AGENT-3a to R-AGENT-3e of docs/spec.md: agents that were written for other programs load, and never have more than their file allows.
+// Holds R-AGENT-3a to R-AGENT-3e of docs/spec: agents that were written for other programs load, and never have more than their file allows.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ChildRun } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HAND-6 to R-HAND-6c.
+// Holds rules of docs/spec: R-HAND-6 to R-HAND-6c.
 import { spawn, spawnSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { createServer } from 'node:net'

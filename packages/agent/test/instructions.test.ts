@@ -1,4 +1,4 @@
-// Holds R-INSTR-1 to R-INSTR-6 of docs/spec.md.
+// Holds R-INSTR-1 to R-INSTR-6 of docs/spec.
 import { changesHead } from '../src/instructions/briefing-texts.ts'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

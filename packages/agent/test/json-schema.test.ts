@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OUT-6 to R-OUT-8.
+// Holds rules of docs/spec: R-OUT-6 to R-OUT-8.
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { JsonObject, OutputSchema } from '@halting/core'
 import { jsonSchemaOutput } from '@halting/agent/json-schema'

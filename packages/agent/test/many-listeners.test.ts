@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ABORT-10, R-ABORT-10a: calls of tools and servers that run at once, on one signal.
+// Holds rules of docs/spec: R-ABORT-10, R-ABORT-10a: calls of tools and servers that run at once, on one signal.
 import { getEventListeners } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

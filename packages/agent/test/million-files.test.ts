@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HAND-6, R-HAND-6d, R-UNDO-2a: a folder of a million files gets an answer that is bounded and true, and takes no memory to speak of.
+// Holds rules of docs/spec: R-HAND-6, R-HAND-6d, R-UNDO-2a: a folder of a million files gets an answer that is bounded and true, and takes no memory to speak of.
 // With HALTING_DEEP=1 there are a hundred thousand, which is beyond every bound, too.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'

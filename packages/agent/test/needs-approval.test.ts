@@ -1,4 +1,4 @@
-// Holds R-PERM-13c and R-PERM-13d of docs/spec.md: the rules of the coding agent, and hooks, for tools that have a person asked.
+// Holds R-PERM-13c and R-PERM-13d of docs/spec: the rules of the coding agent, and hooks, for tools that have a person asked.
 import { run, tool, type AnyTool, type Permissions, type RunOutcome } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { createPermissions, type PermissionOptions } from '@halting/policy'

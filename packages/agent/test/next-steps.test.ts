@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HAND-11 to R-HAND-12: what a result says for the next call, and calls under other names.
+// Holds rules of docs/spec: R-HAND-11 to R-HAND-12: what a result says for the next call, and calls under other names.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules R-HAND-8 and R-HAND-8a of docs/spec.md.
+// Holds rules R-HAND-8 and R-HAND-8a of docs/spec.
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createResultFiles } from '@halting/journal'

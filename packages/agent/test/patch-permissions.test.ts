@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PATCH-2 and R-PATCH-3: a patch of several files is as many edits.
+// Holds rules of docs/spec: R-PATCH-2 and R-PATCH-3: a patch of several files is as many edits.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCodingTools, Workspace } from '@halting/agent'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RULE-1 to R-RULE-8.
+// Holds rules of docs/spec: R-RULE-1 to R-RULE-8.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-PLUGIN-1 to R-PLUGIN-7 of docs/spec.md.
+// Holds R-PLUGIN-1 to R-PLUGIN-7 of docs/spec.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-HAND-10 to R-HAND-10b of docs/spec.md: nobody is asked to approve a change of a file that cannot be made.
+// Holds R-HAND-10 to R-HAND-10b of docs/spec: nobody is asked to approve a change of a file that cannot be made.
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCodingTools, Workspace } from '@halting/agent'

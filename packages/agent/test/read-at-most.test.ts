@@ -1,4 +1,4 @@
-// Holds R-HAND-6 of docs/spec.md.
+// Holds R-HAND-6 of docs/spec.
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { readAtMost } from '../src/tools/read-at-most.ts'

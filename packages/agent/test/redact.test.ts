@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SECRET-1, R-SECRET-2: secrets of known forms are taken out of what tools give.
+// Holds rules of docs/spec: R-SECRET-1, R-SECRET-2: secrets of known forms are taken out of what tools give.
 import * as fc from 'fast-check'
 import { agentTool, type AnyTool, type ContentBlock, type Tool, type ToolContext, type ToolOutput } from '@halting/core'
 import { isAgentTool } from '@halting/core/adapters'

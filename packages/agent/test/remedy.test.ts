@@ -1,4 +1,4 @@
-// Holds R-RULE-9, R-RULE-9a and R-LEARN-6c of docs/spec.md.
+// Holds R-RULE-9, R-RULE-9a and R-LEARN-6c of docs/spec.
 import { createCodingTools } from '@halting/agent'
 import { createPermissions, type PermissionOptions, type Remedy } from '@halting/policy'
 import type { PermissionRequest } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-KEEP-1 to R-KEEP-4, R-RULE-10: large results are files of the session, which alone may be read without asking.
+// Holds rules of docs/spec: R-KEEP-1 to R-KEEP-4, R-RULE-10: large results are files of the session, which alone may be read without asking.
 import {
   existsSync,
   lstatSync,

@@ -1,4 +1,4 @@
-// Holds R-HAND-6e and R-HAND-6f of docs/spec.md.
+// Holds R-HAND-6e and R-HAND-6f of docs/spec.
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createPermissions } from '@halting/policy'

@@ -1,4 +1,4 @@
-// Holds R-SCHEMA-2 of docs/spec.md: what an independent validator accepts, the check of tool inputs accepts.
+// Holds R-SCHEMA-2 of docs/spec: what an independent validator accepts, the check of tool inputs accepts.
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'

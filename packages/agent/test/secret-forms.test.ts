@@ -1,4 +1,4 @@
-// Holds R-SECRET-1c of docs/spec.md: what takes secrets out of texts knows the same forms, whoever does it.
+// Holds R-SECRET-1c of docs/spec: what takes secrets out of texts knows the same forms, whoever does it.
 import { secretForms } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'
 import { secretIn } from '../src/memory/secrets.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CONF-3, R-CONF-5, R-CONF-6, R-TRUST-1b: settings files that were written to break their reader.
+// Holds rules of docs/spec: R-CONF-3, R-CONF-5, R-CONF-6, R-TRUST-1b: settings files that were written to break their reader.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

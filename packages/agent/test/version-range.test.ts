@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-PROV-13.
+// Holds a rule of docs/spec: R-PROV-13.
 import { expect, test } from 'vitest'
 import { isInRange } from '../src/version-range.ts'
 

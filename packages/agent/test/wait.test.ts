@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WAIT-10 to R-WAIT-16: the Wait tool.
+// Holds rules of docs/spec: R-WAIT-10 to R-WAIT-16: the Wait tool.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'

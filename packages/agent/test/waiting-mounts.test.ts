@@ -1,4 +1,4 @@
-// Holds rules R-PLACE-7 and R-HAND-7c of docs/spec.md: a mount that does not answer holds nothing up.
+// Holds rules R-PLACE-7 and R-HAND-7c of docs/spec: a mount that does not answer holds nothing up.
 import fs, { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SEARCH-25 to R-SEARCH-30: permission rules about searches.
+// Holds rules of docs/spec: R-SEARCH-25 to R-SEARCH-30: permission rules about searches.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createPermissions, parseRules, type PermissionOptions } from '@halting/policy'

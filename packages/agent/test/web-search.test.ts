@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SEARCH-10 to R-SEARCH-18, R-SEARCH-20 and R-SEARCH-21: WebSearch asks a model to search, and gives what it says with its sources.
+// Holds rules of docs/spec: R-SEARCH-10 to R-SEARCH-18, R-SEARCH-20 and R-SEARCH-21: WebSearch asks a model to search, and gives what it says with its sources.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds R-CMD-1 to R-CMD-5, R-SKILL-1, R-MENTION-1 and R-MENTION-2 of docs/spec.md.
+// Holds R-CMD-1 to R-CMD-5, R-SKILL-1, R-MENTION-1 and R-MENTION-2 of docs/spec.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AFTER-1 to R-AFTER-10 in the program.
+// Holds rules of docs/spec: R-AFTER-1 to R-AFTER-10 in the program.
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

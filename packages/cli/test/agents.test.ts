@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AGENT-3, R-AGENT-5, R-AGENT-1a, R-AGENT-9 to R-AGENT-11, R-SUB-3, R-SUB-6a, R-SUB-7: subagents in runs of the program.
+// Holds rules of docs/spec: R-AGENT-3, R-AGENT-5, R-AGENT-1a, R-AGENT-9 to R-AGENT-11, R-SUB-3, R-SUB-6a, R-SUB-7: subagents in runs of the program.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'

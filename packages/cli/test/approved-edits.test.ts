@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HAND-7a, R-HAND-7b, R-SESS-7: what the model has seen of files is part of the conversation, whichever process goes on with it.
+// Holds rules of docs/spec: R-HAND-7a, R-HAND-7b, R-SESS-7: what the model has seen of files is part of the conversation, whichever process goes on with it.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-1 to R-BACK-8.
+// Holds rules of docs/spec: R-BACK-1 to R-BACK-8.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-INSTR-7, R-CMD-1, R-SKILL-1 and R-MENTION-1 of docs/spec.md in one run of the program. More of them: instructions.test.ts.
+// Holds R-INSTR-7, R-CMD-1, R-SKILL-1 and R-MENTION-1 of docs/spec in one run of the program. More of them: instructions.test.ts.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'

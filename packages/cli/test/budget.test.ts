@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
+// Holds rules of docs/spec: R-STAND-17, R-STAND-18, R-STAND-19, R-STAND-20a, R-STAND-24, R-STAND-27, R-STAND-28, R-STAND-29: standing budgets in the program, from one process to the next.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownProcess } from '@halting/journal/files'

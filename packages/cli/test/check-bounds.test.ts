@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-66, R-LIM-66a: which figures help, and what is said in the place of others.
+// Holds rules of docs/spec: R-LIM-66, R-LIM-66a: which figures help, and what is said in the place of others.
 import { certificate, type AgentTool, type Model, type RunOptions } from '@halting/core'
 import { forecast } from '@halting/core/adapters'
 import { scriptedModel } from '@halting/core/testing'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-65 to R-LIM-67, R-PAUSE-11c.
+// Holds rules of docs/spec: R-LIM-65 to R-LIM-67, R-PAUSE-11c.
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { installProgram, run, runHere } from './support/program.ts'

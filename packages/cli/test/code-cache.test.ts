@@ -1,4 +1,4 @@
-// Holds the rules of docs/spec.md: R-CODE-1 to R-CODE-6.
+// Holds the rules of docs/spec: R-CODE-1 to R-CODE-6.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TRUST-9, R-TRUST-9a: `halting config` tells the truth, with the real program.
+// Holds rules of docs/spec: R-TRUST-9, R-TRUST-9a: `halting config` tells the truth, with the real program.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'

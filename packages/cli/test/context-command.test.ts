@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-20, R-CTX-20b.
+// Holds rules of docs/spec: R-CTX-20, R-CTX-20b.
 import type { ContextUsage } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { installProgram, run, runHere, script } from './support/program.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-3, R-CTX-12 and R-CTX-19.
+// Holds rules of docs/spec: R-CTX-3, R-CTX-12 and R-CTX-19.
 import { createPermissions } from '@halting/policy'
 import { Workspace } from '@halting/agent'
 import { anthropic } from '@halting/models'

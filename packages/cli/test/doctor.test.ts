@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SETUP-7, R-SETUP-7a. What `halting doctor` says of a model: its price is that of runs and of `halting setup`, and a run cannot begin where the service lacks the model.
+// Holds rules of docs/spec: R-SETUP-7, R-SETUP-7a. What `halting doctor` says of a model: its price is that of runs and of `halting setup`, and a run cannot begin where the service lacks the model.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

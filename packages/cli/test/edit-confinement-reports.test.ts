@@ -1,4 +1,4 @@
-// Holds R-EFRONT-3 and R-EFRONT-3a of docs/spec.md: what `doctor`, `config` and `permissions` report of the confinement in acceptEdits.
+// Holds R-EFRONT-3 and R-EFRONT-3a of docs/spec: what `doctor`, `config` and `permissions` report of the confinement in acceptEdits.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JsonObject } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds R-EFRONT-1 to R-EFRONT-2 of docs/spec.md: where commands run confined in acceptEdits, and where a program is asked about them.
+// Holds R-EFRONT-1 to R-EFRONT-2 of docs/spec: where commands run confined in acceptEdits, and where a program is asked about them.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'

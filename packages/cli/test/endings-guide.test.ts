@@ -1,5 +1,5 @@
 // Holds docs/guide/endings.md: what a person, a host and an editor see of every ending, by one real run of each through each face. `HALTING_WRITE=1` writes that
-// page anew. Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
+// page anew. Holds rules of docs/spec: R-TERM-24, R-TERM-25, R-TERM-26, R-HOST-8, R-ACP-5, R-ACP-5a.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { endings, type EndingReason } from '@halting/core'
 import { expect, test } from 'vitest'

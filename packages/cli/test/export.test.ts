@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-9: sessions as files that a person reads or hands on.
+// Holds rules of docs/spec: R-SESS-9: sessions as files that a person reads or hands on.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

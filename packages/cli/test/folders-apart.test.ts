@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-12, R-SESS-12a: what a session keeps is that of one folder, whatever other folders are called.
+// Holds rules of docs/spec: R-SESS-12, R-SESS-12a: what a session keeps is that of one folder, whatever other folders are called.
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOR-1, R-FOR-3 to R-FOR-9.
+// Holds rules of docs/spec: R-FOR-1, R-FOR-3 to R-FOR-9.
 import { copyFileSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

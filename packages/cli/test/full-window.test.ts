@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-3, R-CTX-13 to R-CTX-17, R-TEXT-2c and R-TEXT-5, as somebody sees them who reads the lines of the program.
+// Holds rules of docs/spec: R-CTX-3, R-CTX-13 to R-CTX-17, R-TEXT-2c and R-TEXT-5, as somebody sees them who reads the lines of the program.
 import { describe, expect, test } from 'vitest'
 import { fullWindow } from './support/full-window.ts'
 import { installProgram, linesOf, run, type Line } from './support/program.ts'

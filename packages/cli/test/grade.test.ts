@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GRADE-1 to R-GRADE-5: what a person says of runs, with the real program.
+// Holds rules of docs/spec: R-GRADE-1 to R-GRADE-5: what a person says of runs, with the real program.
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-GRADE-8 of docs/spec.md for a program that reads a great many sessions, as the inspector does.
+// Holds R-GRADE-8 of docs/spec for a program that reads a great many sessions, as the inspector does.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-INSTR-5 to R-INSTR-7, R-CMD-1 to R-CMD-5, R-SKILL-1, R-MENTION-1 and R-INIT-1 of docs/spec.md in the program.
+// Holds R-INSTR-5 to R-INSTR-7, R-CMD-1 to R-CMD-5, R-SKILL-1, R-MENTION-1 and R-INIT-1 of docs/spec in the program.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-SECRET-6 of docs/spec.md: keys that the program itself uses are in no session, no output and no export.
+// Holds R-SECRET-6 of docs/spec: keys that the program itself uses are in no session, no output and no export.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-18, R-KEEP-1, R-RULE-10: what the program does with a result that is too large to be shown whole.
+// Holds rules of docs/spec: R-TOOL-18, R-KEEP-1, R-RULE-10: what the program does with a result that is too large to be shown whole.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

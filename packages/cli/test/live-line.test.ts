@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TEXT-2, R-TEXT-2a.
+// Holds rules of docs/spec: R-TEXT-2, R-TEXT-2a.
 import type { RunEvent } from '@halting/core'
 import type { ModelUpdate } from '@halting/core/adapters'
 import { describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-13, R-MCP-15, R-MCP-15a: `halting mcp`.
+// Holds rules of docs/spec: R-MCP-13, R-MCP-15, R-MCP-15a: `halting mcp`.
 import { readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-16, R-MCP-16f: `halting mcp login` and `logout`, and a run whose server wants to know who asks.
+// Holds rules of docs/spec: R-MCP-16, R-MCP-16f: `halting mcp login` and `logout`, and a run whose server wants to know who asks.
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

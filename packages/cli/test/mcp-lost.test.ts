@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-5: a server that is lost while the model calls it again at once.
+// Holds rules of docs/spec: R-MCP-5: a server that is lost while the model calls it again at once.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'

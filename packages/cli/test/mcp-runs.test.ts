@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-1a, R-MCP-2, R-MCP-9, R-MCP-10, R-MCP-12 to R-MCP-13b: servers in runs of the program.
+// Holds rules of docs/spec: R-MCP-1a, R-MCP-2, R-MCP-9, R-MCP-10, R-MCP-12 to R-MCP-13b: servers in runs of the program.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-13, R-MCP-15: `halting mcp` in each scope, with servers that are connected to. Refusals: mcp-command.test.ts.
+// Holds rules of docs/spec: R-MCP-13, R-MCP-15: `halting mcp` in each scope, with servers that are connected to. Refusals: mcp-command.test.ts.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

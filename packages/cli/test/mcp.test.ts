@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-2, R-MCP-6, R-MCP-13: servers in runs of the program. More of them: mcp-runs.test.ts.
+// Holds rules of docs/spec: R-MCP-2, R-MCP-6, R-MCP-13: servers in runs of the program. More of them: mcp-runs.test.ts.
 import { expect, test } from 'vitest'
 import { serverEntries } from '@halting/agent/mcp'
 import { flagOf } from '../src/flags/session-ports.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEM-2, R-MEM-7, R-DREAM-5: what halting memory tells and changes, and what a session is shown.
+// Holds rules of docs/spec: R-MEM-2, R-MEM-7, R-DREAM-5: what halting memory tells and changes, and what a session is shown.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memoryPlace } from '@halting/agent'

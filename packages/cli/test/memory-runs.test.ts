@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEM-1, R-MEM-4, R-MEM-5, R-DREAM-1: notes over sessions of the program.
+// Holds rules of docs/spec: R-MEM-1, R-MEM-4, R-MEM-5, R-DREAM-1: notes over sessions of the program.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { memoryPlace } from '@halting/agent'

@@ -1,4 +1,4 @@
-// Holds R-READS-2a of docs/spec.md: no description of a tool sends the model to a tool that the session does not offer.
+// Holds R-READS-2a of docs/spec: no description of a tool sends the model to a tool that the session does not offer.
 import { expect, test } from 'vitest'
 import { type OfferedTool, recordRequest } from './support/recorded-request.ts'
 import { installProgram } from './support/program.ts'

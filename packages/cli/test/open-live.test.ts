@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-8 with files, R-LIVE-10, R-RULE-1e: what faces open, in this process.
+// Holds rules of docs/spec: R-LIVE-8 with files, R-LIVE-10, R-RULE-1e: what faces open, in this process.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RESP-8, R-RESP-8a, R-RESP-8b, R-RESP-11c for the program: WebSearch by OpenAI's own tool.
+// Holds rules of docs/spec: R-RESP-8, R-RESP-8a, R-RESP-8b, R-RESP-11c for the program: WebSearch by OpenAI's own tool.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'

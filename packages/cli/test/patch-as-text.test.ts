@@ -1,4 +1,4 @@
-// Holds R-PROF-2 of docs/spec.md: over OpenAI's Responses API a patch is plain text under a grammar.
+// Holds R-PROF-2 of docs/spec: over OpenAI's Responses API a patch is plain text under a grammar.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds R-PLUGIN-1, R-PLUGIN-4, R-PLUGIN-5, R-PLUGIN-5a, R-PLUGIN-6 and R-PLUGIN-7 of docs/spec.md in runs of the program. By hosts: host/sdk-options.test.ts.
+// Holds R-PLUGIN-1, R-PLUGIN-4, R-PLUGIN-5, R-PLUGIN-5a, R-PLUGIN-6 and R-PLUGIN-7 of docs/spec in runs of the program. By hosts: host/sdk-options.test.ts.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

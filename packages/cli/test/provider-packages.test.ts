@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-1 to R-PROV-29. Models behind provider packages of the AI SDK, in the real program.
+// Holds rules of docs/spec: R-PROV-1 to R-PROV-29. Models behind provider packages of the AI SDK, in the real program.
 import { existsSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

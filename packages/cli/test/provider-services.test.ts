@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-10, R-PROV-18 to R-PROV-23, R-PROV-27. Real provider packages, those of the workspace, in the real program against servers on this machine.
+// Holds rules of docs/spec: R-PROV-10, R-PROV-18 to R-PROV-23, R-PROV-27. Real provider packages, those of the workspace, in the real program against servers on this machine.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WHY-11.
+// Holds rules of docs/spec: R-WHY-11.
 import { expect, test } from 'vitest'
 import { openJournal } from '@halting/journal'
 import { columnsOf } from '../src/io/columns.ts'

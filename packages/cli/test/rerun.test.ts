@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TEXT-6, R-TEXT-6a, R-TEXT-6b.
+// Holds rules of docs/spec: R-TEXT-6, R-TEXT-6a, R-TEXT-6b.
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { parseFlags } from '../src/flags/parse.ts'

@@ -1,4 +1,4 @@
-// Holds R-LIM-4b of docs/spec.md: a run of a killed process goes on within the limits that are typed with --resume.
+// Holds R-LIM-4b of docs/spec: a run of a killed process goes on within the limits that are typed with --resume.
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'

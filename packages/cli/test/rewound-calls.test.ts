@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REW-2, R-REW-5, R-SESS-7: what a conversation that went back sends is what the API takes.
+// Holds rules of docs/spec: R-REW-2, R-REW-5, R-SESS-7: what a conversation that went back sends is what the API takes.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldSession } from '@halting/core/steps'

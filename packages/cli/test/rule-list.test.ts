@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-67a.
+// Holds rules of docs/spec: R-TERM-67a.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-LIM-4 to R-LIM-9 of docs/spec.md: limits of runs by flags, settings and default, in this process and with the real program.
+// Holds R-LIM-4 to R-LIM-9 of docs/spec: limits of runs by flags, settings and default, in this process and with the real program.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SECRET-1 to R-SECRET-3, R-SESS-11: what never comes to a file, and what goes from the disk.
+// Holds rules of docs/spec: R-SECRET-1 to R-SECRET-3, R-SESS-11: what never comes to a file, and what goes from the disk.
 import { existsSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

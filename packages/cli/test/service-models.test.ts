@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-90. The models that /model lists.
+// Holds rules of docs/spec: R-TERM-90. The models that /model lists.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { reachableServices } from '@halting/models'

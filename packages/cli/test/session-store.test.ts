@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STORE-1 to R-STORE-7: sessions of the program in a store.
+// Holds rules of docs/spec: R-STORE-1 to R-STORE-7: sessions of the program in a store.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

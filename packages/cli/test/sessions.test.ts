@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-1 to R-SESS-8: sessions that are kept, gone on with, listed and answered.
+// Holds rules of docs/spec: R-SESS-1 to R-SESS-8: sessions that are kept, gone on with, listed and answered.
 import {
   appendFileSync,
   existsSync,

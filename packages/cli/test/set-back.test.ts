@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-4d, R-REP-6a and R-IF-8: what a clock that was set back left in a session, and what cannot be read at all.
+// Holds rules of docs/spec: R-JOUR-4d, R-REP-6a and R-IF-8: what a clock that was set back left in a session, and what cannot be read at all.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '@halting/journal'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SETUP-1a, R-SETUP-5, R-SETUP-5a: what a person in a terminal is asked by the first start and by `halting setup`.
+// Holds rules of docs/spec: R-SETUP-1a, R-SETUP-5, R-SETUP-5a: what a person in a terminal is asked by the first start and by `halting setup`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

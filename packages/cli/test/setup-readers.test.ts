@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SETUP-4a: what reads the settings of other agents takes whatever they hold.
+// Holds rules of docs/spec: R-SETUP-4a: what reads the settings of other agents takes whatever they hold.
 import { assert, constantFrom, jsonValue, property, string } from 'fast-check'
 import { keyVariablesOf, knownModels } from '@halting/models'
 import { describe, expect, test } from 'vitest'

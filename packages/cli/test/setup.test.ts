@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SETUP-1, R-SETUP-2, R-SETUP-3, R-SETUP-3a, R-SETUP-4, R-SETUP-5, R-SETUP-5a, R-SETUP-6, R-SETUP-6a: what `halting setup` finds, shows and writes, with the real program against servers on this machine.
+// Holds rules of docs/spec: R-SETUP-1, R-SETUP-2, R-SETUP-3, R-SETUP-3a, R-SETUP-4, R-SETUP-5, R-SETUP-5a, R-SETUP-6, R-SETUP-6a: what `halting setup` finds, shows and writes, with the real program against servers on this machine.
 import {
   existsSync,
   mkdirSync,

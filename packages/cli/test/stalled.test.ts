@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-END-10c: a program that waits for what can never come.
+// Holds a rule of docs/spec: R-END-10c: a program that waits for what can never come.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

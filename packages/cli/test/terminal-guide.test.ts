@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TEXT-1 to R-TEXT-6, in a real terminal.
+// Holds rules of docs/spec: R-TEXT-1 to R-TEXT-6, in a real terminal.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

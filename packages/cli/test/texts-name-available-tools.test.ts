@@ -1,4 +1,4 @@
-// Holds R-READS-2a of docs/spec.md: no text sends a model to a tool that it may not have: such advice depends on the tools of the caller.
+// Holds R-READS-2a of docs/spec: no text sends a model to a tool that it may not have: such advice depends on the tools of the caller.
 import { expect, test } from 'vitest'
 import { textsFiles, textsOfFile } from '../../core/test/support/model-texts.ts'
 

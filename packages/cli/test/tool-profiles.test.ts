@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PATCH-5a and R-PROF-1 to R-PROF-3, in the program.
+// Holds rules of docs/spec: R-PATCH-5a and R-PROF-1 to R-PROF-3, in the program.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, expect, test } from 'vitest'

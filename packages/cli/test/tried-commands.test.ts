@@ -1,4 +1,4 @@
-// Holds R-TRY-1, R-TRY-3 and R-TRY-5 to R-TRY-7 of docs/spec.md in `halting -p`.
+// Holds R-TRY-1, R-TRY-3 and R-TRY-5 to R-TRY-7 of docs/spec in `halting -p`.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TRUST-1, R-TRUST-3, R-TRUST-4, R-TRUST-10: shapes of a project that attack the trust in it, with the real program.
+// Holds rules of docs/spec: R-TRUST-1, R-TRUST-3, R-TRUST-4, R-TRUST-10: shapes of a project that attack the trust in it, with the real program.
 import {
   existsSync,
   linkSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TRUST-8a: what the question about trust shows is all that counts.
+// Holds rules of docs/spec: R-TRUST-8a: what the question about trust shows is all that counts.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TRUST-1, R-TRUST-5, R-TRUST-7 to R-TRUST-9, R-CONF-7, R-SECRET-5, with the real program.
+// Holds rules of docs/spec: R-TRUST-1, R-TRUST-5, R-TRUST-7 to R-TRUST-9, R-CONF-7, R-SECRET-5, with the real program.
 import {
   chmodSync,
   existsSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-UNDO-1 to R-UNDO-8, R-REW-1 to R-REW-5: files and conversations go back, and nothing of anybody else is lost.
+// Holds rules of docs/spec: R-UNDO-1 to R-UNDO-8, R-REW-1 to R-REW-5: files and conversations go back, and nothing of anybody else is lost.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

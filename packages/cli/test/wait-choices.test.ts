@@ -1,4 +1,4 @@
-// Holds R-SERV-12 and R-SERV-13 of docs/spec.md: how long runs wait for services, by flags, settings and the defaults of frontends.
+// Holds R-SERV-12 and R-SERV-13 of docs/spec: how long runs wait for services, by flags, settings and the defaults of frontends.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

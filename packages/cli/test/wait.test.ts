@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WAIT-1, R-WAIT-2, R-WAIT-10, R-WAIT-17: the Wait tool in the program itself.
+// Holds rules of docs/spec: R-WAIT-1, R-WAIT-2, R-WAIT-10, R-WAIT-17: the Wait tool in the program itself.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WEB-8 of docs/spec.md for the program: which model is asked about a page.
+// Holds R-WEB-8 of docs/spec for the program: which model is asked about a page.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

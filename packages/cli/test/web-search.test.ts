@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SEARCH-9, R-SEARCH-10, R-SEARCH-13, R-SEARCH-20, R-SEARCH-22, R-SEARCH-26, R-SEARCH-32 for the program.
+// Holds rules of docs/spec: R-SEARCH-9, R-SEARCH-10, R-SEARCH-13, R-SEARCH-20, R-SEARCH-22, R-SEARCH-26, R-SEARCH-32 for the program.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

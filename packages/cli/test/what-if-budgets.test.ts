@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-80 to R-LIM-86, over files, with the program.
+// Holds rules of docs/spec: R-LIM-80 to R-LIM-86, over files, with the program.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'

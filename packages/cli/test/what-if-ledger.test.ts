@@ -1,4 +1,4 @@
-// Holds R-LIM-73, R-LIM-74 and R-LIM-84 of docs/spec.md with real processes and a real ledger: what-if says of sessions without a budget what one makes of them.
+// Holds R-LIM-73, R-LIM-74 and R-LIM-84 of docs/spec with real processes and a real ledger: what-if says of sessions without a budget what one makes of them.
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'

@@ -1,4 +1,4 @@
-// Holds R-IF-3 and R-IF-4 of docs/spec.md with the real program: what `halting what-if` says of a limit is what the same script does under it.
+// Holds R-IF-3 and R-IF-4 of docs/spec with the real program: what `halting what-if` says of a limit is what the same script does under it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account, WhatIf } from '@halting/analysis'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CALIB-1 to R-CALIB-9a, with the real program on stored sessions.
+// Holds rules of docs/spec: R-CALIB-1 to R-CALIB-9a, with the real program on stored sessions.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Calibration } from '@halting/analysis'

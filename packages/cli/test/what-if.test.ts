@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-IF-1, R-IF-6 to R-IF-8.
+// Holds rules of docs/spec: R-IF-1, R-IF-6 to R-IF-8.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { WhatIf } from '@halting/analysis'

@@ -1,4 +1,4 @@
-// Holds R-READS-1 to R-READS-3 of docs/spec.md: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
+// Holds R-READS-1 to R-READS-3 of docs/spec: docs/what-the-model-reads.md has all that models read. `HALTING_WRITE=1` writes it anew.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { roughTokens } from '@halting/core/adapters'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WHYW-3, R-WHYW-4, R-WHYW-7 and R-WHYW-8 of docs/spec.md: what `halting why`, `report` and `replay` say of runs that waited for a service, ended at one, or were killed in a wait.
+// Holds R-WHYW-3, R-WHYW-4, R-WHYW-7 and R-WHYW-8 of docs/spec: what `halting why`, `report` and `replay` say of runs that waited for a service, ended at one, or were killed in a wait.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WHY-8 to R-WHY-10.
+// Holds rules of docs/spec: R-WHY-8 to R-WHY-10.
 import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Model, RunOptions } from '@halting/core'

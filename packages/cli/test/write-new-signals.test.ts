@@ -1,4 +1,4 @@
-// Holds R-SESS-9c of docs/spec.md for signals: programs that write, and are ended in the middle.
+// Holds R-SESS-9c of docs/spec for signals: programs that write, and are ended in the middle.
 import { existsSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

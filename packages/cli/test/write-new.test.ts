@@ -1,4 +1,4 @@
-// Holds R-SESS-9b and R-SESS-9c of docs/spec.md: a file of --output is there whole or not at all.
+// Holds R-SESS-9b and R-SESS-9c of docs/spec: a file of --output is there whole or not at all.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
+// Holds rules of docs/spec: R-LOOP-4, R-LOOP-4c, R-LOOP-5, R-TOOL-1, R-TOOL-16: whatever any callback gives or throws, in any number of them.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

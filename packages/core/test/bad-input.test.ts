@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
+// Holds rules of docs/spec: R-LOOP-6, R-LOOP-6a: what cannot be run is told before anything starts, with what to do. Plain JavaScript has no compiler.
 import { describe, expect, test } from 'vitest'
 import * as compat from '../src/compat/index.ts'
 import * as core from '../src/index.ts'

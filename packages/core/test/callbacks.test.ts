@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: whatever a callback does has a meaning.
+// Holds rules of docs/spec: R-LOOP-4, R-LOOP-7, R-TOOL-1, R-ABORT-1, R-REQ-2, R-GUARD-1: whatever a callback does has a meaning.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,

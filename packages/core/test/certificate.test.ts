@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CERT-1 to R-CERT-3, R-LIM-62, R-LIM-63.
+// Holds rules of docs/spec: R-CERT-1 to R-CERT-3, R-LIM-62, R-LIM-63.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-10a.
+// Holds rules of docs/spec: R-CTX-10a.
 import { expect, test } from 'vitest'
 import { plainContext } from '../src/adapters/index.ts'
 import { run } from './support/harness.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STOP-5, R-STOP-7, R-DEC-2 to R-DEC-5, R-ORD-7, R-TOOL-8, R-GUARD-2, R-LAP-6, R-ABORT-8, R-REQ-7.
+// Holds rules of docs/spec: R-STOP-5, R-STOP-7, R-DEC-2 to R-DEC-5, R-ORD-7, R-TOOL-8, R-GUARD-2, R-LAP-6, R-ABORT-8, R-REQ-7.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,

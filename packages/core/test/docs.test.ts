@@ -48,8 +48,17 @@ describe('README', () => {
   })
 })
 
-describe('docs/spec.md', () => {
-  const spec = textOf('docs/spec.md')
+describe('docs/spec', () => {
+  const pages = filesIn('docs/spec', '.md')
+  const spec = pages.map(textOf).join('\n\n')
+
+  test('has pages that can be read at once, and an index that links each', () => {
+    const most = 15_360
+    expect(pages.filter((path) => Buffer.byteLength(textOf(path)) > most)).toEqual([])
+    const index = textOf('docs/spec/README.md')
+    const names = pages.map((path) => path.slice(path.lastIndexOf('/') + 1)).filter((name) => name !== 'README.md')
+    expect(names.filter((name) => !index.includes(`](${name})`))).toEqual([])
+  })
 
   test('has every ending, as the code has it', () => {
     expect(tableBelow(spec, '| reason | category |')).toEqual(
@@ -241,7 +250,7 @@ function exists(url: URL): boolean {
 }
 
 function documents(): readonly string[] {
-  const below = ['docs', 'docs/guide', 'docs/decisions'].flatMap((folder) => filesIn(folder, '.md'))
+  const below = ['docs', 'docs/guide', 'docs/decisions', 'docs/spec'].flatMap((folder) => filesIn(folder, '.md'))
   const ofPackages = publishedPackages
     .map((name) => `packages/${name}/README.md`)
     .filter((path) => exists(new URL(path, root)))

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: whatever a port gives has a meaning.
+// Holds rules of docs/spec: R-LOOP-4, R-HOOK-13, R-SHOOK-3, R-PERM-3, R-PERM-11, R-ORD-7a, R-GUARD-1, R-CTX-5b: whatever a port gives has a meaning.
 import { describe, expect, test } from 'vitest'
 import {
   StopSignal,

@@ -1,4 +1,4 @@
-// Holds R-FAST-6 of docs/spec.md: ids of messages are those that records of older versions have.
+// Holds R-FAST-6 of docs/spec: ids of messages are those that records of older versions have.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashText, uuidOf, uuidsUnder } from '../src/hash.ts'

@@ -1,4 +1,4 @@
-// Holds R-STOP-9 of docs/spec.md.
+// Holds R-STOP-9 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AgentState, AgentStopException, HookContext, StopSignal, startRun } from '../src/index.ts'

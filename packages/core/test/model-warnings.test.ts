@@ -1,4 +1,4 @@
-// Holds R-WIRE-12c of docs/spec.md.
+// Holds R-WIRE-12c of docs/spec.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, startRun, streamRun, type Model, type RunEvent } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'

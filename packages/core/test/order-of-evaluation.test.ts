@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ORD-1 to R-ORD-6.
+// Holds rules of docs/spec: R-ORD-1 to R-ORD-6.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type Permissions, type Prices } from '../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'

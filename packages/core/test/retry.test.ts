@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-1 to R-REQ-4.
+// Holds rules of docs/spec: R-REQ-1 to R-REQ-4.
 import { describe, expect, test } from 'vitest'
 import { ModelError, RetriesExhaustedError } from '../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../src/adapters/index.ts'

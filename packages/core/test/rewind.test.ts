@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REW-1, R-REW-4: what a record of going back says.
+// Holds rules of docs/spec: R-REW-1, R-REW-4: what a record of going back says.
 import { expect, test } from 'vitest'
 import { rewindRecord } from '../src/steps/index.ts'
 import { run } from './support/harness.ts'

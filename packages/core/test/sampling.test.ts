@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-15 to R-REQ-15b: what a run says of sampling, of tools that must be called, and of the length of a reply.
+// Holds rules of docs/spec: R-REQ-15 to R-REQ-15b: what a run says of sampling, of tools that must be called, and of the length of a reply.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,

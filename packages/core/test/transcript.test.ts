@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-5, R-REQ-9, R-TOOL-1.
+// Holds rules of docs/spec: R-CTX-5, R-REQ-9, R-TOOL-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { project } from '../src/transcript.ts'

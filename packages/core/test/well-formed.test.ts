@@ -1,4 +1,4 @@
-// Holds R-REQ-13 and R-REQ-13a of docs/spec.md: what a model is sent has no half of a surrogate pair, whoever wrote it.
+// Holds R-REQ-13 and R-REQ-13a of docs/spec: what a model is sent has no half of a surrogate pair, whoever wrote it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { replay, type ContentBlock, type ModelMessage, type ModelRequest, type Usage } from '../src/index.ts'

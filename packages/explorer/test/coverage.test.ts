@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-END-1, R-LAP-1, R-LAP-4.
+// Holds rules of docs/spec: R-END-1, R-LAP-1, R-LAP-4.
 import { endings } from '@halting/core'
 import { allowances } from '../src/core-internals.ts'
 import { explorePaths } from '../src/choices.ts'

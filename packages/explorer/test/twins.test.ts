@@ -1,4 +1,4 @@
-// Holds invariants T1 to T3 of src/transcript.ts and rules of docs/spec.md: R-BUD-6, R-HOOK-1, R-STEP-2: runs that share their parts do not see each other.
+// Holds invariants T1 to T3 of src/transcript.ts and rules of docs/spec: R-BUD-6, R-HOOK-1, R-STEP-2: runs that share their parts do not see each other.
 import * as fc from 'fast-check'
 import { explorePaths } from '../src/choices.ts'
 import { afterAll, expect, test } from 'vitest'

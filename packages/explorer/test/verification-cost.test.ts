@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-VERI-3, R-VERI-4: what the question to verify a change costs, on every path of a scenario.
+// Holds rules of docs/spec: R-VERI-3, R-VERI-4: what the question to verify a change costs, on every path of a scenario.
 import { expect, test } from 'vitest'
 import { streamRun, startRun, createMemorySteps, type TranscriptEntry } from '@halting/core'
 import { explorePaths } from '../src/choices.ts'

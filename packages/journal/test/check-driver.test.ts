@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-13, R-JOUR-3, R-JOUR-4: the driver on disk keeps what every driver must.
+// Holds rules of docs/spec: R-STEP-13, R-JOUR-3, R-JOUR-4: the driver on disk keeps what every driver must.
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-2: what a compaction keeps of the conversation is not written again, neither in its step nor in the boundary.
+// Holds rules of docs/spec: R-JOUR-2: what a compaction keeps of the conversation is not written again, neither in its step nor in the boundary.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

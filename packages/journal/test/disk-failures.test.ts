@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-3b, R-JOUR-4, R-JOUR-6: a disk that loses what was not synced, and one that refuses.
+// Holds rules of docs/spec: R-JOUR-3, R-JOUR-3b, R-JOUR-4, R-JOUR-6: a disk that loses what was not synced, and one that refuses.
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-1 to R-JOUR-7 with R-JOUR-3c: the journal of a session on disk.
+// Holds rules of docs/spec: R-JOUR-1 to R-JOUR-7 with R-JOUR-3c: the journal of a session on disk.
 import {
   appendFileSync,
   existsSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
+// Holds rules of docs/spec: R-JOUR-3, R-JOUR-4, R-JOUR-5, R-RES-4, R-RES-5: a session that is killed again and again comes to its end.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-AFTER-6, R-AFTER-7: stages in the file of a session.
+// Holds rules of docs/spec: R-AFTER-6, R-AFTER-7: stages in the file of a session.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec.md: R-WIRE-12d, R-WIRE-12e. Files in results of tools, and files that a model made.
+// Holds rules of docs/spec: R-WIRE-12d, R-WIRE-12e. Files in results of tools, and files that a model made.
 
 interface Asked {
   readonly provider: string

@@ -10,7 +10,7 @@ import { beginStream, startRawServer } from './support/raw-server.ts'
 import { bytesOf } from './support/recordings.ts'
 import { finish, scriptedParts, text, usage } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec.md: R-WIRE-12c, R-WIRE-12f to R-WIRE-12k. What the parts of version 4 say besides text and calls.
+// Holds rules of docs/spec: R-WIRE-12c, R-WIRE-12f to R-WIRE-12k. What the parts of version 4 say besides text and calls.
 
 const asked: ModelMessage = { role: 'user', content: 'hi' }
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
+// Holds rules of docs/spec: R-PROV-20, R-PROV-21. What a provider says that cannot sign in.
 import { expect, onTestFinished, test } from 'vitest'
 import { type AiSdkModel, fromAiSdk } from '../src/ai-sdk/index.ts'
 import { createKeyRedactor, keyVariables, noteSecretsOfOptions } from '../src/index.ts'

@@ -8,7 +8,7 @@ import { fromAiSdk } from '../src/ai-sdk/index.ts'
 import { call, recordOf, requestOf } from './support/call.ts'
 import { finish, scriptedParts, text, toolCall } from './support/scripted-parts.ts'
 
-// Holds rules of docs/spec.md: R-WIRE-12, R-WIRE-12a. Both versions of the AI SDK's interface.
+// Holds rules of docs/spec: R-WIRE-12, R-WIRE-12a. Both versions of the AI SDK's interface.
 
 test('models of both versions are taken, and options are those that each version takes', () => {
   const options: CallOptions = { prompt: [], maxOutputTokens: 1, headers: {} }

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SEARCH-33 to R-SEARCH-36: web search through provider packages of the AI SDK.
+// Holds rules of docs/spec: R-SEARCH-33 to R-SEARCH-36: web search through provider packages of the AI SDK.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { WebSearchUse } from '@halting/core'
 import { fromAiSdk } from '../src/ai-sdk/index.ts'

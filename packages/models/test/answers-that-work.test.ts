@@ -1,4 +1,4 @@
-// Holds R-WIRE-8b and R-WIRE-8c of docs/spec.md: an answer is known by how it begins, and `100 Continue` is none.
+// Holds R-WIRE-8b and R-WIRE-8c of docs/spec: an answer is known by how it begins, and `100 Continue` is none.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'

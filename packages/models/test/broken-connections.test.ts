@@ -1,4 +1,4 @@
-// Holds R-WIRE-6a and R-WIRE-8e of docs/spec.md, and R-WIRE-1 where a tunnel cannot be used.
+// Holds R-WIRE-6a and R-WIRE-8e of docs/spec, and R-WIRE-1 where a tunnel cannot be used.
 import type { ClientRequest } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds R-WIRE-1 and R-WIRE-5b of docs/spec.md: however deep a service nests, an attempt gives a reply or a ModelError.
+// Holds R-WIRE-1 and R-WIRE-5b of docs/spec: however deep a service nests, an attempt gives a reply or a ModelError.
 import { messageOf } from '@halting/core/adapters'
 import { streamRun, ModelError, startRun } from '@halting/core'
 import type { AnyTool, JsonObject, Model } from '@halting/core'

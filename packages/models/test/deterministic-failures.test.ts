@@ -1,4 +1,4 @@
-// Holds R-REQ-1a and R-REQ-1b of docs/spec.md over real connections: what cannot pass is soon given up.
+// Holds R-REQ-1a and R-REQ-1b of docs/spec over real connections: what cannot pass is soon given up.
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import type { RunEvent } from '@halting/core'

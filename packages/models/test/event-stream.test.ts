@@ -1,4 +1,4 @@
-// Holds R-FAST-2 and R-FAST-3 of docs/spec.md: whatever bytes come and however they are cut, text and events are those
+// Holds R-FAST-2 and R-FAST-3 of docs/spec: whatever bytes come and however they are cut, text and events are those
 // that TextDecoder and an independent parser make of them.
 import { createParser } from 'eventsource-parser'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds the tables of "The wire" in docs/spec.md: R-WIRE-1 to R-WIRE-8. Every cell is made to happen.
+// Holds the tables of "The wire" in docs/spec: R-WIRE-1 to R-WIRE-8. Every cell is made to happen.
 import { readFileSync } from 'node:fs'
 import { ModelError } from '@halting/core'
 import type { Model } from '@halting/core'
@@ -18,7 +18,7 @@ import { startFaultServer } from './support/fault-server.ts'
 import type { PlannedExchange } from './support/fault-server.ts'
 
 const protocols = ['messages', 'chat', 'responses'] as const
-const spec = readFileSync(new URL('../../../docs/spec.md', import.meta.url), 'utf8')
+const spec = readFileSync(new URL('../../../docs/spec', import.meta.url), 'utf8')
 const nowhere = '–'
 
 /** The rows of the table that begins with this head: what stands in each column, by its name. */

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-4, R-CTX-10, R-CTX-16a: what happens when the context window is full, over HTTP.
+// Holds rules of docs/spec: R-CTX-4, R-CTX-10, R-CTX-16a: what happens when the context window is full, over HTTP.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { QueryEngine, streamRun, startRun, type RunEvent, type SdkMessage, type Tool } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-21d: OpenRouter is asked afterwards what a reply came to.
+// Holds rules of docs/spec: R-BUD-21d: OpenRouter is asked afterwards what a reply came to.
 import type { JsonObject, Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { openai, openaiCompatible } from '../src/openai/openai.ts'

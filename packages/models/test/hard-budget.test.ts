@@ -1,4 +1,4 @@
-// The hard budget of docs/spec.md, R-BUD-1 to R-BUD-6 and R-RES-4 to R-RES-5, from the loop to the wire.
+// The hard budget of docs/spec, R-BUD-1 to R-BUD-6 and R-RES-4 to R-RES-5, from the loop to the wire.
 // HALTING_BUDGET_RUNS draws more cases, HALTING_BUDGET_SEED other ones.
 import { ModelError } from '@halting/core'
 import type { Model, Prices, StepRecord } from '@halting/core'

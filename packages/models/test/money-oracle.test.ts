@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16, R-LIM-60: what a run tells is what a service bills, in every form in which services bill.
+// Holds rules of docs/spec: R-BUD-1, R-BUD-5a, R-BUD-11, R-BUD-14 to R-BUD-16, R-LIM-60: what a run tells is what a service bills, in every form in which services bill.
 // HALTING_MONEY_RUNS draws more sequences, HALTING_MONEY_SEED other ones.
 import type { Model, Usage } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'

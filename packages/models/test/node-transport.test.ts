@@ -1,4 +1,4 @@
-// Holds R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec.md, and decision 0022: what requests by node:http do on the wire.
+// Holds R-WIRE-8e, R-WIRE-8f and R-WIRE-8g of docs/spec, and decision 0022: what requests by node:http do on the wire.
 import dns from 'node:dns'
 import { getEventListeners } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'

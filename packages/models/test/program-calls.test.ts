@@ -1,4 +1,4 @@
-// Holds R-PTC-1 to R-PTC-9 of docs/spec.md: code that runs at the service calls tools of the program, and tools are found by search.
+// Holds R-PTC-1 to R-PTC-9 of docs/spec: code that runs at the service calls tools of the program, and tools are found by search.
 import { createMemorySteps, query, QueryEngine, resume, startRun, streamRun, tool } from '@halting/core'
 import type { ContextManager, JsonObject, RunEvent } from '@halting/core'
 import { plainContext, textOf } from '@halting/core/adapters'

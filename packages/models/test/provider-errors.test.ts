@@ -8,7 +8,7 @@ import { packageServices } from './support/features/package-services.ts'
 import { written } from './support/features/wire.ts'
 import { beginStream, startRawServer } from './support/raw-server.ts'
 
-// Holds R-WIRE-12a and R-WIRE-12m of docs/spec.md: what services say when they refuse, through their packages. `npm run providers` runs these.
+// Holds R-WIRE-12a and R-WIRE-12m of docs/spec: what services say when they refuse, through their packages. `npm run providers` runs these.
 
 const services = folder === undefined ? [] : await packageServices()
 

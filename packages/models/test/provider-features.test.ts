@@ -10,7 +10,7 @@ import { signature } from './support/features/wire.ts'
 import type { Reply } from './support/features/wire.ts'
 import { call, requestOf } from './support/call.ts'
 
-// Holds rules of docs/spec.md: R-TABLE-2, R-TABLE-3. What each service can do through a provider package of the AI SDK, as
+// Holds rules of docs/spec: R-TABLE-2, R-TABLE-3. What each service can do through a provider package of the AI SDK, as
 // whole runs of `query`. `npm run providers` installs the packages and runs these.
 
 /** A model of a row, at a server that gives these answers. */

@@ -1,4 +1,4 @@
-// Holds R-WIRE-5e and R-TOOL-2b of docs/spec.md: a call that a service could not read is answered, and the run goes on.
+// Holds R-WIRE-5e and R-TOOL-2b of docs/spec: a call that a service could not read is answered, and the run goes on.
 import { streamRun, startRun, type JsonObject, type Tool } from '@halting/core'
 import { expect, test } from 'vitest'
 import { openaiCompatible } from '../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-9 and R-MEDIA-10, over HTTP: a service that counts and looks at what it is sent.
+// Holds rules of docs/spec: R-MEDIA-9 and R-MEDIA-10, over HTTP: a service that counts and looks at what it is sent.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateSync } from 'node:zlib'

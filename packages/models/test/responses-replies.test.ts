@@ -1,4 +1,4 @@
-// How the events of the Responses API become a message: R-RESP-30 to R-RESP-41 of docs/spec.md.
+// How the events of the Responses API become a message: R-RESP-30 to R-RESP-41 of docs/spec.
 import type { ContentBlock, JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { ResponsesReader } from '../src/responses/responses-reader.ts'

@@ -1,4 +1,4 @@
-// Holds R-WIRE-5c of docs/spec.md: what comes of a stream in which a second message begins.
+// Holds R-WIRE-5c of docs/spec: what comes of a stream in which a second message begins.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { modelAt, call } from './support/call.ts'

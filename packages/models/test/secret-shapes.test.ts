@@ -1,4 +1,4 @@
-// Holds R-SECRET-1c of docs/spec.md: errors of services know every form of the one list.
+// Holds R-SECRET-1c of docs/spec: errors of services know every form of the one list.
 import { secretForms } from '@halting/core/adapters'
 import { expect, test } from 'vitest'
 import { hasKeyPrefix, withoutKeys } from '../src/service/secret-shapes.ts'

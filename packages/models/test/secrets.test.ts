@@ -1,4 +1,4 @@
-// Holds R-WIRE-10 of docs/spec.md: no secret that a model is reached by is in anything that is told.
+// Holds R-WIRE-10 of docs/spec: no secret that a model is reached by is in anything that is told.
 import { inspect } from 'node:util'
 import type { LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { ConfigurationError } from '@halting/core'

@@ -3,7 +3,7 @@ import { ownServices } from './support/features/own-services.ts'
 import { scenarios } from './support/features/scenarios.ts'
 import { shownBy } from './support/features/service.ts'
 
-// Holds rules of docs/spec.md: R-TABLE-2, R-TABLE-3. What each service can do through our own adapters, as whole runs of `query`.
+// Holds rules of docs/spec: R-TABLE-2, R-TABLE-3. What each service can do through our own adapters, as whole runs of `query`.
 
 describe.each(ownServices.map((service) => [service.title, service] as const))('%s', (_title, service) => {
   test.each(shownBy(service))('%s', async (column, by) => {

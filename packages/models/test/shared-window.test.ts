@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-14, R-CTX-10b, R-WIRE-11b: services of a small window, each in the words in which it refuses.
+// Holds rules of docs/spec: R-REQ-14, R-CTX-10b, R-WIRE-11b: services of a small window, each in the words in which it refuses.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'

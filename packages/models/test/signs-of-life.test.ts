@@ -1,4 +1,4 @@
-// Holds R-WIRE-4a and R-WIRE-4b of docs/spec.md: only news of the reply lets a call go on.
+// Holds R-WIRE-4a and R-WIRE-4b of docs/spec: only news of the reply lets a call go on.
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
 import { textOf } from '@halting/core/adapters'
 import type { JsonObject, Model } from '@halting/core'

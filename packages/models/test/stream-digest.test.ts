@@ -1,4 +1,4 @@
-// Holds R-FAST-1 of docs/spec.md: whether a stream broke as one before it is asked when it broke, over a bounded part of it.
+// Holds R-FAST-1 of docs/spec: whether a stream broke as one before it is asked when it broke, over a bounded part of it.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ByteDigest } from '../src/http/byte-digest.ts'

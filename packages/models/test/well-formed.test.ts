@@ -1,4 +1,4 @@
-// Holds R-REQ-13 of docs/spec.md on the wire: what a service wrote broken does not come back to it, in the text that adapters keep of it either.
+// Holds R-REQ-13 of docs/spec on the wire: what a service wrote broken does not come back to it, in the text that adapters keep of it either.
 import { streamRun, startRun } from '@halting/core'
 import type { AnyTool, JsonObject } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'

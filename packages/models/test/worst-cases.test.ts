@@ -1,4 +1,4 @@
-// Holds R-WIRE-9 of docs/spec.md: what reading takes grows with what is read, and not with its square.
+// Holds R-WIRE-9 of docs/spec: what reading takes grows with what is read, and not with its square.
 import type { JsonObject } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { PartReader } from '../src/ai-sdk/part-reader.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must, on an engine of which nothing is real but its order.
+// Holds rules of docs/spec: R-STEP-13, R-STEP-13b: the driver on the cluster keeps what every driver must, on an engine of which nothing is real but its order.
 import { checkStepEngine, type CheckedStore } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { randomOf } from './support/random.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-5: on a Node that is too old there is a sentence, and nothing hangs.
+// Holds rules of docs/spec: R-CLU-5: on a Node that is too old there is a sentence, and nothing hangs.
 import { ConfigurationError } from '@halting/core'
 import { afterEach, expect, test } from 'vitest'
 import { sessionServices } from '../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-2, R-GOAL-91: goals on workers, one of which after another loses the session.
+// Holds rules of docs/spec: R-GOAL-2, R-GOAL-91: goals on workers, one of which after another loses the session.
 import type { QueryOptions, Goal } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'

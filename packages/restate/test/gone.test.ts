@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-13b: what a process does that has lost its session comes to an end, whatever it waits for, and its tools are aborted.
+// Holds rules of docs/spec: R-STEP-13b: what a process does that has lost its session comes to an end, whatever it waits for, and its tools are aborted.
 import { createSession, type Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { AnyTool } from '@halting/core'

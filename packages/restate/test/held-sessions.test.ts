@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-13b: in a process one attempt at a time works at a session.
+// Holds rules of docs/spec: R-STEP-13b: in a process one attempt at a time works at a session.
 import { expect, test } from 'vitest'
 import { HeldSessions } from '../src/service/held-sessions.ts'
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-7, R-PAUSE-9 and R-PAUSE-15 on a cluster: a run that pauses holds no process, and whoever sets the limit answers.
+// Holds rules of docs/spec: R-PAUSE-7, R-PAUSE-9 and R-PAUSE-15 on a cluster: a run that pauses holds no process, and whoever sets the limit answers.
 import type { Tool } from '@halting/core'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-10: a request that came while the work awaited something else is heard, in its order, in every attempt.
+// Holds rules of docs/spec: R-CLU-10: a request that came while the work awaited something else is heard, in its order, in every attempt.
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal } from '../src/engine/attempt.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GROW-1, R-GROW-1a: long texts of records are stored once.
+// Holds rules of docs/spec: R-GROW-1, R-GROW-1a: long texts of records are stored once.
 import type { StepRecord } from '@halting/core/steps'
 import { array, assert, asyncProperty, integer, letrec, object, option, record, string } from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-3: what is large is kept by its hash, for the session that said it.
+// Holds rules of docs/spec: R-CLU-3: what is large is kept by its hash, for the session that said it.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GROW-2: an invocation has an end, however far the loop is ahead of what is on record.
+// Holds rules of docs/spec: R-GROW-2: an invocation has an end, however far the loop is ahead of what is on record.
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { ClusterLog, isCut } from '../src/engine/cluster-log.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
+// Holds rules of docs/spec: R-LOAD-1a: a place that is asked for at a rest is given up at that rest alone.
 import { expect, test, vi } from 'vitest'
 import { attempt, mailSignal, type AttemptTurn, type Found } from '../src/engine/attempt.ts'
 import { FakeInvocation } from './support/fake-engine.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-1, R-STEP-13, R-STEP-13b, R-GROW-2: the same session has the same records in memory, in a file and on a cluster, where it may lose
+// Holds rules of docs/spec: R-STEP-1, R-STEP-13, R-STEP-13b, R-GROW-2: the same session has the same records in memory, in a file and on a cluster, where it may lose
 // its process at any moment.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

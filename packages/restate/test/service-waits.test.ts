@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SERV-4, R-SERV-6 on a cluster: a run that waits for a service is the engine's timer, and holds no process.
+// Holds rules of docs/spec: R-SERV-4, R-SERV-6 on a cluster: a run that waits for a service is the engine's timer, and holds no process.
 import type { StepRecord } from '@halting/core/steps'
 import { scriptedModel, type ScriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-4, R-POIS-2: status says why a session does not go on.
+// Holds rules of docs/spec: R-CLU-4, R-POIS-2: status says why a session does not go on.
 import { expect, test } from 'vitest'
 import { SetAsideError } from '../src/attempts/set-aside.ts'
 import { stalledOf } from '../src/service/stalled.ts'

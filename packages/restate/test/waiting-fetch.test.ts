@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOLL-2a.
+// Holds rules of docs/spec: R-FOLL-2a.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in PostgreSQL, on a server that the tests start.
+// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in PostgreSQL, on a server that the tests start.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'

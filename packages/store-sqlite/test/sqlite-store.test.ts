@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in a SQLite database, with each library that this machine has.
+// Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: sessions in a SQLite database, with each library that this machine has.
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-LIM-75 of docs/spec.md: which limit or budget ended a run, its tool calls, and waits for what others had reserved.
+// Holds R-LIM-75 of docs/spec: which limit or budget ended a run, its tool calls, and waits for what others had reserved.
 import type { RunOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WHYW-6 of docs/spec.md: a wait for a service is a span with all of its wall time, also over a kill, and is in a metric.
+// Holds R-WHYW-6 of docs/spec: a wait for a service is a span with all of its wall time, also over a kill, and is in a metric.
 import { SpanStatusCode } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { resume, streamRun, startRun, type RunEvent, type RunOptions, type StepRecord } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-14: days and months of the local time zone, also where clocks change.
+// Holds rules of docs/spec: R-STAND-14: days and months of the local time zone, also where clocks change.
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { periodOf, resetsAt } from '../../src/budgets/calendar.ts'
 

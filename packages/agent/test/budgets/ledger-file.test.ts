@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-16, R-STAND-17: a ledger that cannot be used is named, and no request is made.
+// Holds rules of docs/spec: R-STAND-16, R-STAND-17: a ledger that cannot be used is named, and no request is made.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-11, R-STAND-13, R-STAND-14, R-STAND-15: whatever comes in whatever order, also with clocks that jump.
+// Holds rules of docs/spec: R-STAND-11, R-STAND-13, R-STAND-14, R-STAND-15: whatever comes in whatever order, also with clocks that jump.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { periodOf } from '../../src/budgets/calendar.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-10, R-STAND-13, R-STAND-16: real processes that are killed at random overshoot no budget, and leave nothing in the way.
+// Holds rules of docs/spec: R-STAND-10, R-STAND-13, R-STAND-16: real processes that are killed at random overshoot no budget, and leave nothing in the way.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-19, R-STAND-22, R-STAND-22a to R-STAND-24: which budgets count for a session, what is reported of them, and corrections.
+// Holds rules of docs/spec: R-STAND-19, R-STAND-22, R-STAND-22a to R-STAND-24: which budgets count for a session, what is reported of them, and corrections.
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-18, R-STAND-19, R-STAND-25, R-STAND-26: which sessions take from standing budgets.
+// Holds rules of docs/spec: R-STAND-18, R-STAND-19, R-STAND-25, R-STAND-26: which sessions take from standing budgets.
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StandingBudgets, Transcript } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-10 to R-STAND-19: budgets that processes share by a ledger file.
+// Holds rules of docs/spec: R-STAND-10 to R-STAND-19: budgets that processes share by a ledger file.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'

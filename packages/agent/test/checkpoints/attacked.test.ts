@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-4: found by attack; a hostile repository, files that git does not watch, writes that fail.
+// Holds rules of docs/spec: R-UNDO-1, R-UNDO-2, R-UNDO-4: found by attack; a hostile repository, files that git does not watch, writes that fail.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PATCH-5a and R-UNDO-1: what a patch changed is undone.
+// Holds rules of docs/spec: R-PATCH-5a and R-UNDO-1: what a patch changed is undone.
 import { afterEach, expect, test } from 'vitest'
 import { openProject, type Project } from '../support/changed-project.ts'
 

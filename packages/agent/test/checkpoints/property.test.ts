@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-UNDO-1 to R-UNDO-6: whatever happened, a file is exactly as it was, or untouched and named.
+// Holds rules of docs/spec: R-UNDO-1 to R-UNDO-6: whatever happened, a file is exactly as it was, or untouched and named.
 import { dirname, relative } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-UNDO-1, R-UNDO-2, R-UNDO-2a, R-UNDO-3, R-UNDO-4a, R-UNDO-4b, R-UNDO-7: what is no plain text in a plain folder.
+// Holds rules of docs/spec: R-UNDO-1, R-UNDO-2, R-UNDO-2a, R-UNDO-3, R-UNDO-4a, R-UNDO-4b, R-UNDO-7: what is no plain text in a plain folder.
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-WALL-1, R-WALL-3, R-WALL-7 and R-WAIT-13 of docs/spec.md in the Bash and Wait tools of a session.
+// Holds R-WALL-1, R-WALL-3, R-WALL-7 and R-WAIT-13 of docs/spec in the Bash and Wait tools of a session.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-EBASH-1 to R-EBASH-8 of docs/spec.md in the Bash and Wait tools of a session.
+// Holds R-EBASH-1 to R-EBASH-8 of docs/spec in the Bash and Wait tools of a session.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-EFRONT-1 and R-EFRONT-1a of docs/spec.md for the library: a program that answers for its agent is asked, or has commands denied, as before.
+// Holds R-EFRONT-1 and R-EFRONT-1a of docs/spec for the library: a program that answers for its agent is asked, or has commands denied, as before.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { scriptedModel } from '@halting/core/testing'

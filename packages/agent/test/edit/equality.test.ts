@@ -1,4 +1,4 @@
-// Holds R-WALL-2 of docs/spec.md for commands that are confined to the workspace: they come out as they do unconfined, but for what is in the tables, with its reason.
+// Holds R-WALL-2 of docs/spec for commands that are confined to the workspace: they come out as they do unconfined, but for what is in the tables, with its reason.
 import { afterAll, describe, expect, test } from 'vitest'
 import { isWhole } from '../support/deep.ts'
 import { canConfineEdits } from './edit-session.ts'

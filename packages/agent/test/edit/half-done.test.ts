@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec.md for `acceptEdits`: a tree is never left half changed, nothing goes on running, and nothing is run twice.
+// Holds R-WALL-1 of docs/spec for `acceptEdits`: a tree is never left half changed, nothing goes on running, and nothing is run twice.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

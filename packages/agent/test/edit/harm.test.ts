@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec.md for `acceptEdits`: whatever runs there without a rule changes nothing outside of the workspace and nothing that is obeyed later, and shows nothing from outside.
+// Holds R-WALL-1 of docs/spec for `acceptEdits`: whatever runs there without a rule changes nothing outside of the workspace and nothing that is obeyed later, and shows nothing from outside.
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec.md for `acceptEdits` in large projects: what was there before stays where it is, however many folders there are.
+// Holds R-WALL-1 of docs/spec for `acceptEdits` in large projects: what was there before stays where it is, however many folders there are.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'

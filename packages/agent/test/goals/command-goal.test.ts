@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-30 to R-GOAL-34.
+// Holds rules of docs/spec: R-GOAL-30 to R-GOAL-34.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-35 to R-GOAL-39.
+// Holds rules of docs/spec: R-GOAL-35 to R-GOAL-39.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-36b, R-GOAL-38a, R-GOAL-40 to R-GOAL-43: goals of sessions, with real checks.
+// Holds rules of docs/spec: R-GOAL-36b, R-GOAL-38a, R-GOAL-40 to R-GOAL-43: goals of sessions, with real checks.
 import {
   cpSync,
   existsSync,

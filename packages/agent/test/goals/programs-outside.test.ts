@@ -1,4 +1,4 @@
-// Holds R-GOAL-35d of docs/spec.md: a program outside of the workspace that comes to hide another one is a change.
+// Holds R-GOAL-35d of docs/spec: a program outside of the workspace that comes to hide another one is a change.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-GOAL-35c of docs/spec.md: what a target of make or a recipe of just runs.
+// Holds R-GOAL-35c of docs/spec: what a target of make or a recipe of just runs.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isPhony, justDefinition, makeDefinition } from '../../src/goals/recipes.ts'

@@ -1,4 +1,4 @@
-// Holds R-SETHOOK-12 and R-SETHOOK-12a of docs/spec.md: UserPromptSubmit for what is said while a run goes on.
+// Holds R-SETHOOK-12 and R-SETHOOK-12a of docs/spec: UserPromptSubmit for what is said while a run goes on.
 import { expect, test } from 'vitest'
 import { bash, hookedRun as run, on } from '../support/hooked-run.ts'
 

@@ -1,4 +1,4 @@
-// Holds R-RULE-7p and R-RULE-7r of docs/spec.md: a `.git` that leads elsewhere asks, and one that git itself makes does not.
+// Holds R-RULE-7p and R-RULE-7r of docs/spec: a `.git` that leads elsewhere asks, and one that git itself makes does not.
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,

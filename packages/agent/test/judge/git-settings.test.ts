@@ -1,4 +1,4 @@
-// Holds R-RULE-7a, R-RULE-7f and R-RULE-7q of docs/spec.md: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
+// Holds R-RULE-7a, R-RULE-7f and R-RULE-7q of docs/spec: git that runs without a rule starts no program that a repository names, and prints no token of its settings.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createPermissions } from '@halting/policy'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Holds R-RULE-5b of docs/spec.md: what has a name that is not UTF-8 is judged by nobody, and asks.
+// Holds R-RULE-5b of docs/spec: what has a name that is not UTF-8 is judged by nobody, and asks.
 import { execFileSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

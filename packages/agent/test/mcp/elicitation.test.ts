@@ -1,4 +1,4 @@
-// Holds R-MCP-11 to R-MCP-11d of docs/spec.md: questions of servers to a person, as forms and as pages to open.
+// Holds R-MCP-11 to R-MCP-11d of docs/spec: questions of servers to a person, as forms and as pages to open.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

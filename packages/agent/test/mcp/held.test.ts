@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-14. Needs bubblewrap.
+// Holds rules of docs/spec: R-MCP-14. Needs bubblewrap.
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-1 to R-MCP-5, R-MCP-10.
+// Holds rules of docs/spec: R-MCP-1 to R-MCP-5, R-MCP-10.
 import { floods, serverEnded } from '../../src/mcp/connection-texts.ts'
 import { connectionLost, timedOut } from '../../src/mcp/mcp-texts.ts'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-2 to R-MCP-9, R-MCP-11.
+// Holds rules of docs/spec: R-MCP-2 to R-MCP-9, R-MCP-11.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-3a, R-MCP-3b: a program that uses the library and calls a server again that it has just lost.
+// Holds rules of docs/spec: R-MCP-3a, R-MCP-3b: a program that uses the library and calls a server again that it has just lost.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-MCP-20 to R-MCP-20b of docs/spec.md: servers of revision 2026-07-28, which has no `initialize`.
+// Holds R-MCP-20 to R-MCP-20b of docs/spec: servers of revision 2026-07-28, which has no `initialize`.
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'

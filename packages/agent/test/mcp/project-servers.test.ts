@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-13, R-MCP-13a, R-TRUST-1: whose servers count.
+// Holds rules of docs/spec: R-MCP-13, R-MCP-13a, R-TRUST-1: whose servers count.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

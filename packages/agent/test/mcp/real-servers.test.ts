@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-2, R-MCP-4, R-MCP-7, R-MCP-11. With the servers that the protocol's own people keep.
+// Holds rules of docs/spec: R-MCP-2, R-MCP-4, R-MCP-7, R-MCP-11. With the servers that the protocol's own people keep.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,4 +1,4 @@
-// Holds R-MCP-19 of docs/spec.md: one oddity costs one tool or one block, and is named.
+// Holds R-MCP-19 of docs/spec: one oddity costs one tool or one block, and is named.
 import { specTypeSchemas } from '@modelcontextprotocol/client'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

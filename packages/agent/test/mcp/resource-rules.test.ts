@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-8a.
+// Holds rules of docs/spec: R-MCP-8a.
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/index.ts'
 

@@ -1,4 +1,4 @@
-// Holds R-MCP-5 to R-MCP-5f of docs/spec.md: the input schema of a tool as a model is shown it.
+// Holds R-MCP-5 to R-MCP-5f of docs/spec: the input schema of a tool as a model is shown it.
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as fc from 'fast-check'

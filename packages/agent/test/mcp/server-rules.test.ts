@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-4a, R-MCP-6a.
+// Holds rules of docs/spec: R-MCP-4a, R-MCP-6a.
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/index.ts'
 import { mcpToolName } from '@halting/policy'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-4, R-MCP-6.
+// Holds rules of docs/spec: R-MCP-4, R-MCP-6.
 import { McpServer } from '@modelcontextprotocol/server'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'

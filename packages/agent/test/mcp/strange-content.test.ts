@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12, R-MCP-16l: what servers say, by HTTP and in this process.
+// Holds rules of docs/spec: R-MCP-3, R-MCP-3b, R-MCP-3c, R-MCP-5, R-MCP-5a, R-MCP-7b, R-MCP-8, R-MCP-12, R-MCP-16l: what servers say, by HTTP and in this process.
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Json } from '@halting/core'

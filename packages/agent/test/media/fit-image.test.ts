@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-13 to R-MEDIA-15. With the real library, and with ones that fail as it may.
+// Holds rules of docs/spec: R-MEDIA-13 to R-MEDIA-15. With the real library, and with ones that fail as it may.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFitImage, createPrepareContent, type Sharp, type SharpImage } from '@halting/agent'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-DREAM-1 to R-DREAM-5: what a dream may do to notes, when it comes, and that it can be taken back.
+// Holds rules of docs/spec: R-DREAM-1 to R-DREAM-5: what a dream may do to notes, when it comes, and that it can be taken back.
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {

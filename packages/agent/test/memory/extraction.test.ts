@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEM-4 to R-MEM-6: what is kept of a run is what a person said, word for word, and nothing else.
+// Holds rules of docs/spec: R-MEM-4 to R-MEM-6: what is kept of a run is what a person said, word for word, and nothing else.
 import { statSync } from 'node:fs'
 import { uuidOf } from '@halting/core/adapters'
 import { extract, placedNotes, readMemory, saidIn } from '@halting/agent/memory'

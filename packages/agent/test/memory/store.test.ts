@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEM-2, R-MEM-3: what a person wrote by hand stays; bounds, links, locks and kills.
+// Holds rules of docs/spec: R-MEM-2, R-MEM-3: what a person wrote by hand stays; bounds, links, locks and kills.
 import { spawn } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join, sep } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-LIM-2a, R-LIM-4b of docs/spec.md.
+// Holds R-LIM-2a, R-LIM-4b of docs/spec.
 import { createMemorySteps, type LimitsChange, type StepRecord, startRun, streamRun } from '@halting/core'
 import type { Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'

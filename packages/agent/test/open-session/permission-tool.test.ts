@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOST-10b, R-ASK-8a: what a tool that answers for a person says.
+// Holds rules of docs/spec: R-HOST-10b, R-ASK-8a: what a tool that answers for a person says.
 import { expect, test } from 'vitest'
 import { answerByTool } from '../../src/open-session/permission-tool.ts'
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-3 to R-PROV-21. Which packages are loaded, from where, and what is said of those that cannot be.
+// Holds rules of docs/spec: R-PROV-3 to R-PROV-21. Which packages are loaded, from where, and what is said of those that cannot be.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-1, R-PROV-5, R-PROV-10, R-PROV-11, R-PROV-29. Models behind packages in a coding agent from code, and whose account they are.
+// Holds rules of docs/spec: R-PROV-1, R-PROV-5, R-PROV-10, R-PROV-11, R-PROV-29. Models behind packages in a coding agent from code, and whose account they are.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

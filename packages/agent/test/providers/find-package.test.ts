@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-6, R-PROV-7. Where packages are looked for that no setting names a folder for.
+// Holds rules of docs/spec: R-PROV-6, R-PROV-7. Where packages are looked for that no setting names a folder for.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

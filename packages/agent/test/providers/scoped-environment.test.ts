@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-PROV-19.
+// Holds a rule of docs/spec: R-PROV-19.
 import { execFileSync } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 import * as fc from 'fast-check'

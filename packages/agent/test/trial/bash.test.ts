@@ -1,4 +1,4 @@
-// Holds R-TRY-1 to R-TRY-7 of docs/spec.md in the Bash tool of a session.
+// Holds R-TRY-1 to R-TRY-7 of docs/spec in the Bash tool of a session.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WHY-1 to R-WHY-7.
+// Holds rules of docs/spec: R-WHY-1 to R-WHY-7.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, stepLimit, StopSignal, type RunOptions, type RunResult } from '@halting/core'
 import type { RecordedStep } from '../../src/account/recorded-steps.ts'

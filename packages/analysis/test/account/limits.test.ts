@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-70 to R-LIM-72.
+// Holds rules of docs/spec: R-LIM-70 to R-LIM-72.
 import { expect, test } from 'vitest'
 import type { RunOptions } from '@halting/core'
 import { accountOf } from '../../src/account/account.ts'

@@ -1,4 +1,4 @@
-// Holds R-CALIB-1 to R-CALIB-5 of docs/spec.md.
+// Holds R-CALIB-1 to R-CALIB-5 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { calibrateLimits, runsNeeded } from '../../src/calibration/calibrate-limits.ts'

@@ -1,4 +1,4 @@
-// Holds R-CALIB-2 and R-CALIB-4 of docs/spec.md in words.
+// Holds R-CALIB-2 and R-CALIB-4 of docs/spec in words.
 import { describe, expect, test } from 'vitest'
 import {
   figureText,

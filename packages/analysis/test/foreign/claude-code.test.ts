@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6.
+// Holds rules of docs/spec: R-FOR-1 to R-FOR-6.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { foldSession } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOR-1 to R-FOR-6, for Codex.
+// Holds rules of docs/spec: R-FOR-1 to R-FOR-6, for Codex.
 import { accountOf } from '../../src/account/account.ts'
 import { foldSession } from '@halting/core/steps'
 import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'

@@ -1,4 +1,4 @@
-// Holds R-FOR-2a of docs/spec.md: a line that is too long to read is skipped, and reported by file and number.
+// Holds R-FOR-2a of docs/spec: a line that is too long to read is skipped, and reported by file and number.
 import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOR-1, R-FOR-4, R-FOR-5: golden figures of recorded sessions.
+// Holds rules of docs/spec: R-FOR-1, R-FOR-4, R-FOR-5: golden figures of recorded sessions.
 import { accountOf } from '../../src/account/account.ts'
 import { foldSession } from '@halting/core/steps'
 import { recordsOfForeign } from '../../src/foreign/foreign-run.ts'

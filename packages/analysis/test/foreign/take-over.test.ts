@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOR-6, R-FOR-6a, R-FOR-9.
+// Holds rules of docs/spec: R-FOR-6, R-FOR-6a, R-FOR-9.
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-LIM-74 of docs/spec.md: budgets that runs share with others in a report.
+// Holds R-LIM-74 of docs/spec: budgets that runs share with others in a report.
 import { expect, test } from 'vitest'
 import { Collector } from '../../src/report/collect.ts'
 import { reportHtml } from '../../src/report/report-html.ts'

@@ -1,4 +1,4 @@
-// Holds R-WHYW-5 and R-WHYW-7 of docs/spec.md: waits for services, and endings at them, in a report.
+// Holds R-WHYW-5 and R-WHYW-7 of docs/spec: waits for services, and endings at them, in a report.
 import type { StepRecord } from '@halting/core'
 import { expect, test } from 'vitest'
 import { Collector } from '../../src/report/collect.ts'

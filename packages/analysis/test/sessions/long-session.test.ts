@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-9a
+// Holds rules of docs/spec: R-LIST-9a
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

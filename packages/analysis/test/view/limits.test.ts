@@ -1,4 +1,4 @@
-// Holds R-LIM-72a of docs/spec.md.
+// Holds R-LIM-72a of docs/spec.
 import { expect, test } from 'vitest'
 import { beginningOf } from '@halting/core/steps'
 import { timelineOf } from '../../src/view/items.ts'

@@ -1,4 +1,4 @@
-// Holds R-WHYW-7 of docs/spec.md: pauses at a limit in accounts, on the timeline and in transcripts.
+// Holds R-WHYW-7 of docs/spec: pauses at a limit in accounts, on the timeline and in transcripts.
 import type { RunOptions, StepRecord } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WHYW-1 to R-WHYW-4 of docs/spec.md: waits for services in accounts, on the timeline, in transcripts and replays.
+// Holds R-WHYW-1 to R-WHYW-4 of docs/spec: waits for services in accounts, on the timeline, in transcripts and replays.
 import { replay, tool, type StepRecord } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-78, R-LIM-80 to R-LIM-85.
+// Holds rules of docs/spec: R-LIM-78, R-LIM-80 to R-LIM-85.
 import * as fc from 'fast-check'
 import type { StandingBudgets } from '@halting/core'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-IF-1 to R-IF-6.
+// Holds rules of docs/spec: R-IF-1 to R-IF-6.
 import { describe, expect, test } from 'vitest'
 import { agentTool, noProgress, StopSignal, type Guard, type RunOptions } from '@halting/core'
 import { waitMs } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-5, R-ACP-5a, R-ACP-6. What an editor sees of each ending, with notices, is in docs/guide/endings.md.
+// Holds rules of docs/spec: R-ACP-5, R-ACP-5a, R-ACP-6. What an editor sees of each ending, with notices, is in docs/guide/endings.md.
 import { readFileSync } from 'node:fs'
 import { endings, type EndingReason } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-3, R-ACP-14: the program ends at any moment, by its stdin or by a signal, and leaves nothing open.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-14: the program ends at any moment, by its stdin or by a signal, and leaves nothing open.
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'

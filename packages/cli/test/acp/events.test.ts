@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-5a, R-ACP-9: what a session tells, as updates.
 import type { SessionUpdate } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { SessionEvent } from '@halting/core/session'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-12, through a client.
+// Holds rules of docs/spec: R-ACP-12, through a client.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

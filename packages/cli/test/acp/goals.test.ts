@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-73, R-GOAL-77, R-GOAL-78, R-GOAL-79: goals in editors.
+// Holds rules of docs/spec: R-GOAL-73, R-GOAL-77, R-GOAL-78, R-GOAL-79: goals in editors.
 import type { Goal, GoalVerdict, QueryOptions } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'

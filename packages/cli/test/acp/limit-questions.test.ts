@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-13.
+// Holds rules of docs/spec: R-PAUSE-13.
 import type { RequestPermissionRequest } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
+// Holds rules of docs/spec: R-ACP-7b, R-ACP-12: clients that answer with what is no answer.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { cannotAsk, userDidNotAnswer } from '@halting/core/adapters'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: what is told, without a client.
+// Holds rules of docs/spec: R-ACP-3, R-ACP-4, R-ACP-7, R-ACP-7a, R-ACP-8: what is told, without a client.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContentBlock, SessionUpdate } from '@agentclientprotocol/sdk'

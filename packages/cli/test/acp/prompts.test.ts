@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-2 to R-ACP-7.
+// Holds rules of docs/spec: R-ACP-2 to R-ACP-7.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'

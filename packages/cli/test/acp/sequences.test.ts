@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-2, R-ACP-3, R-ACP-4, R-ACP-6: whatever a client asks for, in whatever order.
+// Holds rules of docs/spec: R-ACP-2, R-ACP-3, R-ACP-4, R-ACP-6: whatever a client asks for, in whatever order.
 import { methods, type RequestPermissionOutcome } from '@agentclientprotocol/sdk'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-16: what servers want to know, as forms of an editor.
+// Holds rules of docs/spec: R-ACP-16: what servers want to know, as forms of an editor.
 import type { AgentContext, ClientCapabilities } from '@agentclientprotocol/sdk'
 import { describe, expect, test } from 'vitest'
 import type { ElicitationRequest } from '@halting/agent/mcp'

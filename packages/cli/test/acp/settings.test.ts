@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-9 to R-ACP-11, R-ACP-13.
+// Holds rules of docs/spec: R-ACP-9 to R-ACP-11, R-ACP-13.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods, type SessionConfigOption } from '@agentclientprotocol/sdk'

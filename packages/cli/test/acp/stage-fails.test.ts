@@ -1,4 +1,4 @@
-// Holds R-LIVE-3a of docs/spec.md.
+// Holds R-LIVE-3a of docs/spec.
 import { expect, test } from 'vitest'
 import { EventUpdates } from '../../src/acp/event-updates.ts'
 import { Prompts } from '../../src/acp/prompts.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ACP-1, R-ACP-1a, R-ACP-1b, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14, R-ACP-15: the program itself, over stdin and stdout.
+// Holds rules of docs/spec: R-ACP-1, R-ACP-1a, R-ACP-1b, R-ACP-2, R-ACP-8, R-ACP-13, R-ACP-14, R-ACP-15: the program itself, over stdin and stdout.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { methods } from '@agentclientprotocol/sdk'

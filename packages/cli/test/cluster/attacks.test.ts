@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-13, R-WORK-12, R-MENTION-2: what whoever asks a session of a cluster gets of its worker's machine.
+// Holds rules of docs/spec: R-WORK-13, R-WORK-12, R-MENTION-2: what whoever asks a session of a cluster gets of its worker's machine.
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'

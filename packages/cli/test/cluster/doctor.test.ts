@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-8
+// Holds rules of docs/spec: R-LIST-8
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OPER-3.
+// Holds rules of docs/spec: R-OPER-3.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'

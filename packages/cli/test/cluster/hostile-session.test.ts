@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-WORK-8: what a model of a cluster writes is no command for the terminal of who asks.
+// Holds a rule of docs/spec: R-WORK-8: what a model of a cluster writes is no command for the terminal of who asks.
 import { afterEach, expect, test } from 'vitest'
 import { listOfCluster } from '../../src/cluster/list.ts'
 import { promptOnCluster } from '../../src/cluster/prompt.ts'

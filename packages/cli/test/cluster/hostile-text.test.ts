@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-WORK-8
+// Holds a rule of docs/spec: R-WORK-8
 import { expect, test } from 'vitest'
 import { factsOf } from '../../src/cluster/list-text.ts'
 

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-CLU-11b: what is larger than a cluster without a payload store keeps is refused at the door, and nothing else is lost.
+// Holds a rule of docs/spec: R-CLU-11b: what is larger than a cluster without a payload store keeps is refused at the door, and nothing else is lost.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'

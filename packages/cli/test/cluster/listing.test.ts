@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-2, R-LIST-2a, R-LIST-3
+// Holds rules of docs/spec: R-LIST-2, R-LIST-2a, R-LIST-3
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { LimitRequest } from '@halting/core'

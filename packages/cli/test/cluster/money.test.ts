@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-9, R-WORK-9a, R-WORK-10, R-WORK-11: tenants, gates and buckets of a worker, and what `halting cluster budget` tells.
+// Holds rules of docs/spec: R-WORK-9, R-WORK-9a, R-WORK-10, R-WORK-11: tenants, gates and buckets of a worker, and what `halting cluster budget` tells.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { GateLimits, IngressOptions, ProviderGateOptions } from '@halting/restate'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-14, R-WORK-9: what somebody is told who takes a wrong turn with a cluster.
+// Holds rules of docs/spec: R-WORK-14, R-WORK-9: what somebody is told who takes a wrong turn with a cluster.
 import { mkdirSync, existsSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-6, R-LIST-7: replay, export and deletion of a session of a cluster.
+// Holds rules of docs/spec: R-LIST-6, R-LIST-7: replay, export and deletion of a session of a cluster.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

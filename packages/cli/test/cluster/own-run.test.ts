@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-8a
+// Holds rules of docs/spec: R-WORK-8a
 import type { Question, Session, SessionEvent } from '@halting/core/session'
 import { EventListeners } from '@halting/core/session'
 import { ConfigurationError, type SdkMessage } from '@halting/core'

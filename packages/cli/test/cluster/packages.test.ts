@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-12, R-PROV-26a. Provider packages on a worker, which others choose models of.
+// Holds rules of docs/spec: R-PROV-12, R-PROV-26a. Provider packages on a worker, which others choose models of.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-7, R-WORK-8, R-WORK-8a
+// Holds rules of docs/spec: R-WORK-7, R-WORK-8, R-WORK-8a
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

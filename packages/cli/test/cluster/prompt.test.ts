@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-8a, R-WORK-12, R-WORK-12a, R-FOLL-6
+// Holds rules of docs/spec: R-WORK-8a, R-WORK-12, R-WORK-12a, R-FOLL-6
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

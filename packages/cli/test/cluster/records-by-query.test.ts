@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-5, R-LIST-5a
+// Holds rules of docs/spec: R-LIST-5, R-LIST-5a
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { deflateRawSync } from 'node:zlib'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-2, R-POIS-5: a session that is set aside is listed as that, told of, and released.
+// Holds rules of docs/spec: R-POIS-2, R-POIS-5: a session that is set aside is listed as that, told of, and released.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'

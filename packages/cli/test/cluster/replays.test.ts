@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-11, R-WORK-4: requests that come again or that nobody waits for, and limits over many attempts of the engine.
+// Holds rules of docs/spec: R-CLU-11, R-WORK-4: requests that come again or that nobody waits for, and limits over many attempts of the engine.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'

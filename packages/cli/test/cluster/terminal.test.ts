@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-80, R-TERM-81, R-TERM-82
+// Holds rules of docs/spec: R-TERM-80, R-TERM-81, R-TERM-82
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

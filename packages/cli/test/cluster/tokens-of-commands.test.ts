@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-SECRET-5
+// Holds a rule of docs/spec: R-SECRET-5
 import { expect, test } from 'vitest'
 import { toolEnvironment } from '@halting/agent/open-session'
 import { portsOf } from '../../src/flags/session-ports.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OPER-4.
+// Holds rules of docs/spec: R-OPER-4.
 import type { WorkerEvent } from '@halting/restate'
 import { assert, constantFrom, property, record, string } from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-1, R-WORK-1a, R-WORK-2, R-WORK-2a, R-WORK-3, R-WORK-5
+// Holds rules of docs/spec: R-WORK-1, R-WORK-1a, R-WORK-2, R-WORK-2a, R-WORK-3, R-WORK-5
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-11, R-PAUSE-12.
+// Holds rules of docs/spec: R-PAUSE-11, R-PAUSE-12.
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program tells them.
+// Holds rules of docs/spec: R-GRADE-8, R-GRADE-9: the page shows grades and calibrated limits as the program tells them.
 import type { Calibration } from '@halting/analysis'
 import { calibratedRows } from '@halting/analysis/words'
 import type { SessionSource } from '@halting/analysis/view'

@@ -1,4 +1,4 @@
-// Holds R-REP-3b of docs/spec.md: files that were copied, in a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
+// Holds R-REP-3b of docs/spec: files that were copied, in a backup or by hand. The list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type SessionSource, ShelfSource } from '@halting/analysis/view'

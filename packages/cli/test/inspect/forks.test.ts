@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REP-3a, R-IF-8b.
+// Holds rules of docs/spec: R-REP-3a, R-IF-8b.
 // A folder with forks, and with what was taken over from another program: the list of the inspector, `report` and `what-if` count each run once.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'

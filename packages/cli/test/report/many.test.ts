@@ -1,4 +1,4 @@
-// Holds R-REP-1 and R-REP-6 of docs/spec.md: a thousand sessions come to what was counted while they were written, in the memory of a few.
+// Holds R-REP-1 and R-REP-6 of docs/spec: a thousand sessions come to what was counted while they were written, in the memory of a few.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// `HALTING_WRITE=1` takes its picture anew. Holds R-REP-7 of docs/spec.md: the page of a report in a real browser, which asks for nothing, runs nothing and has no problem.
+// `HALTING_WRITE=1` takes its picture anew. Holds R-REP-7 of docs/spec: the page of a report in a real browser, which asks for nothing, runs nothing and has no problem.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

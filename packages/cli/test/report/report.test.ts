@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REP-3, R-REP-3a, R-REP-4 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
+// Holds rules of docs/spec: R-REP-3, R-REP-3a, R-REP-4 to R-REP-7. `HALTING_WRITE=1` writes the report in docs/guide/report.md anew.
 // `halting report`: what sessions cost, how they ended, what limits saved and lost, which tools fail.
 import { copyFileSync, mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

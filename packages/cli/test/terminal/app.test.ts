@@ -1,4 +1,4 @@
-// The interactive program in a terminal in memory. Holds rules of docs/spec.md: R-TERM-60, R-TERM-61, R-TERM-61a, R-TERM-66, R-TERM-66a, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-70b, R-TERM-71, R-TERM-72, R-TERM-73.
+// The interactive program in a terminal in memory. Holds rules of docs/spec: R-TERM-60, R-TERM-61, R-TERM-61a, R-TERM-66, R-TERM-66a, R-TERM-67, R-TERM-69, R-TERM-70, R-TERM-70a, R-TERM-70b, R-TERM-71, R-TERM-72, R-TERM-73.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-22a, R-TERM-76, R-TERM-76a.
+// Holds rules of docs/spec: R-TERM-22a, R-TERM-76, R-TERM-76a.
 import type { RunEvent } from '@halting/core'
 import type { SessionEvent, SessionSnapshot } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-66, R-TERM-66a, R-TERM-70b.
+// Holds rules of docs/spec: R-TERM-66, R-TERM-66a, R-TERM-70b.
 import { array, assert, asyncProperty, constantFrom, tuple } from 'fast-check'
 import type { Question } from '@halting/core/session'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'

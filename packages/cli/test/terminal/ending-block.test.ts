@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-24, R-TERM-25, R-TERM-26.
+// Holds rules of docs/spec: R-TERM-24, R-TERM-25, R-TERM-26.
 import { endings, type EndingReason } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { actionFor, endingShown } from '../../src/terminal/view/ending-block.ts'

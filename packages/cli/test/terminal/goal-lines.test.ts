@@ -1,4 +1,4 @@
-// What is printed of the rounds of checks. Holds rules of docs/spec.md: R-GOAL-75.
+// What is printed of the rounds of checks. Holds rules of docs/spec: R-GOAL-75.
 import type { RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { printed, streamView, user } from './view-support.ts'

@@ -1,4 +1,4 @@
-// Goals in the interactive program, with commands that run. Holds rules of docs/spec.md: R-GOAL-73 to R-GOAL-76.
+// Goals in the interactive program, with commands that run. Holds rules of docs/spec: R-GOAL-73 to R-GOAL-76.
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

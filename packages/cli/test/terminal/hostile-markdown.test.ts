@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-11a: what a model writes neither breaks the screen nor holds it up. The bound is that of the runner: without the rule each takes longer or throws.
+// Holds rules of docs/spec: R-TERM-11a: what a model writes neither breaks the screen nor holds it up. The bound is that of the runner: without the rule each takes longer or throws.
 import { expect, test } from 'vitest'
 import { loadLanguage } from '../../src/terminal/markdown/languages.ts'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'

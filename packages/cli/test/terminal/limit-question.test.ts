@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-14.
+// Holds rules of docs/spec: R-PAUSE-14.
 import type { LimitAnswer, LimitRequest } from '@halting/core'
 import { checkedLimitAnswer } from '@halting/core/adapters'
 import { describe, expect, test } from 'vitest'

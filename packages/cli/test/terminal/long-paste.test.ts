@@ -1,4 +1,4 @@
-// Holds R-TERM-61, R-TERM-61b and R-TERM-25 of docs/spec.md for a text of a million characters in one line.
+// Holds R-TERM-61, R-TERM-61b and R-TERM-25 of docs/spec for a text of a million characters in one line.
 import { expect, test } from 'vitest'
 import { foldedLines } from '../../src/terminal/view/lines.ts'
 import { key, startApp } from './app-support.ts'

@@ -1,4 +1,4 @@
-// A loop in the interactive program. Holds rules of docs/spec.md: R-EVERY-15 to R-EVERY-18.
+// A loop in the interactive program. Holds rules of docs/spec: R-EVERY-15 to R-EVERY-18.
 import { expect, test } from 'vitest'
 import { key, startApp } from './app-support.ts'
 

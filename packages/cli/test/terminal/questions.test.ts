@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-30, R-TERM-31, R-TERM-32, R-TERM-33, R-TERM-34, R-TERM-35.
+// Holds rules of docs/spec: R-TERM-30, R-TERM-31, R-TERM-32, R-TERM-33, R-TERM-34, R-TERM-35.
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What the stream shows of real runs, with the tools of the coding agent (docs/spec.md: R-TERM-20 to R-TERM-26).
+// What the stream shows of real runs, with the tools of the coding agent (docs/spec: R-TERM-20 to R-TERM-26).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

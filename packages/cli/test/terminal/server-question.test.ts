@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-91.
+// Holds rules of docs/spec: R-TERM-91.
 import type { ElicitationAnswer, ElicitationRequest } from '@halting/agent/mcp'
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'

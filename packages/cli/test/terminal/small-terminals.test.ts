@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-TERM-20a: a small terminal, or text that no line holds, ends no program, no run and no command.
+// Holds a rule of docs/spec: R-TERM-20a: a small terminal, or text that no line holds, ends no program, no run and no command.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { streamingMarkdown } from '../../src/terminal/markdown/streaming-markdown.ts'

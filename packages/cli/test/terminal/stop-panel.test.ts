@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-23.
+// Holds rules of docs/spec: R-TERM-23.
 import type { SessionEvent } from '@halting/core/session'
 import { describe, expect, test } from 'vitest'
 import { type StandingFigures, standingRows } from '../../src/frontends/status-reports.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-20, R-TERM-21, R-TERM-21a, R-TERM-22.
+// Holds rules of docs/spec: R-TERM-20, R-TERM-21, R-TERM-21a, R-TERM-22.
 import type { RunEvent } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-20.
+// Holds rules of docs/spec: R-TERM-20.
 import type { RunEvent } from '@halting/core'
 import { endings, type EndingReason } from '@halting/core'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TERM-75: the branch is marked where the repository has changes that nobody committed.
+// Holds rules of docs/spec: R-TERM-75: the branch is marked where the repository has changes that nobody committed.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

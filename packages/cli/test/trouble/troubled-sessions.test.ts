@@ -1,4 +1,4 @@
-// Holds promises of docs/spec.md together, in the real program: sessions side by side whose processes are killed, whose calls wait for a person, whose clock
+// Holds promises of docs/spec together, in the real program: sessions side by side whose processes are killed, whose calls wait for a person, whose clock
 // jumps, whose servers die and whose agents share a budget come to one result each, and nothing of them is mixed, done twice or paid twice.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

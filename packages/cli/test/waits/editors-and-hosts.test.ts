@@ -1,4 +1,4 @@
-// Holds R-SERV-17 of docs/spec.md: waits for services in editors and over the host protocol, and with the official SDK, unchanged.
+// Holds R-SERV-17 of docs/spec: waits for services in editors and over the host protocol, and with the official SDK, unchanged.
 import { scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { expect, test, vi } from 'vitest'
 import { startAgent } from '../support/acp-agent.ts'

@@ -1,4 +1,4 @@
-// Holds R-SERV-14 and R-SERV-15 of docs/spec.md: waits for services with `halting -p`, in real processes against a service on this machine.
+// Holds R-SERV-14 and R-SERV-15 of docs/spec: waits for services with `halting -p`, in real processes against a service on this machine.
 import { startScriptedServer, type ScriptedServer } from '@halting/models/scripted'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { here, installProgram, linesOf, start, type Running } from '../support/program.ts'

@@ -1,4 +1,4 @@
-// Holds R-SERV-16 of docs/spec.md: waits for services in the interactive program.
+// Holds R-SERV-16 of docs/spec: waits for services in the interactive program.
 import { expect, test } from 'vitest'
 import { key, startApp } from '../terminal/app-support.ts'
 

@@ -1,4 +1,4 @@
-// Holds R-SERV-14 and R-SERV-15 of docs/spec.md: waits for services in words.
+// Holds R-SERV-14 and R-SERV-15 of docs/spec: waits for services in words.
 import { ModelError, startRun, StopSignal, streamRun, type RunEvent, type RunResult } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { beforeAll, describe, expect, test } from 'vitest'

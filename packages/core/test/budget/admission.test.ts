@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-12: a model whose requests wait for their turn.
+// Holds rules of docs/spec: R-REQ-12: a model whose requests wait for their turn.
 import { expect, test } from 'vitest'
 import { resume, type Model } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
+// Holds rules of docs/spec: R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { noUsage, plainContext, type Compaction } from '../../src/adapters/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-10a, R-STAND-23a: what tells standing budgets apart, and which models each counts.
+// Holds rules of docs/spec: R-STAND-10a, R-STAND-23a: what tells standing budgets apart, and which models each counts.
 import { expect, test } from 'vitest'
 import { budgetName, countsModel, type BudgetTerms } from '../../src/budget/budget-terms.ts'
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-5 to R-CTX-8, R-BUD-4: what a compaction asks a model for is paid like any other request.
+// Holds rules of docs/spec: R-CTX-5 to R-CTX-8, R-BUD-4: what a compaction asks a model for is paid like any other request.
 import { describe, expect, test } from 'vitest'
 import {
   isJsonObject,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
+// Holds rules of docs/spec: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import { StopSignal, type ContextManager, type Guard } from '../../src/index.ts'

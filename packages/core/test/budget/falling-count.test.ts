@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-13b: of counts of a conversation that only grew the highest holds.
+// Holds rules of docs/spec: R-BUD-13b: of counts of a conversation that only grew the highest holds.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, plainContext } from '../../src/adapters/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
+// Holds rules of docs/spec: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
 import { describe, expect, test } from 'vitest'
 import { noUsage } from '../../src/adapters/index.ts'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-1 to R-BUD-6.
+// Holds rules of docs/spec: R-BUD-1 to R-BUD-6.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, streamRun, startRun, type AgentTool, type Prices } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-4, R-BUD-6, for subagents.
+// Holds rules of docs/spec: R-BUD-4, R-BUD-6, for subagents.
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, RunOptions, ModelRequest } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

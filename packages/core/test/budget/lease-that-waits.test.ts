@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for what other sessions have reserved, and gives back early.
+// Holds rules of docs/spec: R-FUND-1, R-FUND-2, R-FUND-3, R-FUND-4: a lease that waits for what other sessions have reserved, and gives back early.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,

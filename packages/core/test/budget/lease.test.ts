@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-17, R-BUD-17a: a share of a budget that other sessions spend from.
+// Holds rules of docs/spec: R-BUD-17, R-BUD-17a: a share of a budget that other sessions spend from.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-1, R-BUD-6, R-BUD-7.
+// Holds rules of docs/spec: R-BUD-1, R-BUD-6, R-BUD-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HaltingError } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-18, for any tree of agents: who waits is paid or told no in the end, and nobody ends for money that came back.
+// Holds rules of docs/spec: R-BUD-18, for any tree of agents: who waits is paid or told no in the end, and nobody ends for money that came back.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hashText } from '../../src/hash.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-18: money that others have reserved is waited for, and only settled money ends a run.
+// Holds rules of docs/spec: R-BUD-18: money that others have reserved is waited for, and only settled money ends a run.
 import { describe, expect, test } from 'vitest'
 import { budgetWaitText } from '../../src/adapters/index.ts'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-13c: a reply that is sent back as it is has room for what services put around it.
+// Holds rules of docs/spec: R-BUD-13c: a reply that is sent back as it is has room for what services put around it.
 import { expect, test } from 'vitest'
 import type { ModelMessage, Prices } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-20: one budget of several runs of a program.
+// Holds rules of docs/spec: R-BUD-20: one budget of several runs of a program.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2: a budget over those who share it, whatever comes, again and in any order.
+// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2: a budget over those who share it, whatever comes, again and in any order.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

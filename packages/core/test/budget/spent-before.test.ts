@@ -1,4 +1,4 @@
-// Holds R-BUD-10, R-BUD-10a of docs/spec.md: what a session has spent before counts against its budget, and against nothing else.
+// Holds R-BUD-10, R-BUD-10a of docs/spec: what a session has spent before counts against its budget, and against nothing else.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, streamRun, resume, startRun } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'

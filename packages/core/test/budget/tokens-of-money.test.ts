@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: what a dollar limit buys at most, in tokens.
+// Holds rules of docs/spec: R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: what a dollar limit buys at most, in tokens.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noUsage, plainContext } from '../../src/adapters/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
+// Holds rules of docs/spec: R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../src/adapters/index.ts'
 import { upperBoundOfMessages } from '../../src/context/tokens.ts'

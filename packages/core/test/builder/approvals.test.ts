@@ -1,4 +1,4 @@
-// Holds R-PERM-6, R-PERM-7 and R-PERM-9 of docs/spec.md for built agents and engines.
+// Holds R-PERM-6, R-PERM-7 and R-PERM-9 of docs/spec for built agents and engines.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,

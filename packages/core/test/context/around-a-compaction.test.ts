@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
+// Holds rules of docs/spec: R-CTX-2a, R-CTX-4, R-CTX-9, R-CTX-10, R-CTX-15, R-CTX-17, R-CTX-18: what comes around a compaction.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {

@@ -1,4 +1,4 @@
-// Holds R-RES-12b of docs/spec.md: what an earlier version carried over a compaction is carried over the next one, too.
+// Holds R-RES-12b of docs/spec: what an earlier version carried over a compaction is carried over the next one, too.
 import { expect, test } from 'vitest'
 import { Transcript } from '../../src/index.ts'
 import { carriedWordsText, personsWordsOf } from '../../src/context/persons-words.ts'

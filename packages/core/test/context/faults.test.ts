@@ -1,4 +1,4 @@
-// Sessions that could not go on, paid twice, or forgot what binds (docs/spec.md R-CTX-4, R-CTX-14, R-CTX-14c, R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
+// Sessions that could not go on, paid twice, or forgot what binds (docs/spec R-CTX-4, R-CTX-14, R-CTX-14c, R-CTX-15, R-CTX-16, R-CTX-17, R-HOOK-11).
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {

@@ -1,4 +1,4 @@
-// "What Happens When the Context Window is Full" (docs/spec.md R-CTX-1 to R-CTX-4, R-CTX-10, R-CTX-16a): every path, by name.
+// "What Happens When the Context Window is Full" (docs/spec R-CTX-1 to R-CTX-4, R-CTX-10, R-CTX-16a): every path, by name.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import { replay, resume, type RunEvent, type RunOptions, type RunResult } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
+// Holds rules of docs/spec: R-CTX-5, R-CTX-13, R-CTX-14, R-CTX-14b, R-CTX-16, R-CTX-16a: whatever the conversation, what a layer leaves of it is
 // valid, shorter, and follows from the record alone.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session that is far longer than its window, and what binds it.
+// Holds rules of docs/spec: R-CTX-8a, R-CTX-13, R-CTX-14, R-CTX-14a: a session that is far longer than its window, and what binds it.
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
 import {

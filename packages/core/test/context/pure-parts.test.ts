@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
+// Holds rules of docs/spec: R-CTX-12a, R-CTX-14a, R-CTX-14b: what the layers against a full window are made of.
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { cutPointsOf, isCutPoint, newestWithin } from '../../src/context/groups.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-14, R-CTX-10b, R-CTX-10c, R-CTX-17: a service that counts the cap on the reply against its window.
+// Holds rules of docs/spec: R-REQ-14, R-CTX-10b, R-CTX-10c, R-CTX-17: a service that counts the cap on the reply against its window.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'

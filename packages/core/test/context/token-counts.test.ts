@@ -1,4 +1,4 @@
-// Holds R-CTX-10d of docs/spec.md: what is not counted yet is estimated by the kinds of its characters. The counts are those of o200k_base
+// Holds R-CTX-10d of docs/spec: what is not counted yet is estimated by the kinds of its characters. The counts are those of o200k_base
 // (gpt-tokenizer 4.0.0); of these tokenizers the newer one needs fewer tokens for scripts other than Latin, and older ones up to three times as many.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CTX-20.
+// Holds rules of docs/spec: R-CTX-20.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { contextLayers, contextUsage, plainContext, type ContextUsage } from '../../src/adapters/index.ts'

@@ -1,4 +1,4 @@
-// Holds R-HOOK-10 of docs/spec.md.
+// Holds R-HOOK-10 of docs/spec.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,

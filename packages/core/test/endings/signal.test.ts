@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STOP-1, R-STOP-7.
+// Holds rules of docs/spec: R-STOP-1, R-STOP-7.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopCategory, StopSignal, type JsonObject } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STOP-3, R-STOP-4.
+// Holds rules of docs/spec: R-STOP-3, R-STOP-4.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { StopCategory, StopSignal, StopSignals } from '../../src/index.ts'

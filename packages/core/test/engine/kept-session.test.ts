@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-2 to R-SESS-4, R-SET-4b, R-SET-4c, R-IN-3: an engine goes on with a session that an earlier process left.
+// Holds rules of docs/spec: R-SESS-2 to R-SESS-4, R-SET-4b, R-SET-4c, R-IN-3: an engine goes on with a session that an earlier process left.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {

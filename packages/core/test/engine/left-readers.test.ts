@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
+// Holds rules of docs/spec: R-SDK-15 to R-SDK-15b: a reader leaves while something is waited for that never comes.
 import { describe, expect, test } from 'vitest'
 import { AgentState, query, QueryEngine, type ContentBlock, type MessageContent } from '../../src/index.ts'
 import { Agent } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-2, R-LIVE-5, R-LIVE-6: one process has a session for long.
+// Holds rules of docs/spec: R-LIVE-2, R-LIVE-5, R-LIVE-6: one process has a session for long.
 import { dollarATokenPrices as prices } from '../support/harness.ts'
 import { describe, expect, test } from 'vitest'
 import {

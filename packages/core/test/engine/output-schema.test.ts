@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OUT-1 to R-OUT-5.
+// Holds rules of docs/spec: R-OUT-1 to R-OUT-5.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'

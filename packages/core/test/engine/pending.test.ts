@@ -1,4 +1,4 @@
-// Holds R-PERM-9b and R-PERM-9c of docs/spec.md: what waits for a person in a session that an earlier process left, and how it is answered.
+// Holds R-PERM-9b and R-PERM-9c of docs/spec: what waits for a person in a session that an earlier process left, and how it is answered.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

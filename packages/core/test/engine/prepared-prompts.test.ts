@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-12 to R-MEDIA-12b.
+// Holds rules of docs/spec: R-MEDIA-12 to R-MEDIA-12b.
 import { describe, expect, test } from 'vitest'
 import { QueryEngine, type MessageContent, type SdkMessage } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

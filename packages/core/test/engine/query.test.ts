@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SDK-1 to R-SDK-9, R-BUD-8.
+// Holds rules of docs/spec: R-SDK-1 to R-SDK-9, R-BUD-8.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, query, QueryEngine, type Model, type Prices, type SdkMessage } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'

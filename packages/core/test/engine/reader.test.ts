@@ -1,4 +1,4 @@
-// Holds R-STEP-1 of docs/spec.md where events are read: a reader keeps up with a model that answers at once, and a slow one slows nobody.
+// Holds R-STEP-1 of docs/spec where events are read: a reader keeps up with a model that answers at once, and a slow one slows nobody.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, tool, type RunStream } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

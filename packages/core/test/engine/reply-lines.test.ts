@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SDK-3, R-SDK-3b to R-SDK-3d.
+// Holds rules of docs/spec: R-SDK-3, R-SDK-3b to R-SDK-3d.
 import { expect, test } from 'vitest'
 import { ModelError, QueryEngine, type ContentBlock, type Model, type SdkMessage } from '../../src/index.ts'
 import type { ModelCallOptions, ModelUpdate } from '../../src/adapters/index.ts'

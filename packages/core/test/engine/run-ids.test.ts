@@ -1,4 +1,4 @@
-// Holds R-SDK-14 of docs/spec.md: no two runs of a session have one name, so no two payments have one idempotency key.
+// Holds R-SDK-14 of docs/spec: no two runs of a session have one name, so no two payments have one idempotency key.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
+// Holds rules of docs/spec: R-SDK-9, R-SDK-10, R-BUD-8, R-ABORT-9: what one run of a session leaves to the next.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, QueryEngine, type SdkMessage } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-14b.
+// Holds rules of docs/spec: R-GOAL-14b.
 import { expect, test } from 'vitest'
 import { QueryEngine, type Goal, type GoalFiles } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-18, R-CERT-1.
+// Holds rules of docs/spec: R-GOAL-18, R-CERT-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { certificate, noProgress, type Goal, type RunOptions } from '../../src/index.ts'

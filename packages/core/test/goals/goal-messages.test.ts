@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-61: what the SDK message format says of goals.
+// Holds rules of docs/spec: R-GOAL-61: what the SDK message format says of goals.
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/index.ts'
 import { ask } from '../support/engine.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-2, R-GOAL-6, R-GOAL-11, R-GOAL-13a, R-GOAL-15 to R-GOAL-17.
+// Holds rules of docs/spec: R-GOAL-2, R-GOAL-6, R-GOAL-11, R-GOAL-13a, R-GOAL-15 to R-GOAL-17.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, resume, stepLimit, type Goal, type GoalFiles, type GoalVerdict } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

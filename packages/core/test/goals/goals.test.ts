@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-1 to R-GOAL-14.
+// Holds rules of docs/spec: R-GOAL-1 to R-GOAL-14.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-72.
+// Holds rules of docs/spec: R-GOAL-72.
 import { describe, expect, test } from 'vitest'
 import { QueryEngine, type Goal } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

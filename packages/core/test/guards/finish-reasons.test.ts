@@ -1,4 +1,4 @@
-// Holds R-GUARD-5 of docs/spec.md.
+// Holds R-GUARD-5 of docs/spec.
 import { describe, expect, test } from 'vitest'
 import { AgentState, finishReason, not } from '../../src/index.ts'
 import { AgentBuilder, UseGuards, UseModel } from '../../src/compat/index.ts'

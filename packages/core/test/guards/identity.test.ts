@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-DEC-3, R-DEC-5, for guards that share a name.
+// Holds rules of docs/spec: R-DEC-3, R-DEC-5, for guards that share a name.
 import { describe, expect, test } from 'vitest'
 import { any, certificate, noProgress, resume, StopSignal, type Guard } from '../../src/index.ts'
 import { StepsLimitHook } from '../../src/compat/index.ts'

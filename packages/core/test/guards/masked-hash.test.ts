@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROG-5: outputs are compared without what changes by itself.
+// Holds rules of docs/spec: R-PROG-5: outputs are compared without what changes by itself.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GUARD-11, R-GUARD-11a: what repetition comes to, by an option.
+// Holds rules of docs/spec: R-GUARD-11, R-GUARD-11a: what repetition comes to, by an option.
 import { expect, test } from 'vitest'
 import { noProgress, query, run as runPrompt, startRun, streamRun, type RunOptions } from '../../src/index.ts'
 import { noProgressNudge } from '../../src/guards/guard-texts.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
+// Holds rules of docs/spec: R-PROG-4 to R-PROG-4c, R-PROG-6: what a run is reminded of that makes no progress, and how much of it is remembered.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
+// Holds rules of docs/spec: R-PROG-7 to R-PROG-7b: failures and answers that are repeated are reminded of, and stop nothing.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { noProgress, type StopHook } from '../../src/index.ts'

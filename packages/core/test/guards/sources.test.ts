@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
+// Holds rules of docs/spec: R-ORD-7, R-GUARD-1, R-SUB-5: guards and cancellation sources, in a run and in its subagents.
 import { describe, expect, test } from 'vitest'
 import { any, noProgress, type AgentTool, type Guard, type ModelRequest } from '../../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GUARD-8a, R-GUARD-8b: guards see the calls of the turn, and end a run after one of them.
+// Holds rules of docs/spec: R-GUARD-8a, R-GUARD-8b: guards see the calls of the turn, and end a run after one of them.
 import { describe, expect, test } from 'vitest'
 import {
   any,

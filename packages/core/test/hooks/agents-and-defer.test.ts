@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-3 (`beforeAgent`, `defer`), R-HOOK-15, R-SHOOK-7.
+// Holds rules of docs/spec: R-HOOK-3 (`beforeAgent`, `defer`), R-HOOK-15, R-SHOOK-7.
 import { describe, expect, test } from 'vitest'
 import { CallableHook, certificate, type AgentTool, type ModelRequest, type Permissions } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

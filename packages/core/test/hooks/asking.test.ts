@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
+// Holds rules of docs/spec: R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
 import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
+// Holds rules of docs/spec: R-HOOK-3 (`beforeExecution`), R-HOOK-5b.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, startRun, Transcript, type ModelMessage } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-1 to R-HOOK-3, R-HOOK-6 to R-HOOK-8.
+// Holds rules of docs/spec: R-HOOK-1 to R-HOOK-3, R-HOOK-6 to R-HOOK-8.
 import { describe, expect, test } from 'vitest'
 import { agentStateOf } from '../../src/turn/agent-view.ts'
 import {

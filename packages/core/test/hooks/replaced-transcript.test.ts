@@ -1,4 +1,4 @@
-// Holds R-HOOK-11 and R-HOOK-12 of docs/spec.md: a hook may replace what the model is shown.
+// Holds R-HOOK-11 and R-HOOK-12 of docs/spec: a hook may replace what the model is shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,

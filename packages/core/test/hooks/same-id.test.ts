@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-1, R-SHOOK-1, for stop hooks that share an id.
+// Holds rules of docs/spec: R-HOOK-1, R-SHOOK-1, for stop hooks that share an id.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StopHook, type StopHookOutcome } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-3 to R-HOOK-5, R-PERM-2.
+// Holds rules of docs/spec: R-HOOK-3 to R-HOOK-5, R-PERM-2.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type HookContext, type Permissions } from '../../src/index.ts'
 import { calls, hook, reader, resultTexts, run, toolEnds, tool } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-// Holds R-HOOK-17, R-HOOK-17a and R-HOOK-17b of docs/spec.md: a hook that redacts and fails lets nothing through, and the record holds what the model was shown.
+// Holds R-HOOK-17, R-HOOK-17a and R-HOOK-17b of docs/spec: a hook that redacts and fails lets nothing through, and the record holds what the model was shown.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
+// Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { innermostEvent } from '../../src/figures-in.ts'

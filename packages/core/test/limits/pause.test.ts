@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-1 to R-PAUSE-9.
+// Holds rules of docs/spec: R-PAUSE-1 to R-PAUSE-9.
 import { array, assert, asyncProperty, constant, integer, oneof } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

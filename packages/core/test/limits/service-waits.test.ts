@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SERV-1 to R-SERV-9.
+// Holds rules of docs/spec: R-SERV-1 to R-SERV-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ModelError, resume, type Goal, type RunEvent, type RunOptions, type ToolContext } from '../../src/index.ts'

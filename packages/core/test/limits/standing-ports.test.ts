@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
+// Holds rules of docs/spec: R-STAND-50 to R-STAND-52: nothing is taken that nobody settles, whatever becomes of the wait and whatever the port gives.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, replay, resume, type StandingBudgets, type StandingRequest } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

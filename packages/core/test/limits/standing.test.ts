@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-1 to R-STAND-6, R-BUD-19.
+// Holds rules of docs/spec: R-STAND-1 to R-STAND-6, R-BUD-19.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

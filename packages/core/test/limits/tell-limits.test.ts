@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TELL-1 to R-TELL-3.
+// Holds rules of docs/spec: R-TELL-1 to R-TELL-3.
 import { describe, expect, test } from 'vitest'
 import { resume, type HookFigures } from '../../src/index.ts'
 import { CallableHook } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CALLS-1 to R-CALLS-3, R-CALLS-2a to R-CALLS-2c.
+// Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-CALLS-2a to R-CALLS-2c.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, resume, streamRun, startRun } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
+// Holds rules of docs/spec: R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'

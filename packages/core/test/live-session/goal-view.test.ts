@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-70, R-GOAL-71.
+// Holds rules of docs/spec: R-GOAL-70, R-GOAL-71.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { expect, test } from 'vitest'
 import type { Goal } from '../../src/goals/goal.ts'

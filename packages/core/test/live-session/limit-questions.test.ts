@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-1, R-PAUSE-5, R-PAUSE-7a, R-PAUSE-10.
+// Holds rules of docs/spec: R-PAUSE-1, R-PAUSE-5, R-PAUSE-7a, R-PAUSE-10.
 import { expect, test } from 'vitest'
 import { ConfigurationError } from '../../src/index.ts'
 import { calls, reader } from '../support/harness.ts'

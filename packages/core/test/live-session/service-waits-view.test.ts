@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SERV-10, R-SERV-11.
+// Holds rules of docs/spec: R-SERV-10, R-SERV-11.
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { ModelError, type RunEvent } from '../../src/index.ts'

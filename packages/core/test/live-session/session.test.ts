@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-1 to R-LIVE-7, R-LIVE-9.
+// Holds rules of docs/spec: R-LIVE-1 to R-LIVE-7, R-LIVE-9.
 import { allowAll } from '../../src/tools/permissions.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'

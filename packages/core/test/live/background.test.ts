@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-1 to R-BACK-7.
+// Holds rules of docs/spec: R-BACK-1 to R-BACK-7.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SET-9.
+// Holds rules of docs/spec: R-SET-9.
 import { expect, test } from 'vitest'
 import {
   ConfigurationError,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FIG-1 to R-FIG-8.
+// Holds rules of docs/spec: R-FIG-1 to R-FIG-8.
 import { describe, expect, test } from 'vitest'
 import {
   streamRun,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GUARD-10.
+// Holds rules of docs/spec: R-GUARD-10.
 import { expect, test } from 'vitest'
 import {
   all,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-IN-1 to R-IN-6.
+// Holds rules of docs/spec: R-IN-1 to R-IN-6.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SET-11 to R-SET-11b, R-SET-2.
+// Holds rules of docs/spec: R-SET-11 to R-SET-11b, R-SET-2.
 import { expect, test } from 'vitest'
 import { agentTool, ConfigurationError, resume, type AnyTool } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

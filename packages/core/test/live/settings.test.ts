@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SET-1 to R-SET-10.
+// Holds rules of docs/spec: R-SET-1 to R-SET-10.
 import { describe, expect, test } from 'vitest'
 import {
   ConfigurationError,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-2a to R-MEDIA-7, R-MEDIA-11, R-ORD-1.
+// Holds rules of docs/spec: R-MEDIA-2a to R-MEDIA-7, R-MEDIA-11, R-ORD-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

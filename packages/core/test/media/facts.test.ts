@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-1 to R-MEDIA-2a.
+// Holds rules of docs/spec: R-MEDIA-1 to R-MEDIA-2a.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { mediaProblem, type MediaLimits } from '../../src/adapters/index.ts'

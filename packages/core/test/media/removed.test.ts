@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-MEDIA-8 to R-MEDIA-10, R-REQ-9.
+// Holds rules of docs/spec: R-MEDIA-8 to R-MEDIA-10, R-REQ-9.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
+// Holds rules of docs/spec: R-STEP-5, R-RES-2, R-RES-10 to R-RES-13.
 import { describe, expect, test } from 'vitest'
 import {
   resume,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
+// Holds rules of docs/spec: R-STEP-6, R-STEP-13: what every driver keeps, and that a driver which breaks one promise is seen.
 import { describe, expect, test } from 'vitest'
 import {
   DurableStepEngine,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
+// Holds rules of docs/spec: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/steps/index.ts'

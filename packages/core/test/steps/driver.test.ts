@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-6, R-LOOP-4: what a driver is asked for, and what is told when it fails.
+// Holds rules of docs/spec: R-STEP-6, R-LOOP-4: what a driver is asked for, and what is told when it fails.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, type MemorySteps, type Permissions } from '../../src/index.ts'
 import { createFakeClock } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-15b: an agent of the background whose end is on record does not go on, whatever program resumes.
+// Holds rules of docs/spec: R-BACK-15b: an agent of the background whose end is on record does not go on, whatever program resumes.
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { recordedWork } from '@halting/analysis'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
+// Holds rules of docs/spec: R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
 import { describe, expect, test, vi } from 'vitest'
 import { accountOf } from '@halting/analysis'
 import { noUsage } from '../../src/adapters/index.ts'

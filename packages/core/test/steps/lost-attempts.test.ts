@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
+// Holds rules of docs/spec: R-REQ-1c, R-REQ-1d, R-RES-4: a request whose reply was lost with its process is no failure of the model.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf } from '@halting/analysis'

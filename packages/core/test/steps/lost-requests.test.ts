@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
+// Holds rules of docs/spec: R-RES-10c, R-RES-10d: what was asked before a process died, and by nobody after it, is paid in the run that goes on.
 import { describe, expect, test } from 'vitest'
 import { agentTool, CallableHook, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-4 to R-STEP-9, R-STEP-12.
+// Holds rules of docs/spec: R-STEP-4 to R-STEP-9, R-STEP-12.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, HaltingError, type StepRecord } from '../../src/index.ts'
 import type { StepKey, StepEngine } from '../../src/steps/index.ts'

@@ -1,4 +1,4 @@
-// Holds R-RES-8 of docs/spec.md: a record that cannot be one is refused by an error that says what to do.
+// Holds R-RES-8 of docs/spec: a record that cannot be one is refused by an error that says what to do.
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, replay, resume, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-16, R-STEP-16c: what stores of many sessions have in common.
+// Holds rules of docs/spec: R-STEP-16, R-STEP-16c: what stores of many sessions have in common.
 import { array, assert, asyncProperty, constantFrom } from 'fast-check'
 import { expect, test } from 'vitest'
 import { HaltingError, streamRun, startRun } from '../../src/index.ts'

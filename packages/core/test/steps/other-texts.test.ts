@@ -1,4 +1,4 @@
-// Holds R-RES-12b of docs/spec.md: a session that another version recorded with other texts is resumed and replayed by this one.
+// Holds R-RES-12b of docs/spec: a session that another version recorded with other texts is resumed and replayed by this one.
 import { expect, test } from 'vitest'
 import { replay, resume, type Permissions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
+// Holds rules of docs/spec: R-RES-10, R-RES-11: calls that are on record, under a program that would treat them otherwise.
 import { describe, expect, test } from 'vitest'
 import { resume, type AgentTool, type RunOptions, type Permissions, type StepRecord } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STEP-14: a log hears when nothing but waiting goes on.
+// Holds rules of docs/spec: R-STEP-14: a log hears when nothing but waiting goes on.
 import { expect, test } from 'vitest'
 import { DurableStepEngine } from '../../src/steps/driver.ts'
 import { createFakeClock } from '../../src/testing/fake-clock.ts'

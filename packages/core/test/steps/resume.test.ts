@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RES-1 to R-RES-7.
+// Holds rules of docs/spec: R-RES-1 to R-RES-7.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ABORT-8, for a run that is resumed.
+// Holds rules of docs/spec: R-ABORT-8, for a run that is resumed.
 import { describe, expect, test } from 'vitest'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-END-10: of a run that waits for what can never come, what began last is broken first.
+// Holds rules of docs/spec: R-END-10: of a run that waits for what can never come, what began last is broken first.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StallableSteps } from '../../src/steps/stallable.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
+// Holds rules of docs/spec: R-END-10 to R-END-10c: a process that is about to exit in the middle of a run.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-END-1 to R-END-5, R-ABORT-2.
+// Holds rules of docs/spec: R-END-1 to R-END-5, R-ABORT-2.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, type RunEvent, type RunResult } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LAP-9, R-END-7: the figures of a run.
+// Holds rules of docs/spec: R-LAP-9, R-END-7: the figures of a run.
 import { expect, test } from 'vitest'
 import { createFakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run, tool, type Going } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-END-1 to R-END-5, R-BUD-3.
+// Holds rules of docs/spec: R-END-1 to R-END-5, R-BUD-3.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { StepsLimitHook, TokenUsageLimitHook } from '../../src/compat/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-21, R-GOAL-22, R-GOAL-23: a run that said nothing since its prompt is no success, and what it said is its answer.
+// Holds rules of docs/spec: R-GOAL-21, R-GOAL-22, R-GOAL-23: a run that said nothing since its prompt is no success, and what it said is its answer.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'

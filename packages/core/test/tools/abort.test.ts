@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ABORT-1 to R-ABORT-6, R-LOOP-4, R-LOOP-5, R-LOOP-7, R-TOOL-7.
+// Holds rules of docs/spec: R-ABORT-1 to R-ABORT-6, R-LOOP-4, R-LOOP-5, R-LOOP-7, R-TOOL-7.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-3e, R-SUB-3f.
+// Holds rules of docs/spec: R-SUB-3e, R-SUB-3f.
 import { describe, expect, test } from 'vitest'
 import {
   resume,

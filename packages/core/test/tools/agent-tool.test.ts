@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-2b, R-SUB-2c, R-SUB-3d, R-SUB-9, R-TOOL-3a.
+// Holds rules of docs/spec: R-SUB-2b, R-SUB-2c, R-SUB-3d, R-SUB-9, R-TOOL-3a.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a, R-PERM-6c.
+// Holds rules of docs/spec: R-SUB-2, R-SUB-3, R-SUB-2a, R-SUB-3a to R-SUB-3d, R-SUB-4c, R-SUB-6, R-SUB-6a, R-SUB-7, R-CERT-5a, R-PERM-6c.
 import { describe, expect, test } from 'vitest'
 import {
   certificate,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ASK-8, R-ASK-8a, R-PERM-7b: what is no answer is an error of the program, and runs nothing.
+// Holds rules of docs/spec: R-ASK-8, R-ASK-8a, R-PERM-7b: what is no answer is an error of the program, and runs nothing.
 import { describe, expect, test } from 'vitest'
 import {
   AgentState,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PERM-6 to R-PERM-8, R-HOOK-5, R-STEP-9.
+// Holds rules of docs/spec: R-PERM-6 to R-PERM-8, R-HOOK-5, R-STEP-9.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,

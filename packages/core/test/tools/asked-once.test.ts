@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-17: a call's input is looked at once, and again only where somebody changed it.
+// Holds rules of docs/spec: R-TOOL-17: a call's input is looked at once, and again only where somebody changed it.
 import { describe, expect, test } from 'vitest'
 import type { Permissions, Tool } from '../../src/index.ts'
 import { calls, hook, resultTexts, run, tick, tool, type Given } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
+// Holds rules of docs/spec: R-BACK-10, R-BACK-13, R-BACK-15, R-BACK-15a: agents in the background over the end of a process.
 import { describe, expect, test } from 'vitest'
 import { replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-BACK-10 to R-BACK-15.
+// Holds rules of docs/spec: R-BACK-10 to R-BACK-15.
 import { describe, expect, test } from 'vitest'
 import type { ToolResultBlock } from '../../src/adapters/index.ts'
 import { QueryEngine, type GuardView, type TranscriptEntry } from '../../src/index.ts'

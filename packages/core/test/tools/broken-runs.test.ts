@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
+// Holds rules of docs/spec: R-LOOP-4b, R-LOOP-4d, R-LOOP-4e, R-TOOL-1, R-TOOL-5: what a run that breaks in the middle of its tools leaves behind.
 import { describe, expect, test } from 'vitest'
 import {
   createMemorySteps,

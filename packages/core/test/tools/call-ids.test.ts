@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-1, R-TOOL-14, R-STEP-2: ids that a service uses twice are told apart before anybody sees them.
+// Holds rules of docs/spec: R-TOOL-1, R-TOOL-14, R-STEP-2: ids that a service uses twice are told apart before anybody sees them.
 import { describe, expect, test } from 'vitest'
 import {
   replay,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ASK-1 to R-ASK-6.
+// Holds rules of docs/spec: R-ASK-1 to R-ASK-6.
 import { expect, test } from 'vitest'
 import {
   agentTool,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-2, R-TOOL-2a, R-TOOL-2d.
+// Holds rules of docs/spec: R-TOOL-2, R-TOOL-2a, R-TOOL-2d.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Permissions } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PERM-1b: what rules allow only confined is on record as that.
+// Holds rules of docs/spec: R-PERM-1b: what rules allow only confined is on record as that.
 import { expect, test } from 'vitest'
 import { resume, type Permissions, type RunOptions, type StepRecord, type ToolContext } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds R-TOOL-11 to R-TOOL-13 of docs/spec.md; what does not compile is in test/types/tool.ts.
+// Holds R-TOOL-11 to R-TOOL-13 of docs/spec; what does not compile is in test/types/tool.ts.
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import * as v from 'valibot'

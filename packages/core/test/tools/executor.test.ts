@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-1 to R-TOOL-9.
+// Holds rules of docs/spec: R-TOOL-1 to R-TOOL-9.
 import { describe, expect, test } from 'vitest'
 import { ModelError } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'

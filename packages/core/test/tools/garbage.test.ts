@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOOP-4, R-TOOL-1, R-TOOL-2, R-TOOL-8, R-TOOL-9, R-TOOL-16: whatever a tool does is a result.
+// Holds rules of docs/spec: R-LOOP-4, R-TOOL-1, R-TOOL-2, R-TOOL-8, R-TOOL-9, R-TOOL-16: whatever a tool does is a result.
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, type AgentTool, type Tool } from '../../src/index.ts'
 import { bug, circle, deep, garbage, revoked, throwing } from '../support/garbage.ts'

@@ -1,4 +1,4 @@
-// Holds R-TOOL-2b and R-TOOL-2c of docs/spec.md: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
+// Holds R-TOOL-2b and R-TOOL-2c of docs/spec: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { invalidJsonInput, invalidJsonOf } from '../../src/adapters/index.ts'

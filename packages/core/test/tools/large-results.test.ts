@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-18: a result over the limit is kept whole elsewhere, and shown as head, tail and where the whole is.
+// Holds rules of docs/spec: R-TOOL-18: a result over the limit is kept whole elsewhere, and shown as head, tail and where the whole is.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-ABORT-10, R-ABORT-10a: many listen to one signal.
+// Holds rules of docs/spec: R-ABORT-10, R-ABORT-10a: many listen to one signal.
 import { describe, expect, test } from 'vitest'
 import { linesIn, runProgram } from '../support/processes.ts'
 

@@ -1,4 +1,4 @@
-// Holds R-PERM-13 to R-PERM-13b and R-PERM-13e of docs/spec.md: tools that have a person asked.
+// Holds R-PERM-13 to R-PERM-13b and R-PERM-13e of docs/spec: tools that have a person asked.
 import { describe, expect, test } from 'vitest'
 import {
   agentTool,

@@ -1,4 +1,4 @@
-// Holds R-SEARCH-9 of docs/spec.md: a tool says to which models it is shown.
+// Holds R-SEARCH-9 of docs/spec: a tool says to which models it is shown.
 import { expect, test } from 'vitest'
 import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
+// Holds rules of docs/spec: R-PERM-12 to R-PERM-12c: nobody is asked about a call that cannot succeed.
 import { describe, expect, test } from 'vitest'
 import {
   CallableHook,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-HOOK-3, R-HOOK-14, R-ABORT-4, R-LOOP-4e: what an afterToolUse hook takes out of a result, nobody is told.
+// Holds rules of docs/spec: R-HOOK-3, R-HOOK-14, R-ABORT-4, R-LOOP-4e: what an afterToolUse hook takes out of a result, nobody is told.
 import { describe, expect, test } from 'vitest'
 import type { HookContext, Tool } from '../../src/index.ts'
 import { begin, calls, hook, reader, resultTexts, run, tick, toolEnds, tool, type Run } from '../support/harness.ts'

@@ -1,4 +1,4 @@
-// Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.md.
+// Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compileSchema, schemaProblems } from '../../src/adapters/index.ts'

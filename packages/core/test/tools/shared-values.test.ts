@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
+// Holds rules of docs/spec: R-TOOL-15, R-HOOK-1, R-RES-7: what one part of a run is handed, it cannot change under another.
 import { describe, expect, test } from 'vitest'
 import {
   replay,

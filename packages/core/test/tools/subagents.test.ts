@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SUB-1 to R-SUB-8.
+// Holds rules of docs/spec: R-SUB-1 to R-SUB-8.
 import { describe, expect, test } from 'vitest'
 import {
   AgentStopException,

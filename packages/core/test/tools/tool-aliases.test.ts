@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
+// Holds rules of docs/spec: R-TOOL-20, R-TOOL-20a: a call by an alias is one of the tool that it leads to, for everybody but the transcript.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { resume, type RunOptions, type Permissions } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TOOL-22: names of tools that services refuse.
+// Holds rules of docs/spec: R-TOOL-22: names of tools that services refuse.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { agentTool, ConfigurationError, streamRun, startRun, type AnyTool, type Model } from '../../src/index.ts'

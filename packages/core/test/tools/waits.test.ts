@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WAIT-1 to R-WAIT-4: calls of tools that wait.
+// Holds rules of docs/spec: R-WAIT-1 to R-WAIT-4: calls of tools that wait.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

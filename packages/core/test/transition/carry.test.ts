@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LAP-8, R-LAP-8a: what a run that goes on where another ended may not have a second time.
+// Holds rules of docs/spec: R-LAP-8, R-LAP-8a: what a run that goes on where another ended may not have a second time.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-REQ-4, for few retries.
+// Holds rules of docs/spec: R-REQ-4, for few retries.
 import { describe, expect, test } from 'vitest'
 import type { ModelErrorInit } from '../../src/adapters/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
+// Holds rules of docs/spec: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
 import { plainContext, type Compaction } from '../../src/adapters/index.ts'
 import type { ContextManager, IterationReason } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-20, R-GOAL-24: a stop hook that blocks for the same reason while nothing changes ends the run.
+// Holds rules of docs/spec: R-GOAL-20, R-GOAL-24: a stop hook that blocks for the same reason while nothing changes ends the run.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, StopHook } from '../../src/index.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
+// Holds rules of docs/spec: R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { allowances } from '../../src/allowance.ts'

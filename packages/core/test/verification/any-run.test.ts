@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-VERI-1a, R-VERI-3 to R-VERI-7: of runs whose models and tools do anything.
+// Holds rules of docs/spec: R-VERI-1a, R-VERI-3 to R-VERI-7: of runs whose models and tools do anything.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

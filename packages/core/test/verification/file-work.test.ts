@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-VERI-1, R-VERI-1a, R-VERI-4, R-VERI-4a.
+// Holds rules of docs/spec: R-VERI-1, R-VERI-1a, R-VERI-4, R-VERI-4a.
 import { describe, expect, test } from 'vitest'
 import { Transcript, type TranscriptEntry } from '../../src/index.ts'
 import { fileWorkOf } from '../../src/verification/file-work.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-VERI-1 to R-VERI-7, R-ORD-5a.
+// Holds rules of docs/spec: R-VERI-1 to R-VERI-7, R-ORD-5a.
 import { describe, expect, test } from 'vitest'
 import {
   type AgentTool,

@@ -1,4 +1,4 @@
-// Holds R-LIM-73 and R-VERI-20 of docs/spec.md on the page.
+// Holds R-LIM-73 and R-VERI-20 of docs/spec on the page.
 import { expect, test } from 'vitest'
 import { accountOf } from '@halting/analysis'
 import { dayBudget, standingRun } from '../../../analysis/test/support/standing-runs.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-9
+// Holds rules of docs/spec: R-LIST-9
 import { isDeepStrictEqual } from 'node:util'
 import { anything, array, assert, constantFrom, dictionary, integer, oneof, property, record, string } from 'fast-check'
 import { expect, test } from 'vitest'

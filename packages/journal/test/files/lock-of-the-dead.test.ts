@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-5: a process that was killed holds no session, also while nobody has looked at its end.
+// Holds rules of docs/spec: R-JOUR-5: a process that was killed holds no session, also while nobody has looked at its end.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'

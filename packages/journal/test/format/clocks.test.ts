@@ -1,4 +1,4 @@
-// Holds R-LIM-81 of docs/spec.md: at which time of the day a run did what.
+// Holds R-LIM-81 of docs/spec: at which time of the day a run did what.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

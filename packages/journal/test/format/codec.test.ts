@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2a, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
+// Holds rules of docs/spec: R-JOUR-2, R-JOUR-2a, R-JOUR-8: what goes into lines comes out of them, and long texts stand in files of their own.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-12a: a fold that is not of the lines before it is passed over, and they are read.
+// Holds rules of docs/spec: R-JOUR-12a: a fold that is not of the lines before it is passed over, and they are read.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

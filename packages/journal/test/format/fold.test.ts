@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-12: a session that is gone on with by what folds say of its lines comes to what all its lines come to.
+// Holds rules of docs/spec: R-JOUR-12: a session that is gone on with by what folds say of its lines comes to what all its lines come to.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

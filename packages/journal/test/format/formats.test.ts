@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-2, R-JOUR-2b, R-JOUR-2c: files of both formats, and what an export makes of them.
+// Holds rules of docs/spec: R-JOUR-2, R-JOUR-2b, R-JOUR-2c: files of both formats, and what an export makes of them.
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-JOUR-4: what is left unparsed is looked at as all else, and tells nothing that is not told elsewhere.
+// Holds rules of docs/spec: R-JOUR-4: what is left unparsed is looked at as all else, and tells nothing that is not told elsewhere.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

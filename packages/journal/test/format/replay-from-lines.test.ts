@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-RES-7, R-JOUR-11: what a journal tells is what the run told.
+// Holds rules of docs/spec: R-RES-7, R-JOUR-11: what a journal tells is what the run told.
 import { endings } from '@halting/core'
 import { explore, scenarios } from '@halting/explorer'
 import type { StepRecord } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GOAL-1 to R-GOAL-19, R-GOAL-90: runs with goals that are drawn, killed and gone on with.
+// Holds rules of docs/spec: R-GOAL-1 to R-GOAL-19, R-GOAL-90: runs with goals that are drawn, killed and gone on with.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
+// Holds rules of docs/spec: R-LIVE-5, R-LIVE-6, R-LIVE-6b, R-LIVE-8, R-AFTER-3: what a session has spent is what its requests cost, whatever is asked of it in between.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIVE-2, R-LIVE-8: what is said at an awkward moment is neither lost nor heard twice.
+// Holds rules of docs/spec: R-LIVE-2, R-LIVE-8: what is said at an awkward moment is neither lost nor heard twice.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-11: sessions that nobody touched for long are removed, and nothing else.
+// Holds rules of docs/spec: R-SESS-11: sessions that nobody touched for long are removed, and nothing else.
 import {
   existsSync,
   mkdirSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-6, R-SESS-6a: a fork has all of its own, and leaves the session that it is made of as it is.
+// Holds rules of docs/spec: R-SESS-6, R-SESS-6a: a fork has all of its own, and leaves the session that it is made of as it is.
 import {
   existsSync,
   mkdtempSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
+// Holds rules of docs/spec: R-GRADE-1, R-GRADE-2, R-GRADE-3: grades are stored, survive kills, and go with their session.
 import {
   chmodSync,
   copyFileSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-8, R-SESS-10: what lies among the sessions and is none.
+// Holds rules of docs/spec: R-SESS-8, R-SESS-10: what lies among the sessions and is none.
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-8a: what is taken from the ends of a file without parsing them is what parsing them gives.
+// Holds rules of docs/spec: R-SESS-8a: what is taken from the ends of a file without parsing them is what parsing them gives.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

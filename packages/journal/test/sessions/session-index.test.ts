@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-8e to R-SESS-8g: what lists made of files counts for these very files, and for nothing else.
+// Holds rules of docs/spec: R-SESS-8e to R-SESS-8g: what lists made of files counts for these very files, and for nothing else.
 import {
   appendFileSync,
   chmodSync,

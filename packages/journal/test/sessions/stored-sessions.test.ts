@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-SESS-8a: a list reads the ends of sessions, and all of those whose ends do not tell enough.
+// Holds rules of docs/spec: R-SESS-8a: a list reads the ends of sessions, and all of those whose ends do not tell enough.
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4, R-STORE-7: sessions in a store, with a file each.
+// Holds rules of docs/spec: R-STORE-1, R-STORE-2, R-STORE-3, R-STORE-4, R-STORE-7: sessions in a store, with a file each.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -11,7 +11,7 @@ export interface HttpAnswer {
   readonly breaks?: 'reset' | 'silent'
 }
 
-/** Answers as services and what stands before them give them, by the names that the table in docs/spec.md has. */
+/** Answers as services and what stands before them give them, by the names that the table in docs/spec has. */
 export type FaultAnswer = keyof typeof faultAnswers
 
 type MakeAnswer = (protocol: FaultProtocol, nowMs: number) => HttpAnswer

@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec.md against the corpus of hostile commands: confined, none does its harm, whatever anybody read into it.
+// Holds R-WALL-1 of docs/spec against the corpus of hostile commands: confined, none does its harm, whatever anybody read into it.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-WALL-3 to R-WALL-7 of docs/spec.md: which commands run confined, and which lines ask because a part of them would not.
+// Holds R-WALL-3 to R-WALL-7 of docs/spec: which commands run confined, and which lines ask because a part of them would not.
 import { nothingConfines } from '../../src/permissions/command-texts.ts'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec.md: whatever a confined command turns out to be, it changes nothing, reaches nobody and reads nothing that is not open.
+// Holds R-WALL-1 of docs/spec: whatever a confined command turns out to be, it changes nothing, reaches nobody and reads nothing that is not open.
 import { spawn } from 'node:child_process'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Holds R-WALL-2 of docs/spec.md: what people run daily prints the same and ends with the same code, confined or not.
+// Holds R-WALL-2 of docs/spec: what people run daily prints the same and ends with the same code, confined or not.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'

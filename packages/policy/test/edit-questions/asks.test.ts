@@ -1,4 +1,4 @@
-// Holds R-EASK-1 to R-EASK-6 of docs/spec.md: what runs confined to the workspace in `acceptEdits`, and what asks although it could.
+// Holds R-EASK-1 to R-EASK-6 of docs/spec: what runs confined to the workspace in `acceptEdits`, and what asks although it could.
 import { execFileSync } from 'node:child_process'
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-EASK-2 of docs/spec.md: a command that asks does so wherever in a line it stands, and however it is started.
+// Holds R-EASK-2 of docs/spec: a command that asks does so wherever in a line it stands, and however it is started.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { phrasesAsked, programsAsked } from '../../src/shell/asked-before.ts'

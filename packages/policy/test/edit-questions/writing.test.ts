@@ -1,4 +1,4 @@
-// Holds R-EASK-2a and R-EASK-3 of docs/spec.md: what git is let do, it can do in the wall, and with its folder shut it changes nothing.
+// Holds R-EASK-2a and R-EASK-3 of docs/spec: what git is let do, it can do in the wall, and with its folder shut it changes nothing.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

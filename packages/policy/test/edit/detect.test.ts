@@ -1,4 +1,4 @@
-// Holds R-EWALL-1 of docs/spec.md.
+// Holds R-EWALL-1 of docs/spec.
 import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-EWALL-5 of docs/spec.md, with real processes that are killed.
+// Holds R-EWALL-5 of docs/spec, with real processes that are killed.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

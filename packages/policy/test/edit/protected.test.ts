@@ -1,4 +1,4 @@
-// Holds R-EWALL-2 to R-EWALL-5 of docs/spec.md, with real processes.
+// Holds R-EWALL-2 to R-EWALL-5 of docs/spec, with real processes.
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,

@@ -1,4 +1,4 @@
-// Holds R-EWALL-5 of docs/spec.md: whatever a command does with names, what is obeyed later is what was there before, and nothing is lost.
+// Holds R-EWALL-5 of docs/spec: whatever a command does with names, what is obeyed later is what was there before, and nothing is lost.
 import { type Arbitrary, array, assert, constantFrom, oneof, property, record } from 'fast-check'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-EWALL-6 to R-EWALL-8 of docs/spec.md, with real processes.
+// Holds R-EWALL-6 to R-EWALL-8 of docs/spec, with real processes.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7q of docs/spec.md: what git reads in a configuration file is what the judge reads in it.
+// Holds R-RULE-7q of docs/spec: what git reads in a configuration file is what the judge reads in it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-LEARN-1a of docs/spec.md: rules of one person are no change of the project.
+// Holds R-LEARN-1a of docs/spec: rules of one person are no change of the project.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,

@@ -1,4 +1,4 @@
-// Holds R-RULE-7r of docs/spec.md: the paths that git reads in an index are those that the judge checks, whatever the file is.
+// Holds R-RULE-7r of docs/spec: the paths that git reads in an index are those that the judge checks, whatever the file is.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec.md against commands that got through judges of this kind before.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against commands that got through judges of this kind before.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

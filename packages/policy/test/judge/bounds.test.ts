@@ -1,4 +1,4 @@
-// Holds the bounds of R-RULE-7 and R-RULE-7i of docs/spec.md: no command takes the judge long, whatever its size, and none makes it fail.
+// Holds the bounds of R-RULE-7 and R-RULE-7i of docs/spec: no command takes the judge long, whatever its size, and none makes it fail.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

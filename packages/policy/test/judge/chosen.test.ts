@@ -1,4 +1,4 @@
-// Holds R-RULE-7e and R-RULE-7k of docs/spec.md: programs that load code run by themselves, unless a file or a folder of the project chooses what they load.
+// Holds R-RULE-7e and R-RULE-7k of docs/spec: programs that load code run by themselves, unless a file or a folder of the project chooses what they load.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-RULE-1d and R-RULE-7 of docs/spec.md from the other side: what people run daily is not asked about under the rules that they would write.
+// Holds R-RULE-1d and R-RULE-7 of docs/spec from the other side: what people run daily is not asked about under the rules that they would write.
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec.md: what bash runs of a line is what the analysis names, or nobody vouches for the line.
+// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec: what bash runs of a line is what the analysis names, or nobody vouches for the line.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

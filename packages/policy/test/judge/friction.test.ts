@@ -1,4 +1,4 @@
-// Holds R-RULE-7 of docs/spec.md: what changes nothing runs by itself, and in acceptEdits what changes the project.
+// Holds R-RULE-7 of docs/spec: what changes nothing runs by itself, and in acceptEdits what changes the project.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { execFileSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7 of docs/spec.md: grammars are held against what the programs say of themselves.
+// Holds R-RULE-7 of docs/spec: grammars are held against what the programs say of themselves.
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { gitCommands } from '../../src/shell/grammars/git.ts'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7a, R-RULE-7p and R-RULE-7r of docs/spec.md: whatever a `.git` holds, what git does without a rule runs no program, writes nothing and shows nothing from
+// Holds R-RULE-7a, R-RULE-7p and R-RULE-7r of docs/spec: whatever a `.git` holds, what git does without a rule runs no program, writes nothing and shows nothing from
 // outside. Each hostile `.git` is judged for every reading command, and what is let through is run.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'

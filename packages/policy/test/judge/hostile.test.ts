@@ -1,4 +1,4 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec.md against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { environmentWithoutRule } from '../../src/git/git-environment.ts'

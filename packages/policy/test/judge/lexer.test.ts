@@ -1,4 +1,4 @@
-// Tests R-RULE-7g, R-RULE-7h and R-RULE-7i of docs/spec.md: a line is read twice, and asks if the readings differ.
+// Tests R-RULE-7g, R-RULE-7h and R-RULE-7i of docs/spec: a line is read twice, and asks if the readings differ.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as fc from 'fast-check'

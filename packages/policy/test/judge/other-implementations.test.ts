@@ -1,4 +1,4 @@
-// Holds R-RULE-7 and R-RULE-7j of docs/spec.md for programs of which there are several: BSD, busybox, mawk, the awk of its authors, and those of GNU under POSIXLY_CORRECT.
+// Holds R-RULE-7 and R-RULE-7j of docs/spec for programs of which there are several: BSD, busybox, mawk, the awk of its authors, and those of GNU under POSIXLY_CORRECT.
 import { spawnSync } from 'node:child_process'
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'

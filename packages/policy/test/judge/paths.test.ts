@@ -1,4 +1,4 @@
-// Holds R-RULE-5 of docs/spec.md against paths that lead elsewhere than they say: each does so, and neither a tool nor a command opens it.
+// Holds R-RULE-5 of docs/spec against paths that lead elsewhere than they say: each does so, and neither a tool nor a command opens it.
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7t of docs/spec.md: a line that text alone makes up is read as the parser and the lexer read it.
+// Holds R-RULE-7t of docs/spec: a line that text alone makes up is read as the parser and the lexer read it.
 import { array, assert, constantFrom, oneof, property, stringMatching, tuple } from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec.md: what is run or obeyed later is changed by a rule alone that spells its name.
+// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec: what is run or obeyed later is changed by a rule alone that spells its name.
 import {
   linkSync,
   mkdirSync,

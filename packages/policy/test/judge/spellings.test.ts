@@ -1,4 +1,4 @@
-// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec.md: deny and ask rules are about what a command does, however it is written.
+// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec: deny and ask rules are about what a command does, however it is written.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-EASK-4a of docs/spec.md.
+// Holds R-EASK-4a of docs/spec.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-WAIT-13 and R-WAIT-14 of docs/spec.md: what Wait looks at again and again is judged as Bash and Read judge it.
+// Holds R-WAIT-13 and R-WAIT-14 of docs/spec: what Wait looks at again and again is judged as Bash and Read judge it.
 import type { PermissionRequest } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

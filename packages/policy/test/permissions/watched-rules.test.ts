@@ -1,4 +1,4 @@
-// Holds R-GOAL-36b of docs/spec.md: a rule for files whose changes are noticed otherwise.
+// Holds R-GOAL-36b of docs/spec: a rule for files whose changes are noticed otherwise.
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/permissions/permissions.ts'

@@ -1,4 +1,4 @@
-// Holds R-RULE-7q of docs/spec.md for the sandbox: it protects the hooks and settings that git would read, however the settings are written.
+// Holds R-RULE-7q of docs/spec for the sandbox: it protects the hooks and settings that git would read, however the settings are written.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PROV-1, R-PROV-2.
+// Holds rules of docs/spec: R-PROV-1, R-PROV-2.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aiSdkNameOf, isAiSdkName, parseAiSdkName } from '../../src/settings/ai-sdk-name.ts'

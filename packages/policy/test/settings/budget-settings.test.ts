@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-STAND-20 and R-STAND-21: standing budgets in settings.
+// Holds rules of docs/spec: R-STAND-20 and R-STAND-21: standing budgets in settings.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-GOAL-40 of docs/spec.md: goals and protected files in settings.
+// Holds R-GOAL-40 of docs/spec: goals and protected files in settings.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

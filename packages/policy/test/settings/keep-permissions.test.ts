@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LEARN-1 to R-LEARN-6b.
+// Holds rules of docs/spec: R-LEARN-1 to R-LEARN-6b.
 import {
   existsSync,
   lstatSync,

@@ -1,4 +1,4 @@
-// Holds R-LIM-1, R-LIM-2 and R-LIM-3 of docs/spec.md: limits in settings.
+// Holds R-LIM-1, R-LIM-2 and R-LIM-3 of docs/spec: limits in settings.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

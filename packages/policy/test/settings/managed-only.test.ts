@@ -1,4 +1,4 @@
-// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec.md: an administrator's files, and what they keep for themselves.
+// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec: an administrator's files, and what they keep for themselves.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

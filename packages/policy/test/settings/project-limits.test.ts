@@ -1,4 +1,4 @@
-// Holds R-CALIB-9 to R-CALIB-9b of docs/spec.md.
+// Holds R-CALIB-9 to R-CALIB-9b of docs/spec.
 import {
   chmodSync,
   chownSync,

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CONF-1 to R-CONF-6.
+// Holds rules of docs/spec: R-CONF-1 to R-CONF-6.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-PROF-1 of docs/spec.md: who may choose the tool profile, and in which order.
+// Holds R-PROF-1 of docs/spec: who may choose the tool profile, and in which order.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

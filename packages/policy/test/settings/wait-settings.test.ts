@@ -1,4 +1,4 @@
-// Holds R-SERV-12 of docs/spec.md: how long a run waits for services, in settings.
+// Holds R-SERV-12 of docs/spec: how long a run waits for services, in settings.
 import { array, assert, constantFrom, option, property, tuple } from 'fast-check'
 import { expect, test } from 'vitest'
 import { waitMs } from '@halting/core/adapters'

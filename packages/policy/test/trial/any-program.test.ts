@@ -1,4 +1,4 @@
-// Holds R-TRY-4 and R-TRY-6 of docs/spec.md: a trial leaves everything as it was, and comes to what a run comes to.
+// Holds R-TRY-4 and R-TRY-6 of docs/spec: a trial leaves everything as it was, and comes to what a run comes to.
 import { cpSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'

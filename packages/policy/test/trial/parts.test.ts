@@ -1,4 +1,4 @@
-// Holds R-TRY-4 and R-TRY-6 of docs/spec.md in the parts that trials are made of.
+// Holds R-TRY-4 and R-TRY-6 of docs/spec in the parts that trials are made of.
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

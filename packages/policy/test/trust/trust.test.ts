@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-TRUST-1 to R-TRUST-7.
+// Holds rules of docs/spec: R-TRUST-1 to R-TRUST-7.
 import {
   chmodSync,
   mkdirSync,

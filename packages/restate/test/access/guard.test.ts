@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-16, R-CLU-16a.
+// Holds rules of docs/spec: R-CLU-16, R-CLU-16a.
 import { ConfigurationError } from '@halting/core'
 import { expect, test } from 'vitest'
 import { guarded, type Guarded } from '../../src/access/guard.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-1, R-POIS-2: what the object of a session's attempts does with what comes over the ingress.
+// Holds rules of docs/spec: R-POIS-1, R-POIS-2: what the object of a session's attempts does with what comes over the ingress.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'
 import { attemptsDefinition, type AttemptsObject } from '../../src/attempts/attempts-object.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-1 to R-POIS-4: which session ends its workers, whatever is at work beside it.
+// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: which session ends its workers, whatever is at work beside it.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-3b
+// Holds rules of docs/spec: R-POIS-3b
 import { afterEach, expect, test, vi } from 'vitest'
 import { Isolation, type Place } from '../../src/attempts/isolation.ts'
 

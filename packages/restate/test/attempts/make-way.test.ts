@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-1, R-POIS-3: what makes way does so at a lap, and goes on in the same attempt.
+// Holds rules of docs/spec: R-POIS-1, R-POIS-3: what makes way does so at a lap, and goes on in the same attempt.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { Json } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-1 to R-POIS-4: what a process tells of its attempts, and what the next one is told.
+// Holds rules of docs/spec: R-POIS-1 to R-POIS-4: what a process tells of its attempts, and what the next one is told.
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-PAUSE-15.
+// Holds rules of docs/spec: R-PAUSE-15.
 import type { LimitRequest } from '@halting/core'
 import type { SessionEvent } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOLL-2, R-FOLL-2a, R-FOLL-4.
+// Holds rules of docs/spec: R-FOLL-2, R-FOLL-2a, R-FOLL-4.
 import { HaltingError } from '@halting/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { ChangedOptions, ClusterClient } from '../../src/client/client.ts'

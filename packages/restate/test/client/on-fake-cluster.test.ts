@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-12a, R-CLU-13, R-CLU-13f.
+// Holds rules of docs/spec: R-CLU-12a, R-CLU-13, R-CLU-13f.
 import { createSession, type SessionEvent } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { afterEach, expect, test } from 'vitest'

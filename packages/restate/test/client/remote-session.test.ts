@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-14, and the first half of R-CLU-10 on the client's side: what is asked arrives in its order, under one name.
+// Holds rules of docs/spec: R-CLU-14, and the first half of R-CLU-10 on the client's side: what is asked arrives in its order, under one name.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { createClusterClient } from '../../src/client/cluster-client.ts'

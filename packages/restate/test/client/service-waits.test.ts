@@ -1,4 +1,4 @@
-// Holds R-SERV-18 and R-SERV-18a of docs/spec.md: waits for services of sessions on a cluster.
+// Holds R-SERV-18 and R-SERV-18a of docs/spec: waits for services of sessions on a cluster.
 import { createSession, type Session } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, onTestFinished, test, vi } from 'vitest'

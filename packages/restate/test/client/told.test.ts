@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
+// Holds rules of docs/spec: R-CLU-13, R-CLU-13b: a message is told once, by a worker or by the records.
 import type { SessionEvent } from '@halting/core/session'
 import { expect, test } from 'vitest'
 import { snapshotOfNothing } from '../../src/client/remote-snapshot.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2, R-FLEET-7: what handlers of a budget and a gate do with what comes over the ingress.
+// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-7: what handlers of a budget and a gate do with what comes over the ingress.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import { expect, test } from 'vitest'
 import { budgetDefinition, type BudgetHandlers } from '../../src/fleet/budget-service.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOAD-6
+// Holds rules of docs/spec: R-LOAD-6
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { reported, toGiveAway, type KnownPlaces } from '../../src/fleet/free-places.ts'

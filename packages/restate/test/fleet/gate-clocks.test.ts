@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have clocks that jump.
+// Holds rules of docs/spec: R-FLEET-5, R-FLEET-5a: a gate whose engine is away for a while, and whose workers have clocks that jump.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-4, R-FLEET-5: who may ask a model, whatever comes, again, late, and from clocks that differ.
+// Holds rules of docs/spec: R-FLEET-4, R-FLEET-5: who may ask a model, whatever comes, again, late, and from clocks that differ.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {

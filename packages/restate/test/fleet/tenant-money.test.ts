@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, heard late, and removed.
+// Holds rules of docs/spec: R-FUND-5, R-FUND-6, R-FUND-7: the money of a tenant, with sessions that wait for it, are killed, heard late, and removed.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

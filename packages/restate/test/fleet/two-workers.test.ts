@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-1, R-FLEET-2, R-FLEET-2a: sessions of one tenant on workers that are killed between what they ask, what they spend and what they
+// Holds rules of docs/spec: R-FLEET-1, R-FLEET-2, R-FLEET-2a: sessions of one tenant on workers that are killed between what they ask, what they spend and what they
 // tell, over an ingress that loses answers. What was billed outside is never above the limit, and nothing of it is lost.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FUND-5 to R-FUND-6b: sessions that wait for the money of their tenant in processes that are killed, that let go of them at rest, and that
+// Holds rules of docs/spec: R-FUND-5 to R-FUND-6b: sessions that wait for the money of their tenant in processes that are killed, that let go of them at rest, and that
 // hear of money before they wait for it. The budget, its desks and its leases are real; the records, the messages and the processes are a model.
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-6, R-FUND-5: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-6, R-FUND-5: what a worker asks of the fleet, over an ingress of which nothing is real but its answers.
 import type { Model } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-12, R-CLU-12a, R-CLU-12b.
+// Holds rules of docs/spec: R-CLU-12, R-CLU-12a, R-CLU-12b.
 import { ConfigurationError } from '@halting/core'
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec.md: R-CLU-12b.
+// Holds a rule of docs/spec: R-CLU-12b.
 import * as fc from 'fast-check'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FOLL-1, R-FOLL-1a, R-FOLL-1b.
+// Holds rules of docs/spec: R-FOLL-1, R-FOLL-1a, R-FOLL-1b.
 import { array, assert, asyncProperty, constantFrom, integer, oneof, record } from 'fast-check'
 import type { ObjectContext } from '@restatedev/restate-sdk'
 import type { StepRecord } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-11, R-CLU-11a, R-CLU-11b.
+// Holds rules of docs/spec: R-CLU-11, R-CLU-11a, R-CLU-11b.
 import { expect, test } from 'vitest'
 import { checkedId } from '../../src/service/checked.ts'
 import { problemOfMessages, problemOfRequest, requestWithoutStore } from '../../src/service/check-request.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-10, R-CLU-10a.
+// Holds rules of docs/spec: R-CLU-10, R-CLU-10a.
 // The promises of the mailbox, M1 to M4 (packages/restate/src/service/mailbox.ts), held by random histories: requests that come again, in any order, invocations that
 // begin again after a crash, and work that ends while requests come.
 import { array, assert, constant, constantFrom, integer, oneof, property, record, type Arbitrary } from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-2
+// Holds rules of docs/spec: R-WORK-2
 import { expect, test } from 'vitest'
 import { attempt } from '../../src/engine/attempt.ts'
 import type { ReadBatch } from '../../src/engine/batch.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-12, R-WORK-12a
+// Holds rules of docs/spec: R-WORK-12, R-WORK-12a
 import { expect, test } from 'vitest'
 import type { NumberedRequest, SessionRequest } from '../../src/service/messages.ts'
 import { RequestsInOrder } from '../../src/service/requests-in-order.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LIST-1, R-LIST-1a
+// Holds rules of docs/spec: R-LIST-1, R-LIST-1a
 import { createSession } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 import { scriptedModel } from '@halting/core/testing'

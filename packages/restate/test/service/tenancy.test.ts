@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
+// Holds rules of docs/spec: R-FLEET-3, R-FLEET-3a, R-FLEET-2a: whose money a session spends, and how much of it.
 import { streamRun, ModelError, startRun, type Model, type Prices } from '@halting/core'
 import { createMemorySteps, foldSession, runsOf, type StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-10b.
+// Holds rules of docs/spec: R-CLU-10b.
 import { expect, test } from 'vitest'
 import { openRunOf, untoldResults } from '../../src/service/open-run.ts'
 import { toldSession } from '../support/told-session.ts'

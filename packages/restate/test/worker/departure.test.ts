@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-4
+// Holds rules of docs/spec: R-WORK-4
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { attempt, type Found } from '../../src/engine/attempt.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OPER-6.
+// Holds rules of docs/spec: R-OPER-6.
 import { assert, integer, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { atEngineTime, EngineClock } from '../../src/http/engine-clock.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-6a
+// Holds rules of docs/spec: R-WORK-6a
 import { createServer } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { sessionMetadata } from '../../src/service/session-metadata.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-4, R-CLU-13
+// Holds rules of docs/spec: R-WORK-4, R-CLU-13
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { ObjectContext } from '@restatedev/restate-sdk'

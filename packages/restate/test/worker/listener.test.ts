@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-CLU-18, R-CLU-18a, R-LOAD-7.
+// Holds rules of docs/spec: R-CLU-18, R-CLU-18a, R-LOAD-7.
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, Socket } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'

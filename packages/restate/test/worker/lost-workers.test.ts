@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
+// Holds rules of docs/spec: R-LOST-1 to R-LOST-5: what is done with what is bound to a worker that does not come back.
 import * as fc from 'fast-check'
 import { keptFormat } from '../../src/engine/format.ts'
 import { expect, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-3, R-LOAD-1a, R-STEP-13b: however an attempt ends, its place is given back, and the session can be worked at again in this process.
+// Holds rules of docs/spec: R-WORK-3, R-LOAD-1a, R-STEP-13b: however an attempt ends, its place is given back, and the session can be worked at again in this process.
 import { createSession } from '@halting/core/session'
 import { scriptedModel } from '@halting/core/testing'
 import type { ObjectContext } from '@restatedev/restate-sdk'

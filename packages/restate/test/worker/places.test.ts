@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-3, R-WORK-3a, R-LOAD-1 to R-LOAD-3
+// Holds rules of docs/spec: R-WORK-3, R-WORK-3a, R-LOAD-1 to R-LOAD-3
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PlaceQueue } from '../../src/worker/place-queue.ts'

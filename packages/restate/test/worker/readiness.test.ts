@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-6, R-OPER-1, R-OPER-2.
+// Holds rules of docs/spec: R-WORK-6, R-OPER-1, R-OPER-2.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { array, assert, asyncProperty, boolean, constantFrom } from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-GROW-3, R-GROW-3a, R-GROW-3b, R-OPER-6
+// Holds rules of docs/spec: R-GROW-3, R-GROW-3a, R-GROW-3b, R-OPER-6
 import { expect, test, vi } from 'vitest'
 import { engineClock } from '../../src/http/engine-clock.ts'
 import type { SessionStatus } from '../../src/service/status.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-WORK-3a, R-LOAD-1, R-LOAD-4, R-LOAD-5
+// Holds rules of docs/spec: R-WORK-3a, R-LOAD-1, R-LOAD-4, R-LOAD-5
 import type { StepRecord } from '@halting/core/steps'
 import { expect, test } from 'vitest'
 import { attempt, mailSignal, type AttemptOptions, type AttemptTurn, type Found } from '../../src/engine/attempt.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-LOAD-6
+// Holds rules of docs/spec: R-LOAD-6
 import { expect, test } from 'vitest'
 import { SharePlaces } from '../../src/worker/share-places.ts'
 

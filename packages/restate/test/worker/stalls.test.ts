@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-POIS-2, R-POIS-5a
+// Holds rules of docs/spec: R-POIS-2, R-POIS-5a
 import { expect, test } from 'vitest'
 import { SetAsideError } from '../../src/attempts/set-aside.ts'
 import type { WorkOfSession } from '../../src/worker/engine-admin.ts'

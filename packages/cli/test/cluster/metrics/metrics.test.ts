@@ -1,4 +1,4 @@
-// Holds rules of docs/spec.md: R-OPER-5.
+// Holds rules of docs/spec: R-OPER-5.
 import { query } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { array, assert, double, property, record, string } from 'fast-check'
