@@ -91,7 +91,7 @@ async function compiled(name: string, outdir: string): Promise<readonly Compiled
   ]
   // With the list of files: one more is compiled, too.
   const key = JSON.stringify([version, inputs])
-  let files = storedBuild<readonly Compiled[]>(store, key)
+  let files = storedBuild(store, key) as readonly Compiled[] | undefined
   if (files === undefined) {
     files = await compile(name)
     storeBuild(store, key, inputs, startedAt, files)

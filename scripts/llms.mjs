@@ -11,7 +11,13 @@ const guides = readdirSync(new URL('docs/guide/', root))
   .map((name) => `docs/guide/${name}`)
 
 /** What is of use to few readers. */
-const optional = ['docs/halting.md', 'docs/turn.md', 'docs/glossary.md', 'docs/spec/README.md', 'docs/tool-semantics.md']
+const optional = [
+  'docs/halting.md',
+  'docs/turn.md',
+  'docs/glossary.md',
+  'docs/spec/README.md',
+  'docs/tool-semantics.md',
+]
 
 const linked = /\[([^\]]*)\]\([^)]*\)/g
 

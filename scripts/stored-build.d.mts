@@ -1,4 +1,4 @@
-export declare function storedBuild<Made>(file: string, key: string): Made | undefined
+export declare function storedBuild(file: string, key: string): unknown
 export declare function storeBuild(
   file: string,
   key: string,

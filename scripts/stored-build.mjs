@@ -7,10 +7,9 @@ import { dirname } from 'node:path'
 const clockMs = 1_000
 
 /**
- * @template Made
  * @param {string} file where it is stored: JSON, which nobody else writes
  * @param {string} key what else it depends on, such as versions
- * @returns {Made | undefined} undefined where nothing is stored, or not of these files
+ * @returns {unknown} undefined where nothing is stored, or not of these files
  */
 export function storedBuild(file, key) {
   try {
