@@ -1,5 +1,5 @@
 // Holds the tables of "The wire" in docs/spec: R-WIRE-1 to R-WIRE-8. Every cell is made to happen.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { ModelError } from '@halting/core'
 import type { Model } from '@halting/core'
 import { describe, expect, test } from 'vitest'
@@ -18,7 +18,10 @@ import { startFaultServer } from './support/fault-server.ts'
 import type { PlannedExchange } from './support/fault-server.ts'
 
 const protocols = ['messages', 'chat', 'responses'] as const
-const spec = readFileSync(new URL('../../../docs/spec', import.meta.url), 'utf8')
+const pages = new URL('../../../docs/spec/', import.meta.url)
+const spec = readdirSync(pages)
+  .map((name) => readFileSync(new URL(name, pages), 'utf8'))
+  .join('\n\n')
 const nowhere = '–'
 
 /** The rows of the table that begins with this head: what stands in each column, by its name. */

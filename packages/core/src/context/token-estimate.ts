@@ -38,7 +38,8 @@ const weights = new Uint8Array(128).fill(plain).fill(digit, 48, 58)
  * expressions: V8 would optimize the loop for them, which costs ten times what it saves.
  */
 export function estimateTokens(text: string): number {
-  if (textsByPatterns === 0 || text.length < longText || !isAscii.test(text)) return estimateByLoop(text)
+  if (textsByPatterns === 0 || text.length < longText || text.length > longestByPatterns || !isAscii.test(text))
+    return estimateByLoop(text)
   textsByPatterns--
   return estimateByPatterns(text)
 }
@@ -46,6 +47,8 @@ export function estimateTokens(text: string): number {
 /** How many more long texts of this process are looked at by regular expressions, and from which length on a text is long. */
 let textsByPatterns = 4
 const longText = 2_000
+/** A run of some millions would exhaust the stack of an expression. */
+const longestByPatterns = 200_000
 
 /** Takes one look at each character, and another one in long runs. */
 export function estimateByLoop(text: string): number {
