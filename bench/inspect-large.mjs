@@ -4,10 +4,9 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { everything, firstScreen, otherTabs } from './lib/inspector-client.mjs'
 import { heading, medians, numberOf, table, textOf } from './lib/measure.mjs'
-import { writeSession } from './lib/sessions.mjs'
 
 const repeats = numberOf('repeats', 7)
 const turns = numberOf('turns', 20_000)
@@ -15,6 +14,8 @@ const resultBytes = numberOf('bytes', 200)
 const before = textOf('before', '')
 const given = textOf('file', '')
 const own = fileURLToPath(new URL('..', import.meta.url))
+// In the older format of two: this one reads it, too.
+const { writeSession } = await import(pathToFileURL(join(before === '' ? own : before, 'bench/lib/sessions.mjs')).href)
 const kinds = [...(before === '' ? [] : [['before', before]]), ['now', own]]
 /** Ticks of /proc/PID/stat are hundredths of a second on every Linux. */
 const tickMs = 10
