@@ -287,8 +287,13 @@ function readCode(folder, name, key, spare) {
       isOutdated = true
       return undefined
     }
-    // V8 has copied it: several megabytes, which would stay until a collection of all garbage.
-    const release = () => void (found.size === 0 && file.buffer.transfer?.(0))
+    // V8 has copied it: several megabytes, which would stay until a collection of all garbage. Once: what is detached cannot be detached again.
+    let isReleased = false
+    const release = () => {
+      if (isReleased || found.size > 0) return
+      isReleased = true
+      file.buffer.transfer?.(0)
+    }
     return { stage: header.stage, mtimeMs: stats.mtimeMs, isOutdated: () => isOutdated, dataOf, release }
   } finally {
     closeSync(descriptor)

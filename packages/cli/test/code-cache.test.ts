@@ -102,11 +102,13 @@ function smallProgram(): string {
     const main=async(args)=>{
       const {WAITS_FOR_THREE:folder}=process.env
       if(folder)writeFileSync(folder+'/'+process.pid,'')
+      for(const more of (process.env.LOADS??'').split(' ').filter(Boolean))require('halting:'+more)
       while(folder&&readdirSync(folder).length<3)await new Promise((resolve)=>setTimeout(resolve,5))
       const known=args[1]==='bash';process.stdout.write(known?'# Completion of halting for bash\\n':'There is no command');return known?0:2}
     module.exports={'main.js':()=>({main,isCommand:(kind)=>kind==='completion'})}
     })`,
   )
+  for (const more of ['one', 'two']) writeFileSync(join(folder, `dist/${more}.cjs`), '(function(exports){exports.x=1})')
   return folder
 }
 
@@ -127,6 +129,23 @@ test('a second start takes the code that the first has stored, for this person a
   const { ino } = statSync(storedFile(cache))
   expect(await startIn(cache, whole)).toBe(stored)
   expect(statSync(storedFile(cache)).ino).toBe(ino)
+})
+
+test('scripts that were not stored are loaded behind those that were, with memory that can be released', async () => {
+  const cache = newCache()
+  const releases = join(here(), 'releases.cjs')
+  // As later versions of Node have it.
+  writeFileSync(
+    releases,
+    `const gone = new WeakSet()
+    ArrayBuffer.prototype.transfer = function () {
+      if (gone.has(this)) throw new TypeError('It is detached.')
+      gone.add(this)
+    }`,
+  )
+  const options = { flags: ['--require', releases] }
+  expect(await startIn(cache, options)).toBe(compiled)
+  expect(await startIn(cache, { ...options, env: { LOADS: 'one.cjs two.cjs' } })).toBe(stored)
 })
 
 test('what lost a bit or a part is not taken, and is made again', async () => {
