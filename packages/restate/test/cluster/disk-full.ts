@@ -193,7 +193,7 @@ try {
     }
     const { status, because } = await ready()
     if (status === 200) break
-    demand(performance.now() - roomAt < 60_000, `With room, it does not go on: ${because}`)
+    demand(performance.now() - roomAt < 180_000, `With room, it does not go on: ${because}`)
     await wait(500)
   }
   const backMs = performance.now() - roomAt
