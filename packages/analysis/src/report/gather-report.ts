@@ -38,7 +38,7 @@ export async function gatherReport(
       if (below !== '' && !isBelow(session.cwd, below)) continue
       const isOpenHere =
         hasWriters && session.foreign === undefined && terminalOf(session.runs.at(-1) ?? []) === undefined
-      const heldBy = isOpenHere ? await writerOf(name) : undefined
+      const heldBy = isOpenHere ? writerOf(name) : undefined
       collector.add(session, { file: name, heldBy })
     } catch (error) {
       if (!(error instanceof HaltingError)) throw error

@@ -15,7 +15,7 @@ import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
 import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowFacts } from './row-facts.ts'
 import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
-import { writerNow } from './writer-of.ts'
+import { writerOf } from './writer-of.ts'
 
 /** Which files a shelf shows, and the words of the program for them. */
 export interface FileShelfOptions {
@@ -142,7 +142,7 @@ export class FileShelf implements Shelf<FileEntry> {
   #entryOf(path: string): FileEntry | undefined {
     const stats = regularFileStats(path)
     if (stats === undefined) return undefined
-    const heldBy = writerNow(path)
+    const heldBy = writerOf(path)
     const state = fileState(stats)
     return {
       key: this.#keys.of(path),

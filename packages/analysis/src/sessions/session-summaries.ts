@@ -11,6 +11,7 @@ import {
 } from '@halting/journal'
 import { holderOf } from '@halting/journal/files'
 import { createKeyRedactor } from '@halting/models'
+import { writerOf } from './writer-of.ts'
 
 /** What a person wants to know of a session that is kept. */
 export interface SessionSummary extends StoredSessionFile {
@@ -81,9 +82,8 @@ async function indexedSummary(
   const state = fileState(stats)
   const known = knownSummary(index.get(file.path, state, 'summary'))
   if (known !== undefined) {
-    const heldBy = await holderOf(`${file.path}.lock`).catch(() => undefined)
     // Other keys may be in use than when it was noted. What a process writes is no more as it was.
-    if (heldBy === undefined) return { ...file, ...redactedTexts(known, redact) }
+    if (writerOf(file.path) === undefined) return { ...file, ...redactedTexts(known, redact) }
   }
   const summary = await redactedSummary(file, redact)
   const { sessionId: _id, path: _path, project: _project, changedAt: _at, problem, heldBy, ...facts } = summary

@@ -1,12 +1,7 @@
 import { holderNow } from '@halting/journal/files'
 
 /** The process that writes a session; undefined where none does, and where the system does not let us know. */
-export function writerOf(path: string): Promise<number | undefined> {
-  return Promise.resolve(writerNow(path))
-}
-
-/** The same, at once. */
-export function writerNow(path: string): number | undefined {
+export function writerOf(path: string): number | undefined {
   try {
     return holderNow(`${path}.lock`)?.pid
   } catch {

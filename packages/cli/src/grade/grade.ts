@@ -22,7 +22,7 @@ export async function grade(flags: Flags, words: readonly string[], program: Pro
   const place = runPlace(session, flags)
   let hadGrade = false
   if (asked.grade !== undefined) {
-    await checkGradable(session, place, path)
+    checkGradable(session, place, path)
     const { sessionId } = session
     const runId = outcomesOf(session.runs)[place]?.runId ?? ''
     hadGrade = readGrades(whose(program)).of(sessionId, runId) !== undefined
@@ -87,12 +87,12 @@ function runPlace({ runs, sessionId }: AnySession, { run = runs.length }: Flags)
   return run - 1
 }
 
-async function checkGradable({ runs, foreign }: AnySession, place: number, path: string): Promise<void> {
+function checkGradable({ runs, foreign }: AnySession, place: number, path: string): void {
   const records = runs[place] ?? []
   if (isCopiedRun(records))
     throw new UsageError(`Run ${place + 1} is a copy: it counts in the session in which it was made. Grade it there.`)
   const isOpen = foreign === undefined && place === runs.length - 1 && outcomesOf([records])[0]?.reason === null
-  const writer = isOpen ? await writerOf(path) : undefined
+  const writer = isOpen ? writerOf(path) : undefined
   if (writer !== undefined)
     throw new UsageError(`Run ${place + 1} is still running, in process ${writer}. Grade it when it has ended.`)
 }

@@ -22,7 +22,7 @@ export async function why(flags: Flags, [given]: readonly string[], program: Pro
   if (newest === undefined) throw new UsageError(`Session ${sessionId} has no runs yet.`)
   const terminal = terminalOf(newest)
   const isOpenHere = path !== undefined && foreign === undefined && terminal === undefined
-  const heldBy = isOpenHere ? await writerOf(path) : undefined
+  const heldBy = isOpenHere ? writerOf(path) : undefined
   const next = heldBy === undefined ? await nextOf(session, path, flags, program) : { says: '' }
   if (wantsJson(flags)) {
     const stages = stagesOf(runs.flat().flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
