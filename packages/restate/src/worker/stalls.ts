@@ -28,26 +28,35 @@ export class Stalls {
     let reasons: ReadonlyMap<string, string> = new Map()
     // Who is told that a session is set aside releases it: first it is paused.
     try {
-      if (asked.length > 0) reasons = await this.#admin.setAside(asked.map(({ sessionId }) => sessionId))
-      await this.#pauseSetAside(resting, reasons)
+      reasons = await this.#setAside(asked)
+      // A person may have released it meanwhile.
+      if (await this.#pauseSetAside(resting, reasons)) reasons = await this.#setAside(asked)
       await this.#resumeReleased(resting, reasons)
     } finally {
       this.#known = stallsIn(resting, reasons)
     }
   }
 
-  async #pauseSetAside(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<void> {
+  async #setAside(works: readonly WorkOfSession[]): Promise<ReadonlyMap<string, string>> {
+    return works.length === 0 ? new Map() : this.#admin.setAside(works.map(({ sessionId }) => sessionId))
+  }
+
+  /** Whether there was any. */
+  async #pauseSetAside(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<boolean> {
+    let isAnyPaused = false
     for (const { id, sessionId, status } of resting) {
       if (status !== 'backing-off' || !reasons.has(sessionId)) continue
       await this.#admin.pause(id)
       this.#looksLeft.set(id, looks)
+      isAnyPaused = true
     }
+    return isAnyPaused
   }
 
   async #resumeReleased(resting: readonly WorkOfSession[], reasons: ReadonlyMap<string, string>): Promise<void> {
-    const paused = resting.filter(({ id, status }) => status === 'paused' && this.#looksLeft.has(id))
+    const paused = resting.filter(({ id }) => this.#looksLeft.has(id))
     for (const [id, left] of this.#looksLeft)
-      if (left > 1 && resting.some((work) => work.id === id)) this.#looksLeft.set(id, left - 1)
+      if (left > 1 && paused.some((work) => work.id === id)) this.#looksLeft.set(id, left - 1)
       else this.#looksLeft.delete(id)
     for (const { id, sessionId } of paused) if (!reasons.has(sessionId)) await this.#admin.retryNow(id)
   }

@@ -69,3 +69,18 @@ test('a status says why work is set aside that the engine paused in the middle',
   })
   expect(stalls.of('other')?.kind).toBe('paused')
 })
+
+test('one that was released right before it is paused is resumed in the same look', async () => {
+  const told: string[] = []
+  const isSetAside = new Set(['released'])
+  const stalls = new Stalls({
+    async pause(id) {
+      isSetAside.delete('released')
+      told.push(`pause ${id}`)
+    },
+    retryNow: async (id) => void told.push(`resume ${id}`),
+    setAside: async (ids) => new Map(ids.filter((id) => isSetAside.has(id)).map((id) => [id, 'it ended workers'])),
+  })
+  await stalls.see([work('released', 'backing-off', message)])
+  expect(told).toEqual(['pause inv_released', 'resume inv_released'])
+})
