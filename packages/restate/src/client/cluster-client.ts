@@ -1,5 +1,5 @@
-import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
+import { anySignal } from '@halting/core/adapters'
 import { HaltingError, type Json, type SdkResult } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { checkToken } from '../access/proof.ts'

@@ -1,5 +1,5 @@
-import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
+import { anySignal } from '@halting/core/adapters'
 import type { SessionSnapshot } from '@halting/core/session'
 import type { StepRecord } from '@halting/core/steps'
 import { longestWaitMs } from '../service/longest-wait.ts'

@@ -202,7 +202,7 @@ export class ClusterLog implements StepStore {
   /** Puts something on record that is no record of the loop: no sooner than what was appended before it. */
   note(note: Json): void {
     // How the work ends here that goes on elsewhere is nothing that happens in the session.
-    if (this.#isOver || this.#broken !== undefined) return
+    if (this.isBroken) return
     this.#notes = [...this.#notes, note]
     this.#wake?.()
   }
@@ -215,7 +215,7 @@ export class ClusterLog implements StepStore {
   /** The work is over: what the handler gives back. */
   finish(result: Json): void {
     // It is over here, and not in the session: also where this process was let go of in the middle, and closes what it has.
-    if (this.#isOver || this.#broken !== undefined) return
+    if (this.isBroken) return
     this.#done = result
     this.#wake?.()
   }

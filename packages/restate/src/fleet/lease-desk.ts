@@ -1,5 +1,5 @@
-import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
+import { anySignal } from '@halting/core/adapters'
 import type { Json } from '@halting/core'
 import { budgetObject, mostLeasesAtOnce } from './budget-service.ts'
 import { callHandler, type IngressOptions } from './ingress.ts'

@@ -1,5 +1,5 @@
-import { anySignal } from '@halting/core/adapters'
 import { randomUUID } from 'node:crypto'
+import { anySignal } from '@halting/core/adapters'
 import type { IngressOptions } from '../fleet/ingress.ts'
 import { callHandler } from '../fleet/ingress.ts'
 import { silenceMs, toGiveAway, type OtherPlaces } from '../fleet/free-places.ts'
