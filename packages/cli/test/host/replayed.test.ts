@@ -1,4 +1,6 @@
 // Spec R-HOST-5b, R-SDK-3e: a message is told again when it is on disk, once, and under the uuid of whoever handed it in.
+import { setTimeout } from 'node:timers/promises'
+import type { HookCallback } from '@anthropic-ai/claude-agent-sdk'
 import { expect, test } from 'vitest'
 import { onHost } from '../support/ending-faces.ts'
 import { endingRuns } from '../support/ending-runs.ts'
@@ -29,18 +31,21 @@ test('what the disk refuses is not told to be there', async () => {
 
 const ids = ['11111111-2222-4333-8444-00000000000A', '11111111-2222-4333-8444-00000000000b'] as const
 
-/** A prompt, and a message that its run takes behind a call: lines of the person, by uuid and whether they tell again. */
+/**
+ * Sends a prompt, and a second message while a call of the run is under way: lines of the person, by uuid and whether they repeat one.
+ * The call waits for a hook of the host, which returns after the SDK has written the message: the program reads both in that order.
+ */
 const steered = async (extraArgs: Record<string, null>) => {
   const said = new Said()
   said.say('Look.', { uuid: ids[0] })
+  const sendBeforeCall: HookCallback = async () => {
+    said.say('left', { uuid: ids[1] })
+    said.end()
+    await setTimeout(20)
+    return {}
+  }
   const told = await asking(said, [use('Glob', { pattern: '*' }), { expect: 'left', content: 'Left, then.' }], {
-    options: { extraArgs },
-    during(message) {
-      if (message.type === 'assistant' && message.message.content[0]?.type === 'tool_use') {
-        said.say('left', { uuid: ids[1] })
-        said.end()
-      }
-    },
+    options: { extraArgs, hooks: { PreToolUse: [{ hooks: [sendBeforeCall] }] } },
   })
   const lines = told.messages.flatMap((message) =>
     message.type === 'user' && message.tool_use_result === undefined
