@@ -37,7 +37,7 @@ export default {
     },
     {
       name: 'needs-core-alone',
-      comment: 'Whoever installs one of these gets core and nothing else of ours.',
+      comment: 'Installing one of these installs core and nothing else of this project.',
       severity: 'error',
       from: { path: '^packages/(journal|telemetry|restate)/src/' },
       to: {
