@@ -94,7 +94,8 @@ export async function programBundle(outdir) {
     logOverride: { 'ignored-bare-import': 'silent' },
     // ripgrep finds its binary next to its own file. The others are optional peers: sharp has binaries of its own, restate is for clusters alone.
     external: ['@vscode/ripgrep', 'sharp', '@halting/restate'],
-    alias: sources,
+    // Its CommonJS build hides its imports from a bundler.
+    alias: { ...sources, 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
     plugins: [lazyParser(), lazyGraphemes(), openTelemetryModules()],
     // CommonJS packages inside an ES module still call require().
     banner: { js: banner.trimEnd() },

@@ -333,14 +333,15 @@ describe('definitions in files', () => {
   })
 
   test.each([
-    ['tools : Read', 'cannot parse the line "tools : Read"'],
-    ['"tools": Read', 'cannot parse the line "\\"tools\\": Read"'],
     ['tools:Read', 'cannot parse the line "tools:Read"'],
-    ['  tools: Read', 'the line "  tools: Read" belongs to the field above it'],
+    ['  tools: Read', 'cannot parse the line "description: d"'],
     ['tools:\n- Read\n-Bash', 'cannot parse the line "-Bash"'],
     ['tools: Read\ntools: Bash', 'the field tools is given twice'],
-    ['tools: {Read: true}', 'tools must contain tool names, and {Read: true} is not one'],
-    ['tools: &all Read', 'tools must contain tool names, and &all Read is not one'],
+    ['tools: {Read: true}', 'tools must contain tool names, and {"Read":"true"} is not one'],
+    ['tools: *all', 'tools must contain tool names, and *all is not one'],
+    ['hooks:\n\tPreToolUse:\n\t\t- matcher: Bash', 'cannot parse the line "\\tPreToolUse:"'],
+    ['tools: [Read, Bash', 'cannot parse the line "tools: [Read, Bash"'],
+    [`tools: ${'['.repeat(200)}`, 'its header is nested too deeply'],
     ['disallowed-tools: Bash', 'disallowed-tools is not a field of an agent. Use disallowedTools'],
     ['disallowedTool: Bash', 'disallowedtool is not a field of an agent. Use disallowedTools'],
     ['allowed-tools: Read', 'allowed-tools is not a field of an agent. Use tools'],

@@ -94,6 +94,13 @@ describe('hooks, which are not called', () => {
     ['preToolUse:\n    - matcher: Bash', ['Read', 'Edit', 'Write', 'Agent'], 'guard (Bash).'],
     ['PostToolUse:\n    - matcher: Edit\n      hooks: []\n  Stop:\n    - hooks: []', here.tools, 'are not supported.'],
     ['pre: |\n    echo start\n  post: |\n    echo end', here.tools, 'hooks: unknown event pre.'],
+    [
+      'PreToolUse: &guards\n    - &edits {matcher: Edit, hooks: []}\n    - *edits',
+      ['Read', 'Write', 'Bash', 'Agent'],
+      'guard (Edit, Edit).',
+    ],
+    ['PreToolUse: [{matcher: Bash}]', ['Read', 'Edit', 'Write', 'Agent'], 'guard (Bash).'],
+    ['PreToolUse:\n    - matcher: |\n        Bash', ['Read', 'Edit', 'Write', 'Agent'], 'guard (Bash).'],
     ['stop: x', here.tools, 'hooks: unknown event stop. Did you mean Stop?'],
   ])('%j', async (hooks, tools, note) => {
     const { agent, notes } = await read(`name: a\ndescription: d\nhooks:\n  ${hooks}\nmodel: haiku`)
@@ -102,15 +109,13 @@ describe('hooks, which are not called', () => {
   })
 
   test.each([
-    'hooks: {PreToolUse: [{matcher: Bash}]}',
     'hooks:\n  PreToolUse:\n    - hooks: []',
     'hooks:\n  PreToolUse:\n    - matcher: Bash\n    - hooks: []',
     'hooks:\n  PreToolUse:\n    - matcher: ""',
-    'hooks:\n  PreToolUse: [{matcher: Bash}]',
-    'hooks:\n  PreToolUse:\n    - matcher: &m Bash',
-    'hooks:\n  PreToolUse:\n    - matcher: |\n        Bash',
-    'hooks:\n\tPreToolUse:\n\t\t- matcher: Bash',
-    'hooks: &guards',
+    'hooks: all',
+    'hooks: [PreToolUse]',
+    'hooks:\n  PreToolUse: Bash',
+    'hooks:\n  PreToolUse:\n    - Bash',
   ])('%j may guard any tool: the agent has none, and says so when it is started', async (hooks) => {
     const { agent } = await read(`name: a\ndescription: d\n${hooks}`)
     expect(() => spawned(found(agent))).toThrow('these hooks do not run for agents')
@@ -134,7 +139,7 @@ describe('a description', () => {
     expect(notes).toEqual([])
   })
 
-  test.each(['tools Read', 'tools : Read', '"disallowedTools": Bash', 'permission-mode = plan', 'hooks;'])(
+  test.each(['tools Read', 'permission-mode = plan', 'hooks;'])(
     'is not made of %j, which may be a field',
     async (line) => {
       const { agent, notes } = await read(`name: a\ndescription: d\n${line}`)

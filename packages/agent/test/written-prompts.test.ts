@@ -16,7 +16,7 @@ import {
   type WrittenPrompt,
   writtenOffers,
 } from '../src/instructions/index.ts'
-import { listField, textField, withFrontMatter } from '../src/instructions/frontmatter.ts'
+import { listField, parseFrontMatter, textField } from '../src/instructions/frontmatter.ts'
 import { mentionsIn } from '../src/instructions/mentions.ts'
 
 let home = ''
@@ -58,29 +58,50 @@ function prompt(body: string, more: Partial<WrittenPrompt> = {}): WrittenPrompt 
 
 test.each([
   ['name: x', 'x'],
+  ['name: &n x', 'x'],
+  ['"name" : x', 'x'],
+  ['name: true', 'true'],
+  ['name: @x', '@x'],
+  ['name: *', '*'],
+  ['name: [a] [b]', ''],
+  ['argument-hint: [a] [b]\nname: x', 'x'],
   ['name: "a \\"b\\" c" # why', 'a "b" c'],
   ["name: 'it''s'", "it's"],
   ['name: >\n  one\n  two', 'one two'],
   ['name: |\n  one\n  two', 'one\ntwo'],
   ['other: y\nname: a: b', 'a: b'],
   ['# name: x', ''],
-])('front matter %j says %j', (head, value) => {
-  const { fields, body } = withFrontMatter(`---\n${head}\n---\nBody.\n`)
+])('front matter %j says %j', async (head, value) => {
+  const { fields, body } = await parseFrontMatter(`---\n${head}\n---\nBody.\n`)
   expect([textField(fields, 'name'), body]).toEqual([value, 'Body.'])
 })
 
-test('front matter holds lists in every form that people write', () => {
+test('front matter holds lists in every form that people write', async () => {
   const list = ['Bash(git add:*)', 'Read', 'Bash(a, b)']
   for (const given of [
     ' Bash(git add:*), Read, Bash(a, b)',
     ' [Bash(git add:*), "Read", Bash(a, b)]',
     `\n${list.map((each) => `  - ${each}`).join('\n')}`,
   ])
-    expect(listField(withFrontMatter(`---\nallowed-tools:${given}\n---\n`).fields, 'allowed-tools')).toEqual(list)
+    expect(listField((await parseFrontMatter(`---\nallowed-tools:${given}\n---\n`)).fields, 'allowed-tools')).toEqual(
+      list,
+    )
   // Blanks before what might be a remark are gone through once.
   const blanks = ' '.repeat(200_000)
-  expect(textField(withFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`).fields, 'model')).toBe(`a${blanks}b`)
-  expect(withFrontMatter('--- a\nb')).toMatchObject({ fields: new Map(), body: '--- a\nb', problems: [] })
+  expect(textField((await parseFrontMatter(`---\nmodel: a${blanks}b # no\n---\n`)).fields, 'model')).toBe(`a${blanks}b`)
+  expect(await parseFrontMatter('--- a\nb')).toMatchObject({ fields: new Map(), body: '--- a\nb', problems: [] })
+})
+
+test.each([
+  ['brackets', `name: ${'['.repeat(60_000)}`],
+  ['lists', `name: ${'- '.repeat(30_000)}x`],
+  [
+    'aliases',
+    `a: &a [${'x,'.repeat(20)}]\nb: &b [${'*a,'.repeat(20)}]\nc: &c [${'*b,'.repeat(20)}]\nname: [${'*c,'.repeat(20)}]`,
+  ],
+])('front matter with endless %s is a problem and not a crash', async (_, head) => {
+  const { fields, problems } = await parseFrontMatter(`---\n${head}\n---\nBody.\n`)
+  expect([fields.has('name'), problems.length > 0]).toEqual([false, true])
 })
 
 test('R-CMD-1: commands are named by their folders, and the project’s go before the person’s', async () => {

@@ -53,14 +53,7 @@ export {
   type HookGroup,
   type HookHandler,
 } from './settings/hook-settings.ts'
-export {
-  indentAt,
-  membersOf,
-  skipWhitespace,
-  type Span,
-  spanAt,
-  type Member as JsonMember,
-} from './settings/json-edit.ts'
+export { indentAt } from './settings/json-edit.ts'
 export {
   changeMcpServers,
   mcpFile,

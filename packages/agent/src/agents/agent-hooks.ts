@@ -24,15 +24,8 @@ const unread: UncalledHooks = {
   ],
 }
 
-/** Of the lines below `hooks:` in a file, or of the text behind it. */
-export function uncalledHooks(text: string, below: readonly string[]): UncalledHooks {
-  if (text !== '') return unread
-  const events = eventsIn(below)
-  return events === undefined ? unread : uncalled(events)
-}
-
-/** The same of hooks as JSON. */
-export function uncalledHooksOf(hooks: Json): UncalledHooks {
+/** Hooks of a file or of `--agents`, as they were parsed. */
+export function uncalledHooks(hooks: Json): UncalledHooks {
   if (!isJsonObject(hooks)) return unread
   return uncalled(
     Object.entries(hooks).map(([event, groups]) => ({
@@ -44,7 +37,7 @@ export function uncalledHooksOf(hooks: Json): UncalledHooks {
 
 function matcherOf(group: Json): string {
   const matcher = isJsonObject(group) ? group['matcher'] : undefined
-  return typeof matcher === 'string' ? matcher : ''
+  return typeof matcher === 'string' ? matcher.trim() : ''
 }
 
 function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
@@ -62,44 +55,4 @@ function uncalled(events: readonly EventOfHooks[]): UncalledHooks {
   const without =
     guards.length === 0 ? '' : ` The agent does not get the tools that its PreToolUse hooks guard (${shown}).`
   return { guards, notes: [`hooks of an agent are not supported.${without}`, ...notes] }
-}
-
-/** Events with the matchers below them; undefined for what is not written as people write it. */
-function eventsIn(below: readonly string[]): readonly EventOfHooks[] | undefined {
-  const lines = below.filter((line) => !/^\s*(?:#|$)/.test(line))
-  const [first] = lines
-  if (first === undefined) return []
-  const indent = indentOf(first)
-  const events: { readonly event: string; readonly lines: string[] }[] = []
-  for (const line of lines) {
-    if (indentOf(line) < indent || line.includes('\t')) return undefined
-    const isItem = /^\s*-(?:\s|$)/.test(line)
-    const last = events.at(-1)
-    if (indentOf(line) > indent || (isItem && last !== undefined)) {
-      if (last === undefined) return undefined
-      last.lines.push(line)
-      continue
-    }
-    const [, event, rest = ''] = /^\s*["']?([\w-]+)["']?\s*:(.*)$/.exec(line) ?? []
-    if (event === undefined) return undefined
-    events.push({ event, lines: rest.trim() === '' ? [] : [rest] })
-  }
-  return events.map(({ event, lines: inner }) => ({ event, matchers: matchersIn(inner) }))
-}
-
-/** One for every group. Where it cannot be told of each which it is, one that fits all. */
-function matchersIn(lines: readonly string[]): readonly string[] {
-  const least = Math.min(...lines.map(indentOf))
-  const groups = lines.filter((line) => indentOf(line) === least && /^\s*-(?:\s|$)/.test(line)).length
-  const matchers = lines.flatMap((line) => {
-    const [, double, single, plain] =
-      /^\s*(?:-\s+)?matcher\s*:\s*(?:"([^"\\]*)"|'([^']*)'|([^"'#\s&*!|>[{][^#]*?))\s*(?:#.*)?$/.exec(line) ?? []
-    const matcher = double ?? single ?? plain
-    return matcher === undefined ? [] : [matcher]
-  })
-  return groups > 0 && groups === matchers.length ? matchers : ['']
-}
-
-function indentOf(line: string): number {
-  return line.length - line.trimStart().length
 }

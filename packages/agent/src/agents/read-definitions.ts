@@ -4,20 +4,14 @@ import { opendir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { headOf, isJsonObject, messageOf } from '@halting/core/adapters'
 import { boundedText, bothEnds, isInside, statOf } from '@halting/policy/files'
-import {
-  type FrontMatter,
-  listField,
-  textField,
-  type WithFrontMatter,
-  withFrontMatter,
-} from '../instructions/frontmatter.ts'
+import { type FrontMatter, listField, parseFrontMatter, textField } from '../instructions/frontmatter.ts'
 import type { ReadingRules } from '../instructions/instruction-files.ts'
 import { briefingOffer } from '../instructions/offers.ts'
 import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from '../instructions/places.ts'
 import { realPath } from '@halting/journal/files'
 import { PermissionRuleError, parseRules, type Offer } from '@halting/policy'
 import { isFieldName, saidFields } from './agent-fields.ts'
-import { type UncalledHooks, uncalledHooks, uncalledHooksOf } from './agent-hooks.ts'
+import { type UncalledHooks, uncalledHooks } from './agent-hooks.ts'
 import { limitNames } from './agent-limits.ts'
 import { definitionOf } from './define-agent.ts'
 import { type AgentDefinition, generalAgent } from './definition.ts'
@@ -150,10 +144,9 @@ async function readOne(
   if (read.kind === 'absent') return undefined
   if (read.kind === 'unfit') return refuse(`it ${read.why}`)
   if (read.isCut) return refuse(`it is longer than ${mostBytes} bytes`)
-  const { fields, body, problems, below } = withFrontMatter(withPluginRoot(read.text, place), isFieldName)
+  const { fields, body, problems } = await parseFrontMatter(withPluginRoot(read.text, place), isFieldName)
+  if (problems[0] !== undefined) return refuse(problems[0])
   if (fields.size === 0) return refuse('it has no header above its text (---, name and description, ---)')
-  const [unread] = problems
-  if (unread !== undefined) return refuse(unread)
   const said = saidFields([...fields.keys()], isSameInFile)
   if (said.kind === 'wrong') return refuse(said.why)
   const definition = definitionOf(
@@ -168,7 +161,7 @@ async function readOne(
       readonly: textField(fields, 'readonly'),
       background: textField(fields, 'background'),
       until: commandsIn(fields),
-      ...(fields.has('hooks') && { hooks: hooksIn(fields, below) }),
+      ...(fields.has('hooks') && { hooks: hooksIn(fields) }),
       limits: Object.fromEntries(limitNames.map((limit) => [limit, textField(fields, limit.toLowerCase())])),
     },
     { level: place.level, path },
@@ -183,10 +176,10 @@ async function readOne(
   return counted
 }
 
-/** Behind its name alone stands nothing: then the lines below are read. */
-function hooksIn(fields: FrontMatter, below: WithFrontMatter['below']): UncalledHooks {
-  const lines = below.get('hooks')
-  return uncalledHooks(lines === undefined ? textField(fields, 'hooks') : '', lines ?? [])
+/** A name alone has no hooks. */
+function hooksIn(fields: FrontMatter): UncalledHooks {
+  const hooks = fields.get('hooks') ?? ''
+  return uncalledHooks(hooks === '' ? {} : hooks)
 }
 
 /** Without the marks of a heading. */
@@ -202,7 +195,8 @@ function isSameInFile(one: string, other: string): boolean {
 /** A text is one command, with the commas in it. */
 function commandsIn(fields: FrontMatter): readonly string[] | undefined {
   const said = fields.get('until')
-  const commands = typeof said === 'string' ? [said] : said
+  const commands =
+    said === undefined ? undefined : Array.isArray(said) ? said.map(String) : [textField(fields, 'until')]
   return commands?.map((command) => command.trim()).filter((command) => command !== '')
 }
 
@@ -253,7 +247,7 @@ export function agentsOfJson(text: string, cwd: string): readonly AgentDefinitio
         background,
         until: until === undefined ? undefined : texts(name, 'until', typeof until === 'string' ? [until] : until),
         limits: said,
-        ...(said['hooks'] !== undefined && { hooks: uncalledHooksOf(said['hooks']) }),
+        ...(said['hooks'] !== undefined && { hooks: uncalledHooks(said['hooks']) }),
       },
       { level: 'flag' },
     )

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { bothEnds, isInside, statOf, boundedText } from '@halting/policy/files'
 import { realPath } from '@halting/journal/files'
-import { listField, textField, withFrontMatter } from './frontmatter.ts'
+import { listField, parseFrontMatter, textField } from './frontmatter.ts'
 import type { ReadingRules } from './instruction-files.ts'
 import { type BriefingPlaces, foldersOf, nameIn, withPluginRoot, type WrittenPlace } from './places.ts'
 
@@ -145,7 +145,7 @@ async function readPrompt(
     return undefined
   }
   if (read.isCut) notes.push(`${path} is too long: only the first ${mostBytes} bytes are used.`)
-  const { fields, body } = withFrontMatter(withPluginRoot(read.text, place))
+  const { fields, body } = await parseFrontMatter(withPluginRoot(read.text, place))
   const isSkill = kind === 'skills'
   const given = isSkill ? textField(fields, 'name') : ''
   return {

@@ -1,115 +1,185 @@
+import type { Document, ParsedNode } from 'yaml'
 import { headOf } from '@halting/core/adapters'
 
-/** What stands above the text of a command or a skill, by name: a text, or a list of texts. */
-export type FrontMatter = ReadonlyMap<string, string | readonly string[]>
+/** A value of YAML with every scalar as its text: `true` and `3` are what was typed. */
+export type FrontMatterValue = string | readonly FrontMatterValue[] | { readonly [name: string]: FrontMatterValue }
 
+/** The fields of a header, by name in lower case. */
+export type FrontMatter = ReadonlyMap<string, FrontMatterValue>
+
+/** A text with a header, such as an agent, a command or a skill. */
 export interface WithFrontMatter {
   readonly fields: FrontMatter
-  /** The text below. */
+  /** The text below the header. */
   readonly body: string
-  /** What stands above and was passed over, in words: for files whose fields take something away. */
+  /** Lines that could not be parsed, in words. For files whose fields restrict something: an unread field would restrict nothing. */
   readonly problems: readonly string[]
-  /** The lines below a name alone, as they are written: fields of a field, which `fields` does not tell apart. */
-  readonly below: ReadonlyMap<string, readonly string[]>
+}
+
+/** The header between two lines of `---`, undefined where there is none, and the text below it. */
+export function splitFrontMatter(text: string): { readonly header: string | undefined; readonly body: string } {
+  const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
+  if (found === null) return { header: undefined, body: text.trim() }
+  const [whole, header = ''] = found
+  return { header, body: text.slice(whole.length).trim() }
 }
 
 /**
- * Reads the part of YAML that people write there: `name: value`, quotes, lists in brackets or below, and texts over several lines. What is not
- * understood is passed over: a command is its text. A description may go on in lines that are not indented, as examples in it often are, unless a line
- * begins with the name of a field.
+ * Parses the header of a text as YAML 1.2. A header that is not valid YAML is parsed field by field, after repairing what other agents accept too:
+ * a colon or a special character in a plain text, and a description that continues in lines without indentation, unless such a line begins with the
+ * name of a field.
  *
- * @param isField Whether a word names a field, as whoever wrote it may have meant it.
+ * @param isField Whether a word is the name of a field, or a likely misspelling of one.
  */
-export function withFrontMatter(text: string, isField: (word: string) => boolean = () => false): WithFrontMatter {
-  const found = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\r?\n)---[ \t]*(?:\r?\n|$)/.exec(text)
-  if (found === null) return { fields: new Map(), body: text.trim(), problems: [], below: new Map() }
-  const [head, inner = ''] = found
+export async function parseFrontMatter(
+  text: string,
+  isField: (word: string) => boolean = () => false,
+): Promise<WithFrontMatter> {
+  const { header, body } = splitFrontMatter(text)
+  if (header === undefined) return { fields: new Map(), body, problems: [] }
+  if (isTooDeep(header)) return { fields: new Map(), body, problems: ['its header is nested too deeply'] }
+  const { parseDocument } = await import('yaml')
+  const parse = (part: string): ParsedPart =>
+    parsedPart(parseDocument(part, { schema: 'failsafe', logLevel: 'silent' }), part)
+  const whole = parse(header)
+  if (whole.problem === undefined) return { ...whole, body, problems: [] }
+  const fields = new Map<string, FrontMatterValue>()
   const problems: string[] = []
-  const below = new Map<string, readonly string[]>()
-  const fields = fieldsIn(inner.split(/\r?\n/), { problems, below, isField })
-  return { fields, body: text.slice(head.length).trim(), problems, below }
+  for (const chunk of fieldChunks(header.split(/\r?\n/), isField)) {
+    const asWritten = parse(chunk.lines.join('\n'))
+    const part = asWritten.problem === undefined ? asWritten : parse(repaired(chunk))
+    if (part.problem !== undefined) problems.push(part.problem)
+    for (const [name, value] of part.fields) {
+      if (fields.has(name)) problems.push(`the field ${name} is given twice`)
+      fields.set(name, value)
+    }
+  }
+  return { fields, body, problems }
 }
 
-interface Reading {
-  readonly problems: string[]
-  readonly below: Map<string, readonly string[]>
-  readonly isField: (word: string) => boolean
+/** A parser that calls itself for each level runs out of stack: no header that people write has so many levels. */
+const deepest = 100
+
+function isTooDeep(header: string): boolean {
+  if (new RegExp(`(?:[-?:][ \\t]+){${deepest}}`).test(header)) return true
+  let depth = 0
+  for (const character of header) {
+    if (character === '[' || character === '{') depth++
+    if (character === ']' || character === '}') depth = Math.max(0, depth - 1)
+    if (depth > deepest) return true
+  }
+  return false
 }
 
-function fieldsIn(lines: readonly string[], { problems, below: kept, isField }: Reading): FrontMatter {
-  const fields = new Map<string, string | readonly string[]>()
+interface ParsedPart {
+  readonly fields: FrontMatter
+  readonly problem?: string
+}
+
+function parsedPart(document: Document.Parsed<ParsedNode>, text: string): ParsedPart {
+  const [error] = document.errors
+  if (error !== undefined) {
+    const line = text.split(/\r?\n/)[(error.linePos?.[0].line ?? 1) - 1] ?? ''
+    return { fields: new Map(), problem: `cannot parse the line ${JSON.stringify(headOf(line, 100))}` }
+  }
+  const value = valueOf(document)
+  if (value === undefined) return { fields: new Map(), problem: 'an alias refers to nothing, or to too much' }
+  // A header of remarks alone has no fields.
+  if (value === '') return { fields: new Map() }
+  if (typeof value === 'string' || Array.isArray(value))
+    return { fields: new Map(), problem: `cannot parse the line ${JSON.stringify(headOf(text, 100))}` }
+  return { fields: new Map(Object.entries(value).map(([name, each]) => [name.toLowerCase(), trimmed(each)])) }
+}
+
+/** Undefined for aliases that cannot be resolved, or that multiply without bound. */
+function valueOf(document: Document.Parsed<ParsedNode>): FrontMatterValue | undefined {
+  try {
+    // The failsafe schema has texts, lists and maps only; an empty document is null.
+    return (document.toJS({ maxAliasCount: 100 }) as FrontMatterValue | null) ?? ''
+  } catch {
+    return undefined
+  }
+}
+
+function trimmed(value: FrontMatterValue): FrontMatterValue {
+  return typeof value === 'string' ? value.trim() : value
+}
+
+/** The lines of one field; those before the first field have no name. */
+interface FieldChunk {
+  readonly name: string | undefined
+  readonly lines: string[]
+}
+
+/** Parts a header at the lines that begin a field, and gives a description its prose and its examples. */
+function fieldChunks(lines: readonly string[], isField: (word: string) => boolean): readonly FieldChunk[] {
+  const chunks: FieldChunk[] = []
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
-    const [, name, given = ''] = /^([\w-]+):(?:\s+(.*))?$/.exec(line) ?? []
-    if (name === undefined) {
-      if (!/^\s*(?:#|$)/.test(line)) problems.push(`cannot parse the line ${shownLine(line)}`)
-      continue
+    const name = /^(?:"([\w-]+)"|([\w-]+))\s*:(?:\s|$)/
+      .exec(line)
+      ?.slice(1)
+      .find((each) => each !== undefined)
+    const last = chunks.at(-1)
+    if (name !== undefined) chunks.push({ name: name.toLowerCase(), lines: [line] })
+    else if (last === undefined) chunks.push({ name: undefined, lines: [line] })
+    else {
+      const example = last.name === 'description' ? exampleLength(lines.slice(at)) : 0
+      last.lines.push(...lines.slice(at, at + Math.max(example, 1)))
+      at += Math.max(example, 1) - 1
     }
-    const below: string[] = []
-    while (/^(?:\s+\S|\s*$|\s*- )/.test(lines[at + 1] ?? 'x')) below.push(lines[++at] ?? '')
-    if (name.toLowerCase() === 'description') {
-      const more = proseIn(lines.slice(at + 1), isField)
-      below.push(...more)
-      at += more.length
+  }
+  return chunks.flatMap((chunk) => (isRepairable(chunk, isField) ? [chunk] : separated(chunk)))
+}
+
+/** How many lines an example has that begins here: anything may be in it. */
+function exampleLength(lines: readonly string[]): number {
+  if (!/^\s*<example\b/i.test(lines[0] ?? '')) return 0
+  return lines.findIndex((line) => /<\/example>/i.test(line)) + 1
+}
+
+/** Whether the lines below the first belong to its field: they are indented, items of a list, or prose of a description. */
+function isRepairable({ name, lines }: FieldChunk, isField: (word: string) => boolean): boolean {
+  let example = 0
+  return lines.slice(1).every((line, at) => {
+    if (example === 0 && name === 'description') example = exampleLength(lines.slice(at + 1))
+    if (example > 0) {
+      example--
+      return true
     }
-    if (given === '') kept.set(name.toLowerCase(), below)
-    // In a text over several lines anything may stand, and below a name alone more fields.
-    if (/^[^|>"']/.test(given)) {
-      const field = below.find((each) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(each))
-      if (field !== undefined) problems.push(`the line ${shownLine(field)} belongs to the field above it`)
-    }
-    if (fields.has(name.toLowerCase())) problems.push(`the field ${name} is given twice`)
-    fields.set(name.toLowerCase(), valueOf(given.trim(), below))
-  }
-  return fields
+    if (/^\s|^$|^#|^- /.test(line)) return true
+    const [word = ''] = /[\w-]+/.exec(line) ?? []
+    return name === 'description' && !isField(word)
+  })
 }
 
-/** Lines that belong to a description although they are not indented: examples as a whole, and lines that are no field. */
-function proseIn(lines: readonly string[], isField: (word: string) => boolean): readonly string[] {
-  let end = 0
-  while (end < lines.length) {
-    const line = lines[end] ?? ''
-    const close = /^\s*<example\b/i.test(line)
-      ? lines.findIndex((each, at) => at >= end && /<\/example>/i.test(each))
-      : -1
-    if (close !== -1) end = close + 1
-    else if (isProse(line, isField)) end++
-    else break
-  }
-  return lines.slice(0, end)
+/** Lines that belong to no field are reported by themselves: they may be a field with a typing error. */
+function separated({ name, lines }: FieldChunk): readonly FieldChunk[] {
+  const isOwn = (line: string, at: number): boolean => at === 0 || /^\s|^$|^#|^- /.test(line)
+  const own = lines.filter(isOwn)
+  const others = lines.filter((line, at) => !isOwn(line, at))
+  return [{ name, lines: own }, ...others.map((line) => ({ name: undefined, lines: [line] }))]
 }
 
-function isProse(line: string, isField: (word: string) => boolean): boolean {
-  if (/^[\w-]+:(?:\s|$)/.test(line) || /^\s*(?:#|$)/.test(line)) return false
-  const [word = ''] = /[\w-]+/.exec(line) ?? []
-  return !isField(word)
-}
-
-function shownLine(line: string): string {
-  return JSON.stringify(headOf(line, 100))
-}
-
-function valueOf(given: string, below: readonly string[]): string | readonly string[] {
-  const items = below.flatMap((line) => /^\s*- (.*)$/.exec(line)?.[1] ?? [])
-  if (given === '' && items.length > 0) return items.map((item) => plain(item.trim()))
-  if (/^[|>][+-]?$/.test(given)) {
-    const lines = below.map((line) => line.trim())
-    return lines.join(given.startsWith('>') ? ' ' : '\n').trim()
-  }
-  const text = [given, ...below.map((line) => line.trim())].join(' ').trim()
-  return /^\[.*\]$/.test(text) ? partsOf(text.slice(1, -1)).map(plain) : plain(text)
-}
-
-/** Without the quotes around it. */
-function plain(text: string): string {
-  const [, double, single] = /^(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')(?:\s+#.*)?$/.exec(text) ?? []
-  if (double !== undefined) return double.replaceAll(/\\(.)/g, '$1')
-  if (single !== undefined) return single.replaceAll("''", "'")
+/**
+ * A field as valid YAML, where its value is a plain text that YAML does not accept: the text in quotes. Unchanged where lines below look like fields of
+ * their own, and for a list or a map: what was meant cannot be known. A hint for arguments is a text whatever its brackets.
+ */
+function repaired({ name, lines: [first = '', ...below] }: FieldChunk): string {
+  const [, head = '', value = ''] = /^([^:]*:)\s*(.*)$/.exec(first) ?? []
+  const unchanged = [first, ...below].join('\n')
+  const isText = name === 'argument-hint' || name === 'description' ? /^[^|>]/ : /^[^|>[{"'&!]/
+  const hasFields = below.some((line) => /^\s+["']?[\w-]+["']?\s*:(?:\s|$)/.test(line))
+  if (name === undefined || !isText.test(value) || hasFields) return unchanged
   // One blank: an expression that takes all of them would begin at each anew.
-  return text.replace(/\s#[\s\S]*$/, '').trimEnd()
+  const text = [value, ...below.map((line) => line.trim())]
+    .join(' ')
+    .trim()
+    .replace(/\s#[\s\S]*$/, '')
+  return `${head} ${JSON.stringify(text)}`
 }
 
-/** At the commas that stand in no brackets and no quotes: `Bash(git add:*), Read`. */
+/** Parts a text at the commas outside brackets and quotes: `Bash(git add:*), Read`. */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = []
   let [depth, quote, start] = [0, '', 0]
@@ -127,12 +197,23 @@ function partsOf(text: string): readonly string[] {
   return [...parts, text.slice(start)].map((part) => part.trim()).filter((part) => part !== '')
 }
 
+/** The value of a field as one text; '' for a missing one. */
 export function textField(fields: FrontMatter, name: string): string {
   const value = fields.get(name) ?? ''
-  return typeof value === 'string' ? value : value.join(', ')
+  if (typeof value === 'string') return value
+  return Array.isArray(value) ? value.map(textOf).join(', ') : JSON.stringify(value)
 }
 
+/** The value of a field as a list: a list of YAML, or a text with commas. */
 export function listField(fields: FrontMatter, name: string): readonly string[] {
   const value = fields.get(name) ?? []
-  return typeof value === 'string' ? partsOf(value) : value
+  if (typeof value === 'string') return partsOf(value)
+  if (!Array.isArray(value)) return [JSON.stringify(value)]
+  // In brackets YAML parts `Bash(a, b)` at its comma.
+  const items: readonly string[] = value.map(textOf)
+  return items.some((item) => item.includes('(') && !item.includes(')')) ? partsOf(items.join(', ')) : items
+}
+
+function textOf(value: FrontMatterValue): string {
+  return typeof value === 'string' ? value.trim() : JSON.stringify(value)
 }

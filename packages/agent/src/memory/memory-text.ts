@@ -1,4 +1,4 @@
-import { withFrontMatter } from '../instructions/frontmatter.ts'
+import { splitFrontMatter } from '../instructions/frontmatter.ts'
 import { memoryCut, memoryHead } from '../instructions/briefing-texts.ts'
 import { withoutTags } from './model-answer.ts'
 import { noteOfLine } from './note.ts'
@@ -34,7 +34,7 @@ export function memoryText({ indexPath }: MemoryPlace, { index, topics }: Memory
 
 /** What a note comes from is in the file: a model needs the day alone. */
 function shownTopic({ name, file }: ReadTopic): string {
-  const lines = withFrontMatter(file.text).body.split('\n')
+  const lines = splitFrontMatter(file.text).body.split('\n')
   const shown = lines.map((line) => {
     const read = noteOfLine(line)
     return read.kind === 'note' ? `- ${read.note.text} (${read.note.date})` : line

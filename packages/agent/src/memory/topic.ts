@@ -1,4 +1,4 @@
-import { textField, withFrontMatter } from '../instructions/frontmatter.ts'
+import { splitFrontMatter } from '../instructions/frontmatter.ts'
 import { lineOfNote, type Note, noteOfLine } from './note.ts'
 
 // A topic is a Markdown file in which each note is a line. Every other line is a person's, and stays as it is, byte for byte.
@@ -31,7 +31,13 @@ export function topicOf(name: string, text: string): Topic {
     if (read.kind === 'note') notes.push(read.note)
     if (read.kind === 'damaged') damagedLines.push(at + 1)
   }
-  return { name, description: textField(withFrontMatter(text).fields, 'description'), notes, damagedLines }
+  return { name, description: descriptionIn(text), notes, damagedLines }
+}
+
+/** The description is one line of a header that this program writes: see `newTopicText`. */
+function descriptionIn(text: string): string {
+  const { header = '' } = splitFrontMatter(text)
+  return /^description:[ \t]+(.*)$/m.exec(header)?.[1]?.trim() ?? ''
 }
 
 /** The text of a topic that has no note yet. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@halting/core'
-import { indentAt, membersOf, skipWhitespace, type Span, spanAt } from '@halting/policy'
+import { parseTree } from 'jsonc-parser'
+import { indentAt } from '@halting/policy'
 
 // The text is that of a notebook that was parsed. What is not changed stays as it was written: numbers that JavaScript would round, too.
 
@@ -35,19 +36,18 @@ export function withoutCell(text: string, place: number): string {
   return text.slice(0, cell.start) + text.slice(next?.start ?? cell.end)
 }
 
+/** A part of the text, by indexes: from its first character to behind its last. */
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
 function cellsOf(text: string): { readonly list: Span; readonly cells: readonly Span[] } {
-  const whole = spanAt(text, skipWhitespace(text, 0))
-  // Of a key that stands twice the last counts, as for JSON.parse.
-  const list = membersOf(text, whole).findLast(({ key }) => key === 'cells')?.value
+  // Of a key that is given twice the last one counts, as for JSON.parse.
+  const list = parseTree(text)?.children?.findLast(({ children }) => children?.[0]?.value === 'cells')?.children?.[1]
   if (list === undefined) throw new RangeError('there are no cells')
-  const cells: Span[] = []
-  let at = skipWhitespace(text, list.start + 1)
-  while (at < list.end - 1) {
-    const cell = spanAt(text, at)
-    cells.push(cell)
-    at = skipWhitespace(text, skipWhitespace(text, cell.end) + 1)
-  }
-  return { list, cells }
+  const spanOf = ({ offset, length }: typeof list): Span => ({ start: offset, end: offset + length })
+  return { list: spanOf(list), cells: (list.children ?? []).map(spanOf) }
 }
 
 function rendered(cell: JsonObject, text: string, indent: string): string {

@@ -1,3 +1,5 @@
+import { eastAsianWidth } from 'get-east-asian-width'
+
 /** Columns of a terminal that a text takes: wide characters two, combining ones none. Never less than a terminal takes. */
 export function columnsOf(text: string): number {
   if (isPlain(text)) return text.length
@@ -41,21 +43,11 @@ export function isPlain(text: string): boolean {
   return /^[\u0020-\u007E]*$/.test(text)
 }
 
-/** Made when a character that is not plain is first measured: the engine looks up properties of all characters for them. */
-let patterns: { readonly joining: RegExp; readonly wide: RegExp } | undefined
+/** Made at first use: the engine looks up properties of all characters for it. Not all invisible ones: a soft hyphen has a column of its own. */
+let joining: RegExp | undefined
 
 function widthOf(character: string): number {
-  const { joining, wide } = (patterns ??= makePatterns())
+  joining ??= /[\p{Mn}\p{Me}\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u
   if (character === '\uFE0F') return 1 // It makes a narrow sign an emoji.
-  if (joining.test(character)) return 0
-  return wide.test(character) ? 2 : 1
-}
-
-function makePatterns(): { readonly joining: RegExp; readonly wide: RegExp } {
-  return {
-    // Of the invisible ones not all: a soft hyphen, or an Arabic sign of a number, has a column of its own.
-    joining: /[\p{Mn}\p{Me}\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\u{E0000}-\u{E007F}]/u,
-    // East Asian wide and full-width characters, and emoji.
-    wide: /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1B000}-\u{1B2FF}\u{1F200}-\u{1F2FF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u,
-  }
+  return joining.test(character) ? 0 : eastAsianWidth(character.codePointAt(0) ?? 0)
 }

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from '@halting/core'
+import { type Node, parseTree } from 'jsonc-parser'
+import { ConfigurationError, type Json, type JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
 /**
@@ -21,12 +22,10 @@ export function withValue(text: string, path: readonly string[], value: Json): s
  */
 export function withoutText(text: string, path: readonly string[], element: string): string {
   if (text.trim() === '') return text
-  const list = valueAt(text, path)
-  if (list === undefined || text[list.start] !== '[') return text
-  const elements = elementsOf(text, list)
-  const isGone = ({ start, end }: Span): boolean =>
-    text[start] === '"' && JSON.parse(text.slice(start, end)) === element
-  const gone = elements.map(isGone)
+  const list = nodeAt(text, path)
+  if (list?.type !== 'array') return text
+  const elements = (list.children ?? []).map(spanOf)
+  const gone = (list.children ?? []).map(({ value }) => value === element)
   const lastKept = gone.lastIndexOf(false)
   const kept = elements[lastKept]
   if (!gone.includes(true)) return text
@@ -37,7 +36,9 @@ export function withoutText(text: string, path: readonly string[], element: stri
   })
   const last = elements.at(-1)
   const end =
-    kept === undefined ? { start: list.start + 1, end: list.end - 1 } : { start: kept.end, end: last?.end ?? kept.end }
+    kept === undefined
+      ? { start: list.offset + 1, end: spanOf(list).end - 1 }
+      : { start: kept.end, end: last?.end ?? kept.end }
   let changed = ''
   let from = 0
   for (const cut of [...cuts, end]) {
@@ -50,23 +51,9 @@ export function withoutText(text: string, path: readonly string[], element: stri
   return changed
 }
 
-function valueAt(text: string, path: readonly string[]): Span | undefined {
-  let value: Span | undefined = spanAt(text, skipWhitespace(text, text.startsWith('\uFEFF') ? 1 : 0))
-  for (const key of path) {
-    if (value === undefined || text[value.start] !== '{') return undefined
-    value = membersOf(text, value).findLast((member) => member.key === key)?.value
-  }
-  return value
-}
-
-function elementsOf(text: string, { start, end }: Span): readonly Span[] {
-  const elements: Span[] = []
-  for (let at = skipWhitespace(text, start + 1); at < end - 1;) {
-    const element = spanAt(text, at)
-    elements.push(element)
-    at = skipWhitespace(text, skipWhitespace(text, element.end) + 1)
-  }
-  return elements
+/** The value at a path: of a key that is given twice the last one counts, as for `JSON.parse`. */
+function nodeAt(text: string, path: readonly string[]): Node | undefined {
+  return path.reduce<Node | undefined>((node, key) => node && memberOf(node, key), jsonTree(text))
 }
 
 interface Style {
@@ -75,59 +62,48 @@ interface Style {
 }
 
 function changedAt(text: string, path: readonly string[], value: Json, style: Style): string {
-  let object = spanAt(text, skipWhitespace(text, text.startsWith('\uFEFF') ? 1 : 0))
+  let object = jsonTree(text)
   for (let depth = 0; ; depth++) {
     const [key = '', ...rest] = path.slice(depth)
-    const members = membersOf(text, object)
-    // Of a key that stands twice the last counts.
-    const found = members.findLast((member) => member.key === key)
-    if (found === undefined) return withMember(text, object, members, [key, nested(rest, value)], style)
-    if (rest.length > 0 && text[found.value.start] === '{') {
-      object = found.value
+    const found = memberOf(object, key)
+    if (found === undefined) return withMember(text, object, [key, nested(rest, value)], style)
+    if (rest.length > 0 && found.type === 'object') {
+      object = found
       continue
     }
-    const own = text.slice(found.value.start, found.value.end)
+    const { start, end } = spanOf(found)
+    const own = text.slice(start, end)
     const next = nested(rest, value)
     const isInline = Array.isArray(next) && own.startsWith('[') && !own.includes('\n') && own.length > 2
-    const made = isInline ? inline(next) : rendered(next, indentAt(text, found.value.start), style)
-    return text.slice(0, found.value.start) + made + text.slice(found.value.end)
+    const made = isInline ? inline(next) : rendered(next, indentAt(text, start), style)
+    return text.slice(0, start) + made + text.slice(end)
   }
 }
 
-/** A part of a text of JSON, by the places of its characters. */
-export interface Span {
-  /** Index of its first character. */
+/** A part of a text, by indexes: from its first character to behind its last. */
+interface Span {
   readonly start: number
-  /** Behind its last character. */
   readonly end: number
 }
 
-/** A member of a JSON object: its key, and the place of its value. */
-export interface Member {
-  /** The key. */
-  readonly key: string
-  /** Where the value is. */
-  readonly value: Span
+function spanOf({ offset, length }: Node): Span {
+  return { start: offset, end: offset + length }
 }
 
-function withMember(
-  text: string,
-  object: Span,
-  members: readonly Member[],
-  [key, value]: readonly [string, Json],
-  style: Style,
-): string {
-  const outer = indentAt(text, object.start)
+function withMember(text: string, object: Node, [key, value]: readonly [string, Json], style: Style): string {
+  const { start, end } = spanOf(object)
+  const outer = indentAt(text, start)
   const inner = outer + style.unit
-  const last = members.at(-1)
-  const own = text.slice(object.start, object.end)
+  const last = object.children?.at(-1)
+  const own = text.slice(start, end)
   const isInline = last !== undefined && !own.includes('\n')
   const made = isInline ? inline(value) : rendered(value, inner, style)
   const member = `${JSON.stringify(key)}: ${made}`
   if (last === undefined)
-    return `${text.slice(0, object.start)}{${style.newline}${inner}${member}${style.newline}${outer}}${text.slice(object.end)}`
+    return `${text.slice(0, start)}{${style.newline}${inner}${member}${style.newline}${outer}}${text.slice(end)}`
   const before = isInline ? ', ' : `,${style.newline}${inner}`
-  return text.slice(0, last.value.end) + before + member + text.slice(last.value.end)
+  const behind = spanOf(last).end
+  return text.slice(0, behind) + before + member + text.slice(behind)
 }
 
 function nested(path: readonly string[], value: Json): Json {
@@ -146,51 +122,30 @@ function inline(value: Json): string {
     .join(', ')} }`
 }
 
-/** What the line begins with on which something stands. */
+/** The indentation of the line that has this index. */
 export function indentAt(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf('\n', at) + 1, at)
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }
 
-/** The first place at or behind this one that is no white space. */
-export function skipWhitespace(text: string, from: number): number {
-  let at = from
-  while (/\s/.test(text[at] ?? '')) at++
-  return at
-}
-
-/** The value that begins here. The text is JSON. */
-export function spanAt(text: string, start: number): Span {
-  const first = text[start]
-  if (first === '"') return { start, end: endOfText(text, start) }
-  if (first !== '{' && first !== '[')
-    return { start, end: start + (/^[\w.+-]+/.exec(text.slice(start))?.[0].length ?? 0) }
-  let depth = 0
-  for (let at = start; at < text.length; at++) {
-    const character = text[at]
-    if (character === '"') at = endOfText(text, at) - 1
-    else if (character === '{' || character === '[') depth++
-    else if ((character === '}' || character === ']') && --depth === 0) return { start, end: at + 1 }
+/**
+ * The syntax tree of a JSON text that holds an object, with offsets into the text.
+ * @throws ConfigurationError for a text that is nested too deeply, or holds no object.
+ */
+export function jsonTree(text: string): Node {
+  try {
+    // A byte order mark is not part of JSON; a space keeps the offsets.
+    const tree = parseTree(text.replace(/^\uFEFF/, ' '))
+    if (tree?.type === 'object') return tree
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown
+    throw new ConfigurationError('The JSON is nested too deeply to be changed.')
   }
-  return { start, end: text.length }
+  throw new ConfigurationError('The text does not contain a JSON object.')
 }
 
-function endOfText(text: string, from: number): number {
-  let at = from + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at + 1
-}
-
-/** The members of an object that begins and ends there. */
-export function membersOf(text: string, { start, end }: Span): readonly Member[] {
-  const members: Member[] = []
-  let at = skipWhitespace(text, start + 1)
-  while (at < end - 1) {
-    const name = spanAt(text, at)
-    const value = spanAt(text, skipWhitespace(text, skipWhitespace(text, name.end) + 1))
-    // The text is JSON, so that a name is a string of it.
-    members.push({ key: JSON.parse(text.slice(name.start, name.end)) as string, value })
-    at = skipWhitespace(text, skipWhitespace(text, value.end) + 1)
-  }
-  return members
+/** The value of a member of an object: of a key that is given twice the last one counts, as for `JSON.parse`. */
+export function memberOf(object: Node, key: string): Node | undefined {
+  if (object.type !== 'object') return undefined
+  return object.children?.findLast(({ children }) => children?.[0]?.value === key)?.children?.[1]
 }

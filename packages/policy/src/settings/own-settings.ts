@@ -5,7 +5,7 @@ import { isJsonObject, messageOf, codeOf } from '@halting/core/adapters'
 import { boundedBytes } from '../files/bounded-text.ts'
 import { configFolder, realPath, makeDurableFolder, writeWhole } from '@halting/journal/files'
 import { lockFile } from '../trust/trust-store.ts'
-import { membersOf, skipWhitespace, spanAt, withValue } from './json-edit.ts'
+import { jsonTree, withValue } from './json-edit.ts'
 import type { PlacesOptions } from './places.ts'
 
 /** A file of settings as it is before it is changed; no text where there is none. */
@@ -113,16 +113,15 @@ const shownSettings: ReadonlySet<string> = new Set(['$schema', 'model', 'smallMo
 /** The text for a person to look at: of what may hold a key, such as variables, headers and commands, only the names. */
 export function shownSettingsText(text: string): string {
   if (text.trim() === '') return ''
-  const start = skipWhitespace(text, 0)
   let shown = text
-  for (const { key, value } of membersOf(text, spanAt(text, start)).toReversed()) {
-    if (shownSettings.has(key)) continue
+  for (const { children: [key, value] = [] } of jsonTree(text).children?.toReversed() ?? []) {
+    if (value === undefined || shownSettings.has(String(key?.value))) continue
     const masked = text
-      .slice(value.start, value.end)
+      .slice(value.offset, value.offset + value.length)
       .replaceAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g, (found, colon: string | undefined) =>
         colon === undefined ? '"(set)"' : found,
       )
-    shown = shown.slice(0, value.start) + masked + shown.slice(value.end)
+    shown = shown.slice(0, value.offset) + masked + shown.slice(value.offset + value.length)
   }
   return shown
 }
