@@ -1,8 +1,8 @@
-import { fieldsOf } from '../given.ts'
-import { jsonObjectOf, type JsonObject } from '../json.ts'
-import { headOf } from '../text.ts'
+import { fieldsOf } from '../values/given.ts'
+import { jsonObjectOf, type JsonObject } from '../values/json.ts'
+import { headOf } from '../values/text.ts'
 import type { StageMessage } from './stage.ts'
-import type { StageReason } from './stage-record.ts'
+import type { StageReason } from '../steps/stage-record.ts'
 
 /** How a stage ended, and what it has to tell. */
 export interface StageEnding {

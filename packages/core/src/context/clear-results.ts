@@ -1,5 +1,5 @@
-import { isToolResult, type ModelMessage } from '../messages.ts'
-import { clearedResult } from '../transcript.ts'
+import { isToolResult, type ModelMessage } from '../model/messages.ts'
+import { clearedResult } from '../conversation/transcript.ts'
 import type { ClearedResults, ContextView } from './port.ts'
 import { longResultsOf } from './sizes.ts'
 

@@ -1,6 +1,6 @@
 import type { Model } from '../model/model.ts'
 import type { ContextManager } from './port.ts'
-import { windowFigures, type WindowFigures } from './window.ts'
+import { windowFigures, type WindowFigures } from '../model/window.ts'
 
 /** Tokens before the next threshold at which a person is told that little is left. */
 const warningMargin = 20_000

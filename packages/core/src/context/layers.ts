@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import type { Model } from '../model/model.ts'
 import { clearedResults } from './clear-results.ts'
 import { drainCollapses, nextCollapse } from './collapse.ts'
@@ -6,7 +6,7 @@ import { fullCompaction, type CarryOver } from './compact.ts'
 import type { ContextManager, ContextView } from './port.ts'
 import { compactedInVain, thrashOf } from './thrash.ts'
 import { compactionThresholdOf } from './thresholds.ts'
-import { blockingLimitOf } from './window.ts'
+import { blockingLimitOf } from '../model/window.ts'
 
 /** The four layers against a full window, each to be switched off. */
 export interface ContextLayersOptions {

@@ -1,10 +1,10 @@
-import { isText, isToolUse, textOf, type ModelMessage } from '../messages.ts'
+import { isText, isToolUse, textOf, type ModelMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { mostSummary } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
-import { compactionRequests } from './port.ts'
-import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
+import { compactionRequests, type CompactionScope, type ContextView } from './port.ts'
+import type { CompactionReply } from '../model/questions.ts'
 import { shortenText, withShortResults } from './shorten.ts'
 import { usableSummary } from './summary-text.ts'
 import {

@@ -1,4 +1,4 @@
-import { textOf, type AssistantMessage } from '../messages.ts'
+import { textOf, type AssistantMessage } from '../model/messages.ts'
 
 /** What a model wrote as a summary, without what it only thought; undefined where that is none. */
 export function usableSummary({ content, stop_reason: reason }: AssistantMessage): string | undefined {

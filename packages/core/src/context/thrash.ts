@@ -1,4 +1,4 @@
-import { isToolResult } from '../messages.ts'
+import { isToolResult } from '../model/messages.ts'
 import { fixedPartTooLarge, fullAgain, messageTooLarge } from './context-texts.ts'
 import { mostPromptTokens } from './thresholds.ts'
 import type { ContextView, Thrash } from './port.ts'

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
-import { shown } from '../given.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { shown } from '../values/given.ts'
 import { checkOnError, checkTriggers } from './check-hook.ts'
 import type { HookContext } from './hook-context.ts'
 import type { HookTrigger } from './hook-outcome.ts'

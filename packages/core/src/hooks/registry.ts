@@ -1,5 +1,5 @@
 import type { Hook } from './hook.ts'
-import { uniqueNames } from '../unique-names.ts'
+import { uniqueNames } from '../values/unique-names.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
 export interface RegisteredHook {

@@ -1,5 +1,5 @@
-import type { RunEvent } from '../events.ts'
-import type { Background, TaskNote } from '../background.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { Background, TaskNote } from '../verification/background.ts'
 import type { BackgroundTask } from './session.ts'
 
 /** Ended tasks that are still shown: the newest. */

@@ -1,5 +1,5 @@
-import type { AbortCause } from '../cancel/abort.ts'
-import type { QueryEngine } from '../engine.ts'
+import type { AbortCause } from '../values/abort.ts'
+import type { QueryEngine } from '../api/engine.ts'
 import type { SdkMessage } from '../sdk/sdk-messages.ts'
 import type { QueuedMessage } from './session.ts'
 

@@ -1,4 +1,4 @@
-import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../limit-question.ts'
+import { type AskLimit, checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
 import type { SessionEvent } from './session.ts'
 
 interface OpenLimit {

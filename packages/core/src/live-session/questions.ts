@@ -1,7 +1,7 @@
-import { checkAnswer } from '../tools/answer-shape.ts'
-import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../tools/can-use-tool.ts'
+import { checkAnswer } from '../run/answer-shape.ts'
+import type { CanUseTool, CanUseToolOptions, PermissionAnswer } from '../run/can-use-tool.ts'
 import type { Question, SessionEvent } from './session.ts'
-import { requestWithdrawn } from '../tools/permission-texts.ts'
+import { requestWithdrawn } from '../permissions/permission-texts.ts'
 
 /** One that is open, and who waits for it. */
 interface OpenQuestion {

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import type { Rewound } from './session.ts'
 
 /** No file was changed back. */

@@ -1,4 +1,4 @@
-import type { RunEvent } from '../events.ts'
+import type { RunEvent } from '../state/events.ts'
 import { failureName } from '../model/model-error.ts'
 import type { WaitingRequest } from './session.ts'
 

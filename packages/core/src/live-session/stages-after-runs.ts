@@ -1,5 +1,5 @@
-import { sharedAbort } from '../cancel/abort.ts'
-import type { QueryEngine } from '../engine.ts'
+import { sharedAbort } from '../values/abort.ts'
+import type { QueryEngine } from '../api/engine.ts'
 import type { SessionParts } from './parts.ts'
 import type { SessionEvent } from './session.ts'
 

@@ -1,4 +1,4 @@
-import type { AssistantMessage, ContentBlock } from '../messages.ts'
+import type { AssistantMessage, ContentBlock } from './messages.ts'
 import { ModelError, type ModelErrorJson } from './model-error.ts'
 
 /** Stop reasons with which a model says that its answer is there. */

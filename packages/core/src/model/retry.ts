@@ -1,4 +1,4 @@
-import { hashText } from '../hash.ts'
+import { hashText } from '../values/hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
 // Spec R-REQ-2.

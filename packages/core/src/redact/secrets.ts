@@ -1,4 +1,4 @@
-import { secretForms } from '../text.ts'
+import { secretForms } from '../values/text.ts'
 
 /** Replaces a secret in a redacted text. */
 export const redactedMark = '[REDACTED]'

@@ -1,5 +1,5 @@
-import { uuidOf } from '../hash.ts'
-import type { RunContext } from '../run-context.ts'
+import { uuidOf } from '../values/hash.ts'
+import type { RunContext } from '../run/run-context.ts'
 import { defaultInit } from './default-init.ts'
 import type { SdkInit, SdkInitInfo } from './sdk-messages.ts'
 

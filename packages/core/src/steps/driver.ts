@@ -1,8 +1,8 @@
-import { HaltingError } from '../errors.ts'
-import { after, type Eventually } from '../eventually.ts'
-import { isJsonObject, type Json } from '../json.ts'
-import type { Iteration, RunEnd, RunStart } from '../state.ts'
-import { steadyClock, type Clock } from './clock.ts'
+import { HaltingError } from '../values/errors.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { isJsonObject, type Json } from '../values/json.ts'
+import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
+import { steadyClock, type Clock } from '../values/clock.ts'
 import type { ExternalInput } from './control.ts'
 import type { StepStore, StepRecord } from './log.ts'
 import type {
@@ -19,7 +19,7 @@ import type {
 } from './steps.ts'
 import { RecordedAnswers } from './recorded-answers.ts'
 import { Rest } from './rest.ts'
-import { systemClock } from './system-clock.ts'
+import { systemClock } from '../values/system-clock.ts'
 import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
 
 /** What a driver begins with. */

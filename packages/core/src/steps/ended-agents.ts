@@ -1,5 +1,5 @@
-import type { CameToEnd } from '../agent-figures.ts'
-import { isJsonObject } from '../json.ts'
+import type { CameToEnd } from '../state/agent-figures.ts'
+import { isJsonObject } from '../values/json.ts'
 import type { ExternalInput } from './control.ts'
 import type { StepRecord } from './log.ts'
 

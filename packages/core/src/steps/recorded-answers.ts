@@ -1,4 +1,4 @@
-import { HaltingError } from '../errors.ts'
+import { HaltingError } from '../values/errors.ts'
 import type { StepRecord } from './log.ts'
 import type { AbandonedStep, StepKey } from './steps.ts'
 

@@ -1,5 +1,5 @@
-import type { HaltingError } from '../errors.ts'
-import type { Eventually } from '../eventually.ts'
+import type { HaltingError } from '../values/errors.ts'
+import type { Eventually } from '../values/eventually.ts'
 import type { StepEngine } from './steps.ts'
 
 /** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */

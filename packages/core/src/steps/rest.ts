@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../values/clock.ts'
 
 /** Counts what goes on in a run, and tells when nothing of it but waiting is left. */
 export class Rest {

@@ -1,1 +1,1 @@
-export { transcriptProblems } from '../transcript-problems.ts'
+export { transcriptProblems } from '../conversation/transcript-problems.ts'

@@ -1,5 +1,5 @@
-import type { Given } from '../given.ts'
-import { refuse } from '../given.ts'
+import type { Given } from '../values/given.ts'
+import { refuse } from '../values/given.ts'
 import type { AnyTool } from './tool.ts'
 
 /** Names under which a model may call tools that have other names. */

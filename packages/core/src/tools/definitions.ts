@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
 import type { AnyTool } from './tool.ts'
 

@@ -1,5 +1,5 @@
 // Results that the loop writes in place of a tool, and notes in results that were shortened.
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '../values/json.ts'
 
 export const noOutputText = '(no output)'
 export const silentFailure = 'The tool failed without an error message.'

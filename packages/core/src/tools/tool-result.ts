@@ -1,10 +1,10 @@
-import type { TaskNote } from '../background.ts'
-import type { RunEvent, ToolStatus } from '../events.ts'
-import type { Json } from '../json.ts'
-import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../messages.ts'
-import type { OpenAgent } from '../open-agent.ts'
+import type { TaskNote } from '../verification/background.ts'
+import type { RunEvent, ToolStatus } from '../state/events.ts'
+import type { Json } from '../values/json.ts'
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../model/messages.ts'
+import type { OpenAgent } from '../state/open-agent.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
-import type { AbortCause } from '../cancel/abort.ts'
+import type { AbortCause } from '../values/abort.ts'
 import type { FileWork } from '../verification/file-work.ts'
 import {
   interrupted,

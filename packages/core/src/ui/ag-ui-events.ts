@@ -1,4 +1,4 @@
-import type { RunEvent } from '../events.ts'
+import type { RunEvent } from '../state/events.ts'
 import type { AgUiEvent } from './ag-ui-event.ts'
 import { AgUiTranslator } from './ag-ui-translator.ts'
 import { safeErrorText, type ErrorTextOptions } from './error-text.ts'

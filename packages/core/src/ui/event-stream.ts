@@ -1,5 +1,5 @@
-import type { RunEvent } from '../events.ts'
-import { refuse } from '../given.ts'
+import type { RunEvent } from '../state/events.ts'
+import { refuse } from '../values/given.ts'
 
 /** What a stream is made of: a run, a `SharedRun`, or events from `recordedEvents`. */
 export type EventSource = (AsyncIterable<RunEvent> | Iterable<RunEvent>) & {

@@ -1,7 +1,7 @@
-import { ConfigurationError } from '../errors.ts'
-import type { RunEvent } from '../events.ts'
-import type { RunOptions } from '../options.ts'
-import { replay } from '../resume.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { RunOptions } from '../api/options.ts'
+import { replay } from '../api/resume.ts'
 import { foldSession, runsOf } from '../steps/fold-session.ts'
 import type { StepRecord } from '../steps/log.ts'
 

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../errors.ts'
-import { shown, type Fields } from '../given.ts'
-import type { ContentBlock } from '../messages.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { shown, type Fields } from '../values/given.ts'
+import type { ContentBlock } from '../model/messages.ts'
 
 /** An image or a PDF of a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
 export function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {

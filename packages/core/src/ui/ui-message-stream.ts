@@ -1,4 +1,4 @@
-import type { RunEvent } from '../events.ts'
+import type { RunEvent } from '../state/events.ts'
 import { streamOfItems, type DisconnectOptions, type EventSource } from './event-stream.ts'
 import { safeErrorText, type ErrorTextOptions } from './error-text.ts'
 import { MissedChunks } from './missed-chunks.ts'
