@@ -59,7 +59,7 @@ export const explored = [
   [
     'allowance: subagents',
     ['for ever: subagents'],
-    ['tool-calls/agent-share.ts', 'spent.subagents < maxSubagents', 'maxSubagents >= 0'],
+    ['tool-calls/child-run.ts', 'spent.subagents < maxSubagents', 'maxSubagents >= 0'],
   ],
   [
     'allowance: refill by any lap',
@@ -130,7 +130,7 @@ export const explored = [
     'result: no tool after an abort',
     ['leaving early'],
     [
-      'tool-calls/execute-call.ts',
+      'tool-calls/run-call.ts',
       "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const",
       '  const',
     ],
@@ -259,7 +259,7 @@ export const explored = [
   [
     'limits: what agents called',
     ['tool calls of agents at their limit'],
-    ['tool-calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Infinity }'],
+    ['tool-calls/child-run.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Infinity }'],
   ],
   [
     'limits: a reminder in each turn',

@@ -55,7 +55,7 @@ export const promisesOfWorkBeside = [
   [
     'background: an agent takes all that is left for later messages',
     ['tools/background-agents'],
-    ['tool-calls/agent-share.ts', 'agents: Math.floor(agents / 2)', 'agents'],
+    ['tool-calls/child-run.ts', 'agents: Math.floor(agents / 2)', 'agents'],
   ],
   [
     'background: agents that an open one may start are free for others',
@@ -136,7 +136,7 @@ export const promisesOfWorkBeside = [
   [
     'background: an agent of an agent works in the background',
     ['tools/background-agents'],
-    ['tool-calls/start-agent.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
+    ['tool-calls/background-agents.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
   ],
   [
     'background: what an agent says ends its own words',
@@ -204,7 +204,7 @@ export const promisesOfWorkBeside = [
   [
     'background: what a tool told of is told again',
     ['live/background'],
-    ['tool-calls/enter-results.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
+    ['tool-calls/batch.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
   ],
   [
     'background: what has ended since an agent told that it began runs still',

@@ -19,7 +19,7 @@ export const promisesOfCalls = [
   [
     'break: what was told is told again',
     ['callbacks'],
-    ['tool-calls/enter-results.ts', '  phase.isEntered = true\n', ''],
+    ['tool-calls/batch.ts', '  phase.isEntered = true\n', ''],
   ],
   [
     'break: what hooks had not seen is told',
@@ -48,7 +48,7 @@ export const promisesOfCalls = [
     'ids: an early start is taken by its place alone',
     ['tools/call-ids'],
     [
-      'run/early-starts.ts',
+      'run/tool-phase.ts',
       'known !== undefined && isSame(known.made, call) ? known.looked : undefined',
       'known?.looked',
     ],
@@ -85,7 +85,7 @@ export const promisesOfCalls = [
   [
     'precheck: the record has what hooks were to redact',
     ['tools/precheck'],
-    ['tool-calls/execute-call.ts', ' || withholdsResults(run, call.call.name)', ''],
+    ['tool-calls/run-call.ts', ' || withholdsResults(run, call.call.name)', ''],
   ],
   [
     'garbage: a denial without a reason does not deny',
@@ -95,7 +95,7 @@ export const promisesOfCalls = [
   [
     'break: what hooks said is lost',
     ['steps/driver'],
-    ['tool-calls/enter-results.ts', '  addHookMessages(run, phase.messages)\n', ''],
+    ['tool-calls/batch.ts', '  addHookMessages(run, phase.messages)\n', ''],
   ],
   [
     "subagent: always told 'parent'",
@@ -207,13 +207,13 @@ export const promisesOfCalls = [
   [
     "values: details stay the tool's",
     ['tools/shared-values'],
-    ['tools/output.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
+    ['tools/tool-result.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
   ],
   [
     "values: blocks of a result stay the tool's",
     ['tools/shared-values'],
     [
-      'tools/output.ts',
+      'tools/tool-result.ts',
       'const shown = resultContentOf(given)',
       'const shown = given as ReturnType<typeof resultContentOf>',
     ],
@@ -340,7 +340,7 @@ export const promisesOfCalls = [
   [
     'subagent: a part that is rounded up',
     ['tools/agents-of-agents'],
-    ['tool-calls/agent-share.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
+    ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
   ],
   [
     'subagent: as many of its own as its parent',
@@ -356,7 +356,7 @@ export const promisesOfCalls = [
     'subagent: a refusal that is not on record',
     ['tools/agents-of-agents'],
     [
-      'tool-calls/agent-share.ts',
+      'tool-calls/child-run.ts',
       '  if (depth === 0) return refusal(run)\n',
       '  if (depth >= 0) return refusal(run)\n',
     ],
@@ -365,7 +365,7 @@ export const promisesOfCalls = [
     'subagent: what a lost one asked is not paid',
     ['steps/recorded-calls'],
     [
-      'tool-calls/lost-agent.ts',
+      'tool-calls/run-agent.ts',
       'const charges = steps.flatMap(chargeOfStep)',
       'const charges = steps.slice(0, 0).flatMap(chargeOfStep)',
     ],
@@ -401,7 +401,7 @@ export const promisesOfCalls = [
     'waits: a resume waits anew',
     ['tools/waits'],
     [
-      'tool-calls/call-wait.ts',
+      'tool-calls/run-call.ts',
       "typeof since === 'number' ? since : wallTimeOf",
       "typeof since === 'string' ? Number(since) : wallTimeOf",
     ],
@@ -409,18 +409,18 @@ export const promisesOfCalls = [
   [
     'waits: a message that comes ends none',
     ['tools/waits'],
-    ['tool-calls/call-wait.ts', "inbox.onArrival(() => end('arrived'))", 'inbox.onArrival(() => {})'],
+    ['tool-calls/run-call.ts', "inbox.onArrival(() => end('arrived'))", 'inbox.onArrival(() => {})'],
   ],
   [
     'waits: a message that is there ends none',
     ['tools/waits'],
-    ['tool-calls/call-wait.ts', 'if (inbox.hasAny) {', 'if (inbox.hasAny && longestMs < 0) {'],
+    ['tool-calls/run-call.ts', 'if (inbox.hasAny) {', 'if (inbox.hasAny && longestMs < 0) {'],
   ],
   [
     'waits: nothing is left of the time for an answer',
     ['tools/waits'],
     [
-      'tool-calls/call-wait.ts',
+      'tool-calls/run-call.ts',
       'leftOf(wholeDeadline)) * shareForWaiting',
       'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
@@ -428,7 +428,7 @@ export const promisesOfCalls = [
   [
     'waits: an agent knows nothing of the time of the run',
     ['tools/waits'],
-    ['tool-calls/call-wait.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
+    ['tool-calls/run-call.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',
@@ -438,6 +438,6 @@ export const promisesOfCalls = [
   [
     'waits: the reminder names no tool',
     ['tools/waits'],
-    ['run/remind.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
+    ['run/repetition.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -15,7 +15,7 @@ export const promisesOfLimits = [
     'limits: a run whose calls were refused goes on',
     ['limits/tool-calls'],
     [
-      'tool-calls/call-limit.ts',
+      'tool-calls/batch.ts',
       'if (refused <= 0) return undefined',
       'if (refused <= 0 || refused > 0) return undefined',
     ],
@@ -32,7 +32,7 @@ export const promisesOfLimits = [
   [
     'limits: each agent of a message may make all calls that are left',
     ['limits/tool-calls', 'limits/any-tree'],
-    ['tool-calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
+    ['tool-calls/child-run.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
   ],
   [
     'limits: calls of an agent in the background are left to others, too',
@@ -47,7 +47,7 @@ export const promisesOfLimits = [
     'limits: how many calls run is not on record',
     ['limits/tool-calls'],
     [
-      'tool-calls/call-limit.ts',
+      'tool-calls/batch.ts',
       '  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined\n',
       '  if (isRecorded || left >= phase.calls.length || isPassed(run, phase, left)) return undefined\n',
     ],
@@ -56,7 +56,7 @@ export const promisesOfLimits = [
     'limits: a refusal names the limit that is set now',
     ['limits/tool-calls'],
     [
-      'tool-calls/call-limit.ts',
+      'tool-calls/batch.ts',
       'return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)',
       'return allowed > 0 ? taken + 2 * allowed : Math.min(taken, context.settings.maxToolCalls)',
     ],

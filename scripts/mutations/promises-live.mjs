@@ -285,7 +285,7 @@ export const promisesOfLiveRuns = [
     'orphans: a writing tool does not wait for one that is deaf',
     ['engine/session'],
     [
-      'tool-calls/execute-call.ts',
+      'tool-calls/run-call.ts',
       'call.readOnly ? undefined : orphanedTools.settled()',
       'call.index >= 0 ? undefined : orphanedTools.settled()',
     ],

@@ -82,7 +82,7 @@ export const promisesOfLooking = [
   [
     'cycles: the name of a large result makes it another one',
     ['tools/large-results'],
-    ['tool-calls/enter-results.ts', 'turnHash(phase.calls, compared, ', 'turnHash(phase.calls, blocks, '],
+    ['tool-calls/batch.ts', 'turnHash(phase.calls, compared, ', 'turnHash(phase.calls, blocks, '],
   ],
   [
     'cycles: what ends beside a turn is progress',

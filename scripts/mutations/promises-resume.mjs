@@ -134,7 +134,7 @@ export const promisesOfResumes = [
   [
     'another program: what is new acts before a request that is on record',
     ['steps/another-program'],
-    ['run/is-asked.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
+    ['run/run.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
   ],
   [
     'another program: what is new acts before a turn that is on record',

@@ -165,7 +165,7 @@ export const promisesOfTurns = [
     'no progress: a nudge beside another signal',
     ['guards/guards'],
     [
-      'run/remind.ts',
+      'run/repetition.ts',
       "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n",
       '',
     ],
@@ -173,28 +173,28 @@ export const promisesOfTurns = [
   [
     'no progress: the same is reminded of again',
     ['guards/reminders'],
-    ['run/remind.ts', 'remindedOf(spent).includes(of) :', 'false :'],
+    ['run/repetition.ts', 'remindedOf(spent).includes(of) :', 'false :'],
   ],
   [
     'no progress: a reminder where no turn is left',
     ['guards/reminders'],
-    ['run/remind.ts', 'isReminded(run.spent, reminder)) && isTurnLeft(run)', 'isReminded(run.spent, reminder))'],
+    ['run/repetition.ts', 'isReminded(run.spent, reminder)) && isTurnLeft(run)', 'isReminded(run.spent, reminder))'],
   ],
   [
     'no progress: a reminder of an earlier version was none',
     ['guards/reminders'],
-    ['run/remind.ts', 'no_progress_nudge ?? 0) > 0 ?', 'no_progress_nudge ?? 0) > 1 ?'],
+    ['run/repetition.ts', 'no_progress_nudge ?? 0) > 0 ?', 'no_progress_nudge ?? 0) > 1 ?'],
   ],
   [
     'no progress: numbers make another output',
     ['guards/masked-hash'],
-    ['limits/masked-hash.ts', 'if (digits !== 0) return Math.min', 'if (digits === 1) return Math.min'],
+    ['limits/recent-turns.ts', 'if (digits !== 0) return Math.min', 'if (digits === 1) return Math.min'],
   ],
   [
     'no progress: turns are remembered for nobody',
     ['guards/guards'],
     [
-      'tool-calls/enter-results.ts',
+      'tool-calls/batch.ts',
       'looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns',
       'withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited))',
     ],
@@ -312,13 +312,13 @@ export const promisesOfTurns = [
   [
     'no progress: the count goes on after a reminder in place of an ending',
     ['guards/reminders'],
-    ['run/remind.ts', '  run.update({ recentTurns: [] })\n', ''],
+    ['run/repetition.ts', '  run.update({ recentTurns: [] })\n', ''],
   ],
   [
     'no progress: what a tool means is answered with a nudge',
     ['guards/guards'],
     [
-      'run/remind.ts',
+      'run/repetition.ts',
       "draft.reason !== 'no_progress' || draft.raisedBy.length === 0",
       "draft.reason !== 'no_progress'",
     ],

@@ -13,7 +13,7 @@ import { startRun } from '../api/start.ts'
 import type { RunState } from '../state/state.ts'
 import { InvalidAnswer, problemOfAnswer } from '../run/answer-shape.ts'
 import type { PermissionDecision } from '../permissions/permission-decision.ts'
-import { agentStateOf } from '../run/agent-view.ts'
+import { agentStateOf } from '../run/run.ts'
 import { cannotAsk } from '../permissions/permission-texts.ts'
 
 /** What one execution of an agent may be given beside its state. */

@@ -71,7 +71,7 @@ export { boundsOfGrant, mostOfGrant, type GrantBounds } from '../limits/recorded
 export { upperBoundOfMessages } from '../model/tokens.ts'
 export { refuse, fieldsOf, shown, type Fields as GivenFields } from '../values/given.ts'
 export { isDueToRemind } from '../limits/no-progress.ts'
-export { maskedHash } from '../limits/masked-hash.ts'
+export { maskedHash } from '../limits/recent-turns.ts'
 export {
   defaultRemindAt,
   defaultRepeats,

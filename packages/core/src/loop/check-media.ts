@@ -7,8 +7,7 @@ import { noCount } from '../state/state.ts'
 import { isOfPerson, type TranscriptEntry } from '../conversation/transcript.ts'
 import { mediaErrorDraft } from '../run/pending-endings.ts'
 import { ends, type Outcome } from '../run/outcome.ts'
-import { isAsked } from '../run/is-asked.ts'
-import type { Run } from '../run/run.ts'
+import { isAsked, type Run } from '../run/run.ts'
 import { mediaRemoved, olderMediaRemoved } from '../run/turn-texts.ts'
 
 // Images and documents that a service would refuse never go out: one that is in the conversation would be refused in every later request too.

@@ -8,8 +8,7 @@ import { problemOfQuestion, questionPlan } from '../request/question.ts'
 import { OpenBill, type Bill } from '../run/bill.ts'
 import { askerFor, enterBill, enterCharge } from '../request/questions.ts'
 import { heldForNextRequest } from '../request/reserve.ts'
-import type { Run } from '../run/run.ts'
-import type { Staging } from '../run/staging.ts'
+import type { Run, Staging } from '../run/run.ts'
 
 /** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
 type StagingRecord = Bill & {

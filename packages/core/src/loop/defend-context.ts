@@ -7,10 +7,9 @@ import { isStagingAsked, recordedStaging, startStaging } from './collapse.ts'
 import { compactBy, recordedCompaction, type Compacted, type CompactionCall } from './compaction.ts'
 import { draftOf, ends, type Draft, type Outcome } from '../run/outcome.ts'
 import { calibratedSizes, estimateFixed, estimateRequest, tokenRatioOf } from '../request/estimate.ts'
-import { isAsked } from '../run/is-asked.ts'
+import { isAsked, type Run } from '../run/run.ts'
 import { currentModel } from '../request/current-model.ts'
 import { windowOf } from '../request/window.ts'
-import type { Run } from '../run/run.ts'
 import {
   compacted,
   compactionFailed,

@@ -23,11 +23,9 @@ import type { RunProgress } from '../state/state.ts'
 import { many } from '../values/text.ts'
 import type { GoalFilesMemo, Transcript } from '../conversation/transcript.ts'
 import { abortDraft, maxTurnsDraft } from '../run/pending-endings.ts'
-import { activeMs, committedUsd } from '../run/figures.ts'
+import { activeMs, committedUsd, isAsked, type Run } from '../run/run.ts'
 import { checkRound, nothingYet } from './goal-round.ts'
 import { draftOf, ends, goesOn, type Draft, type Outcome, type Route } from '../run/outcome.ts'
-import { isAsked } from '../run/is-asked.ts'
-import type { Run } from '../run/run.ts'
 import { stepWithQuestions } from '../request/step-with-questions.ts'
 import {
   afterTries,

@@ -1,9 +1,7 @@
 import { turnsBegun } from '../limits/allowance.ts'
 import { abortDraft, budgetDraft, loweredTokensDraft, maxTurnsDraft } from '../run/pending-endings.ts'
-import { activeMs, committedUsd } from '../run/figures.ts'
+import { activeMs, committedUsd, isAsked, type Run } from '../run/run.ts'
 import { ends, type Draft, type Outcome } from '../run/outcome.ts'
-import { isAsked } from '../run/is-asked.ts'
-import type { Run } from '../run/run.ts'
 import { limitLowered } from '../endings/ending-texts.ts'
 
 // A limit that was lowered below what is spent ends the run at the next checkpoint (spec R-SET-6). Only limits that were changed are checked

@@ -4,10 +4,9 @@ import type { StandingBudget } from '../limits/standing.ts'
 import { costLimitSignal } from '../limits/limit-guards.ts'
 import { StopSignal } from '../endings/signal.ts'
 import { budgetSignal } from '../run/pending-endings.ts'
-import { committedUsd } from '../run/figures.ts'
+import { committedUsd, type Run } from '../run/run.ts'
 import { draftOf, type Draft } from '../run/outcome.ts'
 import type { Grant, LeaseOthers, OverBudget } from '../request/grant.ts'
-import type { Run } from '../run/run.ts'
 import {
   limitName,
   mayCost,

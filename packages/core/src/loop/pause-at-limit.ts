@@ -20,10 +20,9 @@ import type { ExternalInput } from '../steps/control.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Waited } from '../steps/steps.ts'
 import { abortDraft, maxTurnsDraft } from '../run/pending-endings.ts'
-import { committedUsd } from '../run/figures.ts'
+import { committedUsd, type Run } from '../run/run.ts'
 import { isRunNarrower } from '../run/limits-left.ts'
 import { goesOn, type Draft, type Outcome, type Route } from '../run/outcome.ts'
-import type { Run } from '../run/run.ts'
 import { limitRaised } from '../run/turn-texts.ts'
 
 // A run that would end at a limit of its own asks a person first, where it may pause (spec R-PAUSE-1).

@@ -7,9 +7,8 @@ import { goalBaseline } from './goals.ts'
 import { loweredLimits } from './lowered-limit.ts'
 import { ends, type Outcome } from '../run/outcome.ts'
 import { tellLimits } from './tell-limits.ts'
-import { isAsked } from '../run/is-asked.ts'
-import type { RecordPosition } from '../run/record-position.ts'
-import type { Run } from '../run/run.ts'
+import { isAsked, type Run } from '../run/run.ts'
+import { type RecordPosition } from '../run/tool-phase.ts'
 import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
 
 type Stage = (run: Run) => Eventually<Outcome | undefined>

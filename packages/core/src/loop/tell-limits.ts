@@ -2,8 +2,7 @@ import { after, type Eventually } from '../values/eventually.ts'
 import type { LimitsTold } from '../state/state.ts'
 import type { Outcome } from '../run/outcome.ts'
 import { leftOf, limitsInUse, type LimitUse } from '../run/limits-left.ts'
-import { isAsked } from '../run/is-asked.ts'
-import type { Run } from '../run/run.ts'
+import { isAsked, type Run } from '../run/run.ts'
 import { remainingLimits } from '../run/turn-texts.ts'
 
 /** Shares of a limit at which the model is told what is left of it, in percent. */

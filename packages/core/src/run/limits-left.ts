@@ -2,8 +2,7 @@ import { turnsBegun } from '../limits/allowance.ts'
 import { toolCallsTaken } from '../state/agent-figures.ts'
 import type { HookFigures } from '../hooks/hook-figures.ts'
 import type { FinishedRun } from './run-context.ts'
-import { activeMs, committedUsd } from './figures.ts'
-import type { Run } from './run.ts'
+import { activeMs, committedUsd, type Run } from './run.ts'
 
 /** What of a run may be limited. */
 type LimitedFigure = 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
@@ -87,4 +86,12 @@ export function finalFigures(
 ): HookFigures {
   const figures = hookFigures({ spent: state.spent, identity: state.run, context, ports })
   return { ...figures, turns: terminal.summary.turns }
+}
+
+// How many calls of tools a run may make, those of its agents with them (spec R-CALLS-1).
+
+/** Calls that may still be made, by what is on record; Infinity for no limit. */
+export function callsLeft({ context, spent }: Pick<Run, 'context' | 'spent'>): number {
+  const { maxToolCalls } = context.settings
+  return maxToolCalls === Infinity ? Infinity : Math.max(0, maxToolCalls - toolCallsTaken(spent))
 }

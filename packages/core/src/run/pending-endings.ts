@@ -7,10 +7,9 @@ import { ModelError, RetriesExhaustedError, type ModelErrorJson } from '../model
 import { StopSignal } from '../endings/signal.ts'
 import { terminalOf } from '../endings/terminal.ts'
 import type { AssistantEntry } from '../conversation/transcript.ts'
-import { activeMs, committedUsd } from './figures.ts'
+import { activeMs, committedUsd, type Run } from './run.ts'
 import { isRunNarrower } from './limits-left.ts'
 import { draftOf, type Draft } from './outcome.ts'
-import type { Run } from './run.ts'
 import {
   interruptedByMessage,
   interruptedByUser,

@@ -1,4 +1,4 @@
-import type { AgentState } from '../hooks/agent-state.ts'
+import { AgentState, AgentExecution } from '../hooks/agent-state.ts'
 import {
   allowances,
   retriesLeft,
@@ -15,7 +15,7 @@ import { freshGoal } from '../verification/goal-progress.ts'
 import { specOf } from '../goals/run-goals.ts'
 import type { CancellationPoint } from '../limits/guard.ts'
 import type { MediaSeen } from '../model/media/too-much.ts'
-import type { MessageContent } from '../model/messages.ts'
+import type { MessageContent, ToolUseBlock } from '../model/messages.ts'
 import type { RunContext, RunPorts } from './run-context.ts'
 import {
   copyOfProgress,
@@ -24,6 +24,7 @@ import {
   type RunIdentity,
   type RunProgress,
   type RunState,
+  type PromptCount,
 } from '../state/state.ts'
 import { contextWith } from './context-with.ts'
 import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
@@ -34,12 +35,10 @@ import type { StopSignal } from '../endings/signal.ts'
 import type { StopSignals } from '../endings/signals.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../conversation/transcript.ts'
-import { agentStateOf } from './agent-view.ts'
 import type { AgentsBeside } from './agents-beside.ts'
-import type { RecordPosition } from './record-position.ts'
-import type { ContextEstimate } from './context-estimate.ts'
-import type { Staging } from './staging.ts'
-import type { ToolPhase } from './tool-phase.ts'
+import { type ToolPhase, type RecordPosition, type RecordedCall } from './tool-phase.ts'
+import type { Model } from '../model/model.ts'
+import { usdOf } from '../model/prices.ts'
 
 /** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
 export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | 'composite'> &
@@ -398,3 +397,93 @@ export class Run {
 }
 
 type Writable<T> = { -readonly [key in keyof T]: T[key] }
+
+/** Work that goes on beside a turn. The turn ends when it has ended. */
+export interface Staging {
+  /** Waits for it and enters what it came to. */
+  join(): Eventually<undefined>
+  /** The run failed: enters what it cost, and records nothing any more. Never rejects. */
+  leave(): Promise<void>
+}
+
+/** An estimate of the conversation, in tokens, and what it is of. */
+export interface ContextEstimate {
+  readonly tokens: number
+  /** Of the transcript. */
+  readonly length: number
+  readonly counted: PromptCount
+  readonly model: Model
+  /** How the provider was known to count. */
+  readonly ratio: number
+}
+
+// Spec R-RES-11.
+/** True when the request of this turn is on record in a resumed run. What comes before a request is not done again then. */
+export function isAsked(run: Run): boolean {
+  return run.ports.isResumed && run.isRecorded(`model:${run.spent.request}.1`)
+}
+
+// Spec R-HOOK-1.
+/** The run as hooks, tools and callers see it. */
+export function agentStateOf(state: RunState): AgentState {
+  const { run, spent, transcript, continuation } = state
+  const figures = {
+    steps: spent.turns,
+    usage: spent.usage,
+    totalTokens: spent.totalTokens,
+    costUsd: committedUsd(spent),
+    durationMs: activeMs(spent),
+  }
+  const execution = new AgentExecution(executionIdOf(state), figures, continuation)
+  return new AgentState({
+    agentId: run.agentId ?? 'main',
+    sessionId: run.sessionId,
+    transcript,
+    metadata: spent.metadata,
+    executionCount: run.executionCount ?? 1,
+    execution,
+  })
+}
+
+/** Names one execution within all sessions. */
+function executionIdOf(state: { readonly run: RunState['run'] }): string {
+  const { sessionId, runId, agentPath } = state.run
+  return `${sessionId}/${runId}${agentPath === '' ? '' : `/${agentPath}`}`
+}
+
+/** Active milliseconds of the run so far. */
+export function activeMs(spent: Pick<RunProgress, 'now' | 'startedAt'>): number {
+  return spent.now - spent.startedAt
+}
+
+// Spec R-END-7.
+/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost. */
+export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>): number {
+  return usdOf(spent.nanos + spent.unknownNanos)
+}
+
+/** The record of the calls of a message, looked at before any of it is taken; undefined when it holds none of them. */
+export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonly RecordedCall[] | undefined {
+  if (!run.ports.isResumed) return undefined
+  const recorded = calls.map(({ id }, index): RecordedCall => {
+    if (run.isRecorded(toolStepName(run, { id, index }))) return 'leaf'
+    return run.isRecorded(`${agentName(run, { id, index })}model:1.1`) ? 'agent' : undefined
+  })
+  return recorded.some((each) => each !== undefined) ? recorded : undefined
+}
+
+export interface CallPlace {
+  readonly id: string
+  /** Place in the message. */
+  readonly index: number
+}
+
+/** The step of a call: by its place in the message, since services use ids twice. */
+export function toolStepName({ spent }: Run, { id, index }: CallPlace): string {
+  return `tool:${spent.request}:${index}:${id}`
+}
+
+/** What the steps of a subagent are under. */
+export function agentName({ spent }: Run, { id, index }: CallPlace): string {
+  return `agent:${spent.request}:${index}:${id}/`
+}

@@ -6,10 +6,10 @@ import type { ToolUseBlock } from '../model/messages.ts'
 import type { StopSignal } from '../endings/signal.ts'
 import type { SignalOrigin } from '../endings/terminal.ts'
 import type { ToolResult } from '../tools/tool-result.ts'
-import type { RecordPosition } from './record-position.ts'
 import { OpenBill } from './bill.ts'
-import type { CallRun } from './call.ts'
-import type { EarlyStarts } from './early-starts.ts'
+import type { RunProgress } from '../state/state.ts'
+import type { StepResult } from '../steps/steps.ts'
+import type { AnyTool } from '../tools/tool.ts'
 
 /** A stop that a tool or one of its hooks raised. It takes effect once all tools are done. */
 export interface RaisedStop {
@@ -242,3 +242,135 @@ export class ToolPhase {
 }
 
 const none: readonly never[] = Object.freeze([])
+
+// The states of a tool call: inspected, prepared, run.
+
+/** A call whose input was checked. It is checked once, and again only when a hook or a rule changes the input. */
+export type InspectedCall = ValidCall | InvalidCall
+
+export interface ValidCall {
+  readonly kind: 'valid'
+  /** With the name of its tool, and its input in the form that the schema wants: what rules and hooks judge. */
+  readonly call: ToolUseBlock
+  /** Place in the message. */
+  readonly index: number
+  /** The name that the model wrote, where an alias led from it to the tool. */
+  readonly written: string
+  readonly tool: AnyTool
+  /** The input as the tool's own check left it, as frozen JSON: what hooks are shown after the call. */
+  readonly taken: unknown
+  /** A copy of the tool's own, checked by it: what the tool is called with. */
+  readonly input: unknown
+  readonly readOnly: boolean
+  /** May run beside its neighbours. */
+  readonly parallelSafe: boolean
+  /** It was allowed to run confined alone; set where that was decided. */
+  readonly confined?: true
+  /** The decision of the permission rules, or a promise of it, where they were asked while the message streamed. */
+  readonly said: unknown
+  /** Set when it started while its message still streamed. */
+  readonly started: Promise<ToolResult> | undefined
+}
+
+/** An unknown tool, or an input that its tool does not take. */
+interface InvalidCall {
+  readonly kind: 'invalid'
+  readonly call: ToolUseBlock
+  readonly index: number
+  /** For the model: what is right. */
+  readonly message: string
+}
+
+/** A call after permissions and pre-hooks. */
+export type PreparedCall =
+  | { readonly kind: 'run'; readonly inspected: ValidCall }
+  /** It is on record, and in the resumed program its tool is gone or refuses this input. */
+  | { readonly kind: 'recorded'; readonly call: ToolUseBlock; readonly index: number }
+  /** It has its result without running: unknown tool, invalid input, denied, stopped. */
+  | { readonly kind: 'answer'; readonly call: ToolUseBlock; readonly index: number; readonly result: ToolResult }
+
+/** A call and its result. The result is recorded, and not yet entered in the run. */
+export interface CallRun extends Pick<StepResult<ToolResult>, 'at' | 'durationMs'> {
+  readonly call: PreparedCall
+  readonly result: ToolResult
+  /** Set for a subagent. */
+  readonly agent?: AgentOutcome
+  /** Lines that the run had changed when its subagent began. */
+  readonly changedAtStart?: number
+}
+
+/** A subagent's answer and figures. */
+export interface AgentOutcome {
+  readonly result: ToolResult
+  /** The moment of its end on the run's own clock: agents side by side take the time of the longest. */
+  readonly endedAt: number
+  /** What it spent; null when it never began. */
+  readonly spent: RunProgress | null
+}
+
+/** Looks at calls while their message still streams. */
+export interface EarlyLook {
+  /** Starts the call when rules alone allow it, else it may say what it came to know. */
+  lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined
+}
+
+interface ConsideredCall {
+  readonly made: ToolUseBlock
+  readonly looked: InspectedCall
+}
+
+// Spec R-TOOL-6.
+/**
+ * The leading calls of a message, looked at while it still streams; read-only ones start, which is speculation and no step.
+ * E1: the first call that does not start is the last that is looked at. E2: once the message is on record, what is known of a call
+ * is taken over by that very call: the same place, id, tool and input. E3: what is not taken over is discarded;
+ * a rejection of it is handled from the start.
+ */
+export class EarlyStarts {
+  readonly #limit: number
+  readonly #look: EarlyLook | undefined
+  /** Each beside the call as the model made it: what is known of it may have its input in another form. */
+  #calls: ConsideredCall[] | undefined
+  #isOver = false
+
+  constructor(limit: number, look: EarlyLook | undefined) {
+    this.#limit = limit
+    this.#look = look
+  }
+
+  /** A call of the message is complete. */
+  consider(call: ToolUseBlock): void {
+    if (this.#isOver) return
+    const index = this.#calls?.length ?? 0
+    const looked = index < this.#limit ? this.#look?.lookAt(call, index) : undefined
+    if (looked !== undefined) this.#add({ made: call, looked })
+    this.#isOver = looked?.kind !== 'valid' || looked.started === undefined
+  }
+
+  #add(call: ConsideredCall): void {
+    // A list that begins empty would be made for seventeen.
+    if (this.#calls === undefined) this.#calls = [call]
+    else this.#calls.push(call)
+  }
+
+  /** What is known of the call in this place of the message. */
+  find(call: ToolUseBlock, index: number): InspectedCall | undefined {
+    const known = this.#calls?.[index]
+    return known !== undefined && isSame(known.made, call) ? known.looked : undefined
+  }
+}
+
+/** A driver may give the message back as a copy. */
+function isSame(a: ToolUseBlock, b: ToolUseBlock): boolean {
+  if (a === b) return true
+  return a.id === b.id && a.name === b.name && JSON.stringify(a.input) === JSON.stringify(b.input)
+}
+
+export const noEarlyStarts: EarlyStarts = new EarlyStarts(0, undefined)
+
+// Spec R-RES-11.
+/**
+ * Where a point of the run lies, as the record of a resume has it. `passed`: the record goes on behind the point. Guards,
+ * hooks and rules that are not on record there are new, and do not count. `open`: the point is decided now.
+ */
+export type RecordPosition = 'passed' | 'open'

@@ -1,6 +1,6 @@
 import { AbortScope, type AbortCause } from '../values/abort.ts'
 import { after, type Eventually } from '../values/eventually.ts'
-import { HaltingError } from '../values/errors.ts'
+import { HaltingError, messageOf } from '../values/errors.ts'
 import type { JsonObject } from '../values/json.ts'
 import { InvalidAnswer } from '../run/answer-shape.ts'
 import {
@@ -24,15 +24,16 @@ import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import { pendingCall } from '../run/pending-approval.ts'
 import type { StepKey } from '../steps/steps.ts'
 import { hookFigures } from '../run/limits-left.ts'
-import type { RecordPosition } from '../run/record-position.ts'
+import type { Run, CallPlace } from '../run/run.ts'
+import type { RecordPosition, ValidCall } from '../run/tool-phase.ts'
 import type { RunSettings } from '../run/run-context.ts'
-import type { Run } from '../run/run.ts'
 import { stepWithQuestions } from '../request/step-with-questions.ts'
-import type { ValidCall } from '../run/call.ts'
-import type { CallPlace } from '../run/recorded-calls.ts'
 import { interrupted } from '../tools/result-texts.ts'
-import { hookAsks, hookDefers, notAllowedInAgent } from './call-texts.ts'
-import { approvalReason, mayNeedApproval, reasonAgain, withApproval, withApprovalOfChange } from './needs-approval.ts'
+import { hookAsks, hookDefers, notAllowedInAgent, toolAsks, toolAsksAfterError } from './call-texts.ts'
+import { isThenable } from '../values/settle.ts'
+import { fieldsOf } from '../values/given.ts'
+import type { AnyTool } from '../tools/tool.ts'
+import { inspectInput } from './inspect-call.ts'
 
 /**
  * Deny rules on the model's own input, before any hook sees the call. Gives why it is denied, if it is.
@@ -339,4 +340,68 @@ async function waitForPerson(run: Run, key: StepKey): Promise<PermissionDecision
     run.ports.onWaiting(key, undefined)
     deadline.goOn()
   }
+}
+
+/** False for a tool whose calls need no approval of their own. */
+export function mayNeedApproval({ needsApproval }: AnyTool): boolean {
+  return needsApproval !== undefined && needsApproval !== false
+}
+
+/**
+ * Why a person is asked about the call by its tool; undefined where nobody is. Whatever the tool says but `false` asks, and so does what it throws: nothing runs
+ * that was not said to need no approval.
+ */
+export function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
+  const { tool, call } = inspected
+  const { needsApproval } = tool
+  if (!mayNeedApproval(tool)) return undefined
+  if (typeof needsApproval !== 'function') return toolAsks(tool.name)
+  const failed = (error: unknown): string => toolAsksAfterError(tool.name, messageOf(error))
+  try {
+    // Of a copy of its own: the tool runs with what was approved, whatever is changed here.
+    const copy = inspectInput(tool, call, inspected)
+    if (copy.kind === 'invalid') return toolAsks(tool.name)
+    // The input has passed the tool's own check, which is what the function is written for.
+    const answer: unknown = needsApproval(copy.input as never)
+    const reasonFor = (needs: unknown): string | undefined => (needs === false ? undefined : toolAsks(tool.name))
+    return isThenable(answer) ? Promise.resolve(answer).then(reasonFor, failed) : reasonFor(answer)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+/** The question is the one that was asked before. */
+export function reasonAgain({ tool }: ValidCall, given: PermissionDecision): string {
+  return given.behavior === 'ask' && given.message !== '' ? given.message : toolAsks(tool.name)
+}
+
+/** What the rules say of a call that its tool has asked about: allowed is what a rule or a person names, and nothing else. `isAnswered`: a person has answered, and the answer counts. */
+export function withApproval(given: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
+  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
+  return after(said, (unchecked) => {
+    const decision = decisionOf(unchecked)
+    const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
+    if (decision.behavior !== 'allow' || (isExplicit && !isAnswered)) return decision
+    return { behavior: 'ask', message: reason }
+  })
+}
+
+/**
+ * What the rules say of a call for which its tool has asked nobody: where they put another input in the place of the model's, the tool is asked about that one. If it needs
+ * approval, a person is asked about the call as it was.
+ */
+export function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
+  const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
+  return after(said, (unchecked) => {
+    const decision = decisionOf(unchecked)
+    const isExplicit = fieldsOf(unchecked)?.['explicit'] === true
+    if (decision.behavior !== 'allow' || decision.updatedInput === undefined || isExplicit) return unchecked
+    const { tool, call } = inspected
+    const changed = inspectInput(tool, { ...call, input: decision.updatedInput }, inspected)
+    // It is refused as invalid.
+    if (changed.kind === 'invalid') return unchecked
+    return after(approvalReason(changed), (reason): unknown =>
+      reason === undefined ? unchecked : { behavior: 'ask', message: reason },
+    )
+  })
 }

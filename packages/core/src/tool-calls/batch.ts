@@ -1,15 +1,26 @@
 import { after, firstOf, together, whileMore, type Eventually } from '../values/eventually.ts'
-import { calledTool } from '../tools/called-tool.ts'
-import { abortedResult, notRun, toolEndOf, type ToolResult } from '../tools/tool-result.ts'
+import { calledTool } from '../tools/definitions.ts'
+import { abortedResult, notRun, toolEndOf, type ToolResult, resultBlock } from '../tools/tool-result.ts'
 import type { Run } from '../run/run.ts'
-import type { CallRun, InspectedCall, PreparedCall } from '../run/call.ts'
+import type { CallRun, InspectedCall, PreparedCall, ToolPhase } from '../run/tool-phase.ts'
 import { finishCall } from './finish-call.ts'
 import { inspectCall, runsAlone } from './inspect-call.ts'
 import { prepareCall } from './prepare-call.ts'
 import { runCall } from './run-call.ts'
-import { beyondLimit } from './call-limit.ts'
-import type { ToolPhase } from '../run/tool-phase.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { toolCallsTaken } from '../state/agent-figures.ts'
+import { draftOf, type Draft } from '../run/outcome.ts'
+import { callLimitReached } from './call-texts.ts'
+import { callLimit } from '../endings/ending-texts.ts'
+import type { TaskNote } from '../verification/background.ts'
+import { turnHash, withNewest } from '../limits/recent-turns.ts'
+import type { Json } from '../values/json.ts'
+import type { ToolResultBlock } from '../model/messages.ts'
+import { addHookMessages } from '../request/run-hooks.ts'
+import { noteToldByTools } from '../run/tasks.ts'
+import { looksAtRepetition, repetitionAfter } from '../run/repetition.ts'
+import { callsLeft } from '../run/limits-left.ts'
 
 /** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
 export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
@@ -178,4 +189,108 @@ function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall
     })
   })
   return after(running, () => runs)
+}
+
+/**
+ * Lets as many calls of the message run as there are left. Where these are fewer, their number is on record before one of them runs: a resume under another
+ * limit has it stand. What is on record as run was let run.
+ */
+export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
+  const left = callsLeft(run)
+  const name = `call_limit:${run.spent.request}`
+  const isRecorded = run.isRecorded(name)
+  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined
+  return after(
+    run.step<number>(name, () => left),
+    ({ value }) => {
+      phase.allowedCalls = value
+      phase.callLimit = limitOf(run, value)
+    },
+  )
+}
+
+/** The limit that let so many calls run, also where another one was set since. */
+function limitOf({ context, spent }: Run, allowed: number): number {
+  const taken = toolCallsTaken(spent)
+  return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)
+}
+
+/** A call beyond the limit is on record, or the turn is. */
+function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
+  return run.turnEnd === 'passed' || phase.callStart(left) === 'passed'
+}
+
+/** The result of a call that was one too many. */
+export function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+  return notRun(callLimitReached(callLimit))
+}
+
+/** How the run ends where the message asked for more calls than were left; undefined where it did not. */
+export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefined {
+  const refused = phase.calls.length - phase.allowedCalls
+  if (refused <= 0) return undefined
+  const { callLimit: limit } = phase
+  const used = toolCallsTaken(spent)
+  const signal = new StopSignal({
+    reason: 'steps_limit',
+    message: callLimit(limit, refused),
+    context: { used, limit, refused },
+    source: 'max_tool_calls',
+  })
+  return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
+}
+
+/** One user message with every result, in call order. Calls that wait for a person have none yet. */
+export function enterResults(run: Run, phase: ToolPhase): void {
+  phase.isEntered = true
+  const blocks: ToolResultBlock[] = []
+  // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
+  const compared: ToolResultBlock[] = []
+  let details: { [callId: string]: Json } | undefined
+  let memos: { [callId: string]: Json } | undefined
+  const tasks: TaskNote[] = []
+  let { stillRunning } = run.spent
+  for (const [index, { id }] of phase.calls.entries()) {
+    const result = phase.result(index)
+    if (result === undefined) continue
+    const block = resultBlock(id, result)
+    const whole = phase.wholeResult(index)
+    blocks.push(block)
+    compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
+    if (result.details !== undefined) (details ??= {})[id] = result.details
+    if (result.memo !== undefined) (memos ??= {})[id] = result.memo
+    // What a subagent started has the call that started it already.
+    for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
+    if (result.stillRunning === true) stillRunning = [...stillRunning, id]
+  }
+  if (blocks.length > 0) {
+    const id = run.entryId('tool_results')
+    const message = { role: 'user', content: blocks } as const
+    const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
+    run.append({
+      ...entry,
+      ...(details !== undefined && { details }),
+      ...(memos !== undefined && { memos }),
+      ...(tasks.length > 0 && { tasks }),
+    })
+    if (tasks.length > 0) noteToldByTools(run, tasks)
+  }
+  const { toolResults, recentTurns, toolCalls = 0 } = run.spent
+  // Calls that wait for a person have no result yet, and count when they have.
+  const made = Math.min(blocks.length, phase.allowedCalls)
+  const looksAtTurns = looksAtRepetition(run)
+  run.update({
+    ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
+    toolResults: toolResults + blocks.length,
+    ...(made > 0 && { toolCalls: toolCalls + made }),
+    recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
+    stillRunning,
+  })
+  addHookMessages(run, phase.messages)
+  addHookMessages(run, phase.remarks)
+}
+
+/** Of two calls of a message that tell of one end the first does. */
+function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
+  return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
 }

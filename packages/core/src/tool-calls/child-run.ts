@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../values/errors.ts'
-import { disregard } from '../values/eventually.ts'
+import { disregard, after, type Eventually } from '../values/eventually.ts'
 import type { Goal } from '../goals/goal.ts'
 import { isGoals } from '../goals/run-goals.ts'
 import { isForAgents, timeLimit } from '../limits/limit-guards.ts'
@@ -12,11 +12,14 @@ import { pricesWith } from '../run/model-prices.ts'
 import { systemWithOutput, systemWithoutOutput } from '../tools/output-schema.ts'
 import type { RunContext, RunSettings } from '../run/run-context.ts'
 import { checkBudgetable } from '../run/check-settings.ts'
-import { toolDefinitionsOf, toolsByName } from '../tools/definitions.ts'
+import { toolDefinitionsOf, toolsByName, calledTool } from '../tools/definitions.ts'
 import { permissionUpdatesOf } from '../permissions/permission-update.ts'
 import { isAgentTool, type AnyAgentTool, type AnyTool, type ChildRun } from '../tools/tool.ts'
 import type { Run } from '../run/run.ts'
-import type { AgentShare } from '../run/tool-phase.ts'
+import type { AgentShare, ToolPhase } from '../run/tool-phase.ts'
+import { agentsTaken } from '../state/agent-figures.ts'
+import { callsLeft } from '../run/limits-left.ts'
+import { agentLimitReached, noAgentsAtDepth } from './call-texts.ts'
 
 /** What a subagent is to do, and the context in which it does it. */
 export interface Child {
@@ -203,4 +206,58 @@ const ofTheRun: ReadonlySet<HookTrigger> = new Set(['beforeExecution', 'afterExe
 
 function hooksOf(hooks: HookRegistry): HookRegistry {
   return { all: hooks.all, for: (trigger, toolName) => (ofTheRun.has(trigger) ? [] : hooks.for(trigger, toolName)) }
+}
+
+// Spec R-SUB-3, R-CALLS-3.
+/**
+ * What each agent of this message may use: what is left after the calls of the message, in equal parts. It is the same whatever runs beside what, so a
+ * replay agrees; and all levels together stay within the limits of the run.
+ */
+export function agentShare(run: Run, phase: ToolPhase): AgentShare {
+  return (phase.agentShare ??= shareOf(run, phase))
+}
+
+/** Of one that works beside the run: what is left for later messages is not all taken. */
+export function shareBeside({ agents, toolCalls }: AgentShare): AgentShare {
+  return { agents: Math.floor(agents / 2), toolCalls: toolCalls === Infinity ? Infinity : Math.floor(toolCalls / 2) }
+}
+
+function shareOf(run: Run, { calls, allowedCalls }: ToolPhase): AgentShare {
+  const { context, spent } = run
+  const asked = calls.filter(({ name }) => {
+    const tool = calledTool(name, context)
+    return tool !== undefined && isAgentTool(tool)
+  }).length
+  const agents = context.settings.maxSubagents - agentsTaken(spent) - asked
+  const toolCalls = callsLeft(run) - Math.min(calls.length, allowedCalls)
+  const part = (left: number): number => (left === Infinity ? left : Math.max(0, Math.floor(left / Math.max(1, asked))))
+  return { agents: asked === 0 ? 0 : part(agents), toolCalls: part(toolCalls) }
+}
+
+/**
+ * Why a call that wants to start an agent may not; undefined when it may. In a subagent a no is on record, as a resume replays all its
+ * turns: under other limits it is still a no there, and what was let start still starts.
+ */
+export function refuseAgent(
+  run: Run,
+  call: { readonly id: string; readonly index: number },
+): Eventually<string | undefined> {
+  const { depth } = run.identity
+  if (depth === 0) return refusal(run)
+  const name = `agent_limit:${run.spent.request}:${call.index}:${call.id}`
+  const isRecorded = run.isRecorded(name)
+  if (!isRecorded && run.turnEnd === 'passed') return undefined
+  const message = refusal(run)
+  if (!isRecorded && message === undefined) return undefined
+  return after(
+    run.step<string>(name, () => message ?? ''),
+    ({ value }) => value,
+  )
+}
+
+function refusal({ context, spent, identity }: Run): string | undefined {
+  const { maxSubagents, maxSubagentDepth } = context.settings
+  if (maxSubagentDepth === 0 && maxSubagents > 0) return noAgentsAtDepth(identity.depth)
+  if (agentsTaken(spent) < maxSubagents) return undefined
+  return agentLimitReached(maxSubagents, identity.depth === 0 ? 'run' : 'agent', spent.subagents < maxSubagents)
 }

@@ -12,10 +12,9 @@ import {
   type ToolResult,
 } from '../tools/tool-result.ts'
 import type { Run } from '../run/run.ts'
-import type { EarlyStarts } from '../run/early-starts.ts'
-import { enterResults } from './enter-results.ts'
-import { enterEnded, hasHooksAfter } from './finish-call.ts'
-import { unsavedResult } from './save-result.ts'
+import type { EarlyStarts } from '../run/tool-phase.ts'
+import { enterResults } from './batch.ts'
+import { enterEnded, hasHooksAfter, unsavedResult } from './finish-call.ts'
 import { lostReasons, notRunReasons } from '../tools/result-texts.ts'
 
 // Every tool call has a result, on every path. Here the results of calls that did not run are written.

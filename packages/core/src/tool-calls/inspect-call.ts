@@ -3,14 +3,14 @@ import { disregard } from '../values/eventually.ts'
 import { deepFreeze, isJsonObject, jsonOf, mutableCopyOf, type Json } from '../values/json.ts'
 import { invalidJsonOf, jsonProblemOf } from '../values/json-problem.ts'
 import type { ToolUseBlock } from '../model/messages.ts'
-import { calledName, calledTool } from '../tools/called-tool.ts'
+import { calledName, calledTool } from '../tools/definitions.ts'
 import { coercedInput } from '../tools/coerce-input.ts'
 import { shortenText } from '../context/shorten.ts'
 import { headOf } from '../values/text.ts'
 import { schemaProblems } from '../tools/schema.ts'
 import { isAgentTool, type AnyTool, type InputCheck } from '../tools/tool.ts'
 import type { Run } from '../run/run.ts'
-import type { InspectedCall, ValidCall } from '../run/call.ts'
+import type { InspectedCall, ValidCall } from '../run/tool-phase.ts'
 import {
   fieldsOfTool,
   invalidArguments,

@@ -8,13 +8,18 @@ import { isAgentTool } from '../tools/tool.ts'
 import { settingsAtCall } from '../run/checkpoint.ts'
 import type { Run } from '../run/run.ts'
 import { runToolHooks, type HookRun } from '../request/run-hooks.ts'
-import { agentShare, refuseAgent } from './agent-share.ts'
-import { decidePermission, decisionPosition, denyByRules, denyUpdated, requestOf } from './ask-permission.ts'
-import type { InspectedCall, PreparedCall, ValidCall } from '../run/call.ts'
-import { precheckOf } from './execute-call.ts'
+import { agentShare, refuseAgent } from './child-run.ts'
+import {
+  decidePermission,
+  decisionPosition,
+  denyByRules,
+  denyUpdated,
+  requestOf,
+  mayNeedApproval,
+} from './ask-permission.ts'
+import type { InspectedCall, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
+import { precheckOf } from './run-call.ts'
 import { inspectInput } from './inspect-call.ts'
-import { mayNeedApproval } from './needs-approval.ts'
-import type { ToolPhase } from '../run/tool-phase.ts'
 import { notRunReasons } from '../tools/result-texts.ts'
 import { inputChangedByHook } from './call-texts.ts'
 
