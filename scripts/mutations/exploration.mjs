@@ -129,11 +129,7 @@ export const explored = [
   [
     'result: no tool after an abort',
     ['leaving early'],
-    [
-      'tool-calls/run-call.ts',
-      "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const",
-      '  const',
-    ],
+    ['tool-calls/run-call.ts', "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const", '  const'],
   ],
   [
     'result: unknown tool',
@@ -264,7 +260,7 @@ export const explored = [
   [
     'limits: a reminder in each turn',
     ['for ever: reading, with reminders of limits'],
-    ['loop/tell-limits.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
+    ['loop/prepare.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
   ],
   [
     'limits: a request without a taking',

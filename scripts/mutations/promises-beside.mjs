@@ -395,13 +395,13 @@ export const promisesOfWorkBeside = [
   [
     'stages: a model is asked for longer replies than it has',
     ['after/after-run'],
-    ['after/capped-model.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
+    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
   ],
   [
     'stages: what one tells is as long as it likes',
     ['after/after-run'],
     [
-      'after/stage-outcome.ts',
+      'after/stage-run.ts',
       'return JSON.stringify(value).length <= mostBytes',
       'return JSON.stringify(value).length >= 0',
     ],
@@ -409,12 +409,12 @@ export const promisesOfWorkBeside = [
   [
     'stages: one tells what only a run may tell',
     ['after/after-run'],
-    ['after/stage-outcome.ts', '!types.has(type) || (', '('],
+    ['after/stage-run.ts', '!types.has(type) || (', '('],
   ],
   [
     'stages: one tells any message of the system',
     ['after/after-run'],
-    ['after/stage-outcome.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
+    ['after/stage-run.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
   ],
   [
     'hook figures: those of subagents do not count',

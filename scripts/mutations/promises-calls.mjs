@@ -16,11 +16,7 @@ export const promisesOfCalls = [
     ['steps/driver'],
     ['tool-calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
-  [
-    'break: what was told is told again',
-    ['callbacks'],
-    ['tool-calls/batch.ts', '  phase.isEntered = true\n', ''],
-  ],
+  ['break: what was told is told again', ['callbacks'], ['tool-calls/batch.ts', '  phase.isEntered = true\n', '']],
   [
     'break: what hooks had not seen is told',
     ['tools/broken-runs'],
@@ -39,7 +35,7 @@ export const promisesOfCalls = [
     'ids: a call keeps an id that came before',
     ['tools/call-ids'],
     [
-      'conversation/call-ids.ts',
+      'conversation/transcript.ts',
       'if (!this.#numbers.has(id) && also?.has(id) !== true) return id',
       'if (id.length > 0) return id',
     ],
@@ -355,11 +351,7 @@ export const promisesOfCalls = [
   [
     'subagent: a refusal that is not on record',
     ['tools/agents-of-agents'],
-    [
-      'tool-calls/child-run.ts',
-      '  if (depth === 0) return refusal(run)\n',
-      '  if (depth >= 0) return refusal(run)\n',
-    ],
+    ['tool-calls/child-run.ts', '  if (depth === 0) return refusal(run)\n', '  if (depth >= 0) return refusal(run)\n'],
   ],
   [
     'subagent: what a lost one asked is not paid',

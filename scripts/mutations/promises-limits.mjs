@@ -14,11 +14,7 @@ export const promisesOfLimits = [
   [
     'limits: a run whose calls were refused goes on',
     ['limits/tool-calls'],
-    [
-      'tool-calls/batch.ts',
-      'if (refused <= 0) return undefined',
-      'if (refused <= 0 || refused > 0) return undefined',
-    ],
+    ['tool-calls/batch.ts', 'if (refused <= 0) return undefined', 'if (refused <= 0 || refused > 0) return undefined'],
   ],
   [
     'limits: calls of agents do not count',
@@ -64,7 +60,7 @@ export const promisesOfLimits = [
   [
     'limits: the model is told again in each turn',
     ['limits/tell-limits', 'limits/any-tree'],
-    ['loop/tell-limits.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
+    ['loop/prepare.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
   ],
   [
     'limits: what the model was told is lost with a kill',
@@ -74,7 +70,7 @@ export const promisesOfLimits = [
   [
     'limits: a limit that was changed is not told anew',
     ['limits/tell-limits'],
-    ['loop/tell-limits.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
+    ['loop/prepare.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
   ],
   [
     "limits: an ending by the run's dollars names the session's",

@@ -1,6 +1,6 @@
 // What is made of a model says all that the model says, also where that is a class with getters.
 import { expect, test } from 'vitest'
-import { cappedModel } from '../src/after/capped-model.ts'
+import { cappedModel } from '../src/after/stage-run.ts'
 import { modelFacts } from '../src/entries/adapters.ts'
 import { type Model, ModelError } from '../src/index.ts'
 import { withWebSearches } from '../src/model/web-search.ts'

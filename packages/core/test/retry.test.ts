@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ModelError, RetriesExhaustedError } from '../src/index.ts'
 import type { ModelErrorInit, ModelErrorJson } from '../src/entries/adapters.ts'
-import { overloadsBeforeFallback, retryDelayMs } from '../src/model/retry.ts'
+import { overloadsBeforeFallback, retryDelayMs } from '../src/request/ask-model.ts'
 import { run } from './support/harness.ts'
 
 const record = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>

@@ -27,9 +27,11 @@ import {
   type StageMessage,
   type StageQuestion,
 } from './stage.ts'
-import { cappedModel } from './capped-model.ts'
-import { endingOf, givenOutcome, type StageEnding } from './stage-outcome.ts'
-import type { StageIdentity, StageRecord, StageReport } from '../steps/stage-record.ts'
+import type { StageIdentity, StageRecord, StageReport, StageReason } from '../steps/stage-record.ts'
+import { modelFacts } from '../model/model-facts.ts'
+import { fieldsOf } from '../values/given.ts'
+import { jsonObjectOf, type JsonObject } from '../values/json.ts'
+import { headOf } from '../values/text.ts'
 
 /** What stages of one list share. */
 export interface StageSurroundings {
@@ -318,4 +320,74 @@ export class StageRun {
 function hasPrice(model: Model, given: Prices | undefined): boolean {
   const prices = pricesWith(given, () => [model])
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
+}
+
+/** The same model, of which replies of at most so many tokens are asked. */
+export function cappedModel(model: Model, mostOutputTokens: number): Model {
+  const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
+  // The cap is the default, too.
+  const { defaultOutputTokens: _, ...facts } = modelFacts(model)
+  const admit = model.admit?.bind(model)
+  return {
+    ...facts,
+    maxOutputTokens,
+    // The cap is in the request that its call is given.
+    ...(admit !== undefined && { admit }),
+    call: (request, options) => model.call(request, options),
+  }
+}
+
+/** How a stage ended, and what it has to tell. */
+export interface StageEnding {
+  readonly reason: StageReason
+  readonly message: string
+  readonly details?: JsonObject
+  readonly tells: readonly StageMessage[]
+}
+
+const longestMessage = 1_000
+const mostTells = 20
+const mostBytes = 16_000
+
+export function endingOf(reason: StageReason, message: string): StageEnding {
+  return { reason, message: headOf(message, longestMessage), tells: [] }
+}
+
+/** What a stage gave, bounded; plain JavaScript may give anything. */
+export function givenOutcome(given: unknown): StageEnding {
+  try {
+    return read(given)
+  } catch {
+    return endingOf('failed', 'What it gave cannot be read.')
+  }
+}
+
+function read(given: unknown): StageEnding {
+  // A stage of plain JavaScript that gives nothing has done its work.
+  if (given === undefined || given === null) return endingOf('completed', '')
+  const { kind, message, details, tells } = fieldsOf(given) ?? {}
+  const text = typeof message === 'string' ? message : ''
+  if (kind === 'skipped') return endingOf('skipped', text)
+  if (kind !== 'done') return endingOf('failed', "A stage must give { kind: 'done' } or { kind: 'skipped' }.")
+  const told = Array.isArray(tells) ? tells.slice(0, mostTells).flatMap(tellOf) : []
+  const ending = { ...endingOf('completed', text), tells: told }
+  if (details === undefined) return ending
+  const facts = jsonObjectOf(details)
+  return isShort(facts) ? { ...ending, details: facts } : ending
+}
+
+/** The types are those of the messages that a stage may tell. */
+const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
+const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
+
+function tellOf(given: unknown): readonly StageMessage[] {
+  const message = jsonObjectOf(given)
+  const { type, subtype } = message
+  if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
+  // Its type is one of those; what else it holds is JSON.
+  return [message as unknown as StageMessage]
+}
+
+function isShort(value: JsonObject): boolean {
+  return JSON.stringify(value).length <= mostBytes
 }

@@ -476,3 +476,14 @@ function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: 
     spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } },
   }
 }
+
+/**
+ * Runs a prompt to its end. Whatever happens in the run is in the outcome: `reason` says how it ended, `output` has the answer.
+ * The model is reminded once where it repeats itself (`noProgress`).
+ * @throws ConfigurationError alone, for options that cannot be run: the promise rejects with it before anything starts.
+ */
+export async function run<Output = string>(options: PromptOptions<Output>): Promise<RunOutcome<Output>> {
+  // What is no object is refused by name.
+  const isObject = typeof options === 'object' && options !== null
+  return streamRun(isObject ? { ...options, noProgress: options.noProgress ?? 'remind' } : options).result
+}

@@ -5,8 +5,15 @@ import { addUsage } from '../model/messages.ts'
 import { sessionLedger } from './options.ts'
 import type { RunSettings } from '../run/run-context.ts'
 import { foldRun, type LedgerSoFar } from '../steps/fold.ts'
-import { countedRuns, type EndedRun, type FoldedSession } from '../steps/fold-session.ts'
+import { countedRuns, type EndedRun, type FoldedSession, foldSession } from '../steps/fold-session.ts'
 import type { ModelFigures, RunResult } from '../endings/terminal.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { StopSignals } from '../endings/signals.ts'
+import { uuidOf } from '../values/hash.ts'
+import { resultMessage } from '../sdk/result-message.ts'
+import type { SdkResult } from '../sdk/sdk-messages.ts'
 
 /** What the runs of a session have cost, and the ledger above theirs. */
 export class SessionAccount {
@@ -135,4 +142,36 @@ export class StageIds {
     this.#taken.add(id)
     return id
   }
+}
+
+/**
+ * The result message of the last run of these, which ended, for who has its records and not what it told. Denials are in no record: it names none, and no window of
+ * a model. Undefined where that run did not end.
+ * @throws ConfigurationError for what is no record of a run.
+ */
+export function recordedResult(sessionId: string, runs: readonly (readonly StepRecord[])[]): SdkResult | undefined {
+  const folded = foldSession(runs)
+  const last = folded.ended.at(-1)
+  if (last === undefined || folded.open !== undefined) return undefined
+  const { terminal: stored, spent, runId } = last
+  const terminal = {
+    ...stored,
+    signal: StopSignal.fromJSON(stored.signal),
+    signals: StopSignals.fromJSON(stored.signals),
+  }
+  const account = recordedAccount(folded)
+  const { history = 0 } = beginningOf(runs.at(-1) ?? []).start
+  const startLength = foldSession(runs.slice(0, -1)).transcript.length + history
+  return resultMessage({
+    uuid: uuidOf(`${sessionId}/${runId}/result`),
+    sessionId,
+    terminal,
+    state: { transcript: folded.transcript, startLength, spent },
+    denials: [],
+    sessionCostUsd: account.costUsd,
+    sessionUsage: account.usage,
+    models: [],
+    contextWindow: null,
+    output: undefined,
+  })
 }

@@ -1,6 +1,6 @@
 // `@halting/core/compat`: the names of the document on stop signals, guards and continuation, for code that was written for it. Everything here runs on
 // the same loop as `streamRun` and `query` (docs/decisions/0075-the-public-api-as-types.md).
-export { AgentBuilder } from './agent-builder.ts'
+export { AgentBuilder } from './agent.ts'
 export { Agent, type ApprovalRequest, type ExecuteOptions } from './agent.ts'
 export {
   UseCooperativeCancellation,

@@ -38,7 +38,7 @@ export {
   type StoredSession,
 } from '../steps/fold-session.ts'
 export { pendingOnRecord, type PendingApproval } from '../run/pending-approval.ts'
-export { recordedResult } from '../api/recorded-result.ts'
+export { recordedResult } from '../api/session-account.ts'
 export { personsMessages, placeOfMessage, rewindRecord, type PersonsMessage } from '../api/rewind.ts'
 export { misfitOfRecord } from '../steps/stored-record.ts'
 export { foldRun, PastOfRun, recordedStart, type RestoredRun, type LedgerSoFar, lastMomentOf } from '../steps/fold.ts'

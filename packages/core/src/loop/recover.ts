@@ -1,7 +1,6 @@
 import type { ContextManager, ContextView } from '../context/port.ts'
 import { after, type Eventually } from '../values/eventually.ts'
-import { namedMedia } from '../model/media/named-media.ts'
-import { holdsMedia, type MediaPlace } from '../model/media/places.ts'
+import { namedMedia, holdsMedia, type MediaPlace } from '../model/media/places.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import { noCount } from '../state/state.ts'
 import { StopSignal } from '../endings/signal.ts'

@@ -4,11 +4,18 @@ import type { CancellationSource } from '../hooks/source.ts'
 import type { Settled } from '../values/settle.ts'
 import { plainTextOf } from '../model/content.ts'
 import { isInstance, messageOf } from '../values/errors.ts'
-import { after, type Eventually } from '../values/eventually.ts'
+import { after, type Eventually, disregard } from '../values/eventually.ts'
 import { remindersOf, signalOf } from '../limits/ask-guard.ts'
 import { lastCallsIn } from '../limits/last-calls.ts'
 import { calledName } from '../tools/definitions.ts'
-import { defaultCheckpoints, type CancellationPoint, type GuardView, type Reminder } from '../limits/guard.ts'
+import {
+  defaultCheckpoints,
+  type CancellationPoint,
+  type GuardView,
+  type Reminder,
+  type Guard,
+  type GuardRemaining,
+} from '../limits/guard.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { PolledExternalInput } from '../steps/steps.ts'
 import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
@@ -16,7 +23,6 @@ import { activeMs, committedUsd, type Run, isAsked, type CallPlace } from './run
 import type { RecordPosition } from './tool-phase.ts'
 import { endedTasks, enterTasks } from './tasks.ts'
 import { repeatedIn } from '../limits/repetition.ts'
-import { tellGuards } from './tell-guards.ts'
 
 // A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
 // `StepEngine.control`, which records it.
@@ -232,4 +238,36 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
   // New input counts as progress; what ends beside a turn is none.
   if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
   return true
+}
+
+// Spec R-GUARD-10.
+/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
+export function tellGuards(run: Run, view: GuardView): void {
+  if (!run.ports.isHeard()) return
+  let remaining: GuardRemaining[] | undefined
+  for (const { guard } of run.context.guards) {
+    const told = remainingOf(guard, view)
+    if (told !== undefined) (remaining ??= []).push(told)
+  }
+  if (remaining !== undefined) run.emit({ type: 'guards', remaining })
+}
+
+function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined {
+  if (guard.remaining === undefined) return undefined
+  try {
+    const told: unknown = guard.remaining(view)
+    if (isRemaining(told)) return { guard: told.guard, used: told.used, limit: told.limit, unit: told.unit }
+    disregard(told)
+  } catch {
+    // Whether the run goes on is another question: `evaluate` answers it.
+  }
+  return undefined
+}
+
+/** Plain JavaScript may give anything. The event is JSON. */
+function isRemaining(told: unknown): told is GuardRemaining {
+  if (typeof told !== 'object' || told === null) return false
+  // What is no figure fails below.
+  const { guard, used, limit, unit } = told as { readonly [key in keyof GuardRemaining]?: unknown }
+  return typeof guard === 'string' && Number.isFinite(used) && Number.isFinite(limit) && typeof unit === 'string'
 }

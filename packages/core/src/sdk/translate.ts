@@ -9,7 +9,8 @@ import { isoTimeOf } from '../values/iso-time.ts'
 import { isToolResult } from '../model/messages.ts'
 import type { AssistantEntry, TranscriptEntry, UserEntry } from '../conversation/transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
-import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser } from './sdk-messages.ts'
+import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser, SdkInitInfo, SdkInit } from './sdk-messages.ts'
+import type { RunContext } from '../run/run-context.ts'
 
 /** Whose messages they are, and which are wanted that only go by. */
 export interface TranslateOptions {
@@ -350,4 +351,36 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
       ...base(`${entry.id}.${index}`),
     }
   })
+}
+
+/** What `system/init` tells where nothing else is said. */
+export const defaultInit: SdkInitInfo = {
+  cwd: '',
+  mcp_servers: [],
+  permissionMode: 'default',
+  slash_commands: [],
+  output_style: 'default',
+  skills: [],
+  plugins: [],
+  apiKeySource: 'none',
+  claude_code_version: '2.1.0',
+}
+
+/** The first message of a run: with the model, the mode and the tools that it begins with. */
+export function initMessage(
+  { model, settings, toolDefinitions }: RunContext,
+  init: Partial<SdkInitInfo> | undefined,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): SdkInit {
+  return {
+    type: 'system',
+    subtype: 'init',
+    ...defaultInit,
+    ...init,
+    ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
+    tools: toolDefinitions.map(({ name }) => name),
+    model: model.id,
+    uuid: uuidOf(`${sessionId}/${runId}/init`),
+    session_id: sessionId,
+  }
 }

@@ -9,7 +9,6 @@ import { inboxOfAgent } from '../steps/inbox.ts'
 import type { FinishedRun, RunPorts } from '../run/run-context.ts'
 import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../state/state.ts'
 import { resultOfThrown, abortedResult, type ToolResult, unknownOutcome } from '../tools/tool-result.ts'
-import { recordedOnly } from '../steps/recorded-only.ts'
 import type { AnyAgentTool, ChildRun } from '../tools/tool.ts'
 import { Transcript } from '../conversation/transcript.ts'
 import { heldBackBy, heldForNextRequest } from '../request/reserve.ts'
@@ -36,6 +35,7 @@ import { after, type Eventually } from '../values/eventually.ts'
 import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import type { OpenBill } from '../run/bill.ts'
 import { composite, type AskedRecord } from '../request/step-with-questions.ts'
+import type { StepEngine } from '../steps/steps.ts'
 
 export interface AgentCall extends ValidCall {
   readonly tool: AnyAgentTool
@@ -342,4 +342,26 @@ export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<T
   restoreForAgent(run, charges)
   bill.addAll({ charges, told: [] })
   return unknownOutcome
+}
+
+/** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
+export function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
+  const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
+    steps.peek(key) === 'done' ? answer() : Promise.reject(error)
+  return {
+    get replaying() {
+      return steps.replaying
+    },
+    peek: (key) => steps.peek(key),
+    abandon: (prefix) => steps.abandon(prefix),
+    begin: (start) => steps.begin(start),
+    run: (key, effect, options) => refuse(key, () => steps.run(key, effect, options)),
+    scope: (name) => recordedOnly(steps.scope(name), error),
+    beside: (name, prefix) => recordedOnly(steps.beside(name, prefix), error),
+    lap: (lap) => steps.lap(lap),
+    control: (key, _poll, options) => steps.control(key, () => undefined, options),
+    sleep: async (key, ms, options) => refuse(key, () => steps.sleep(key, ms, options)),
+    wait: async (key, options) => refuse(key, () => steps.wait(key, options)),
+    end: (end) => steps.end(end),
+  }
 }

@@ -1,3 +1,5 @@
+import { isJsonObject } from './json.ts'
+
 /** At most `limit` UTF-16 units from the start, never half of a surrogate pair. */
 export function headOf(text: string, limit: number): string {
   if (text.length <= limit) return text
@@ -89,3 +91,20 @@ export const secretForms: string = [
  * they begin names as well.
  */
 export const secretBeginnings: string = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
+
+/** The paths that a patch of `apply_patch` names, joined by commas; undefined for another text. */
+export function patchPaths(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !text.includes('*** Begin Patch')) return undefined
+  const paths = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map(([, path = '']) => path.trim())
+  return paths.length === 0 ? undefined : paths.join(', ')
+}
+
+const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
+
+/** The part of a call's input that identifies it for a person, such as its command or path; its JSON where no field does. May have several lines; '' for what is not an object. */
+export function inputSummary(input: unknown): string {
+  if (!isJsonObject(input)) return ''
+  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  const { seconds } = input
+  return telling ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+}

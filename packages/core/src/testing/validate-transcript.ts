@@ -1,1 +1,0 @@
-export { transcriptProblems } from '../conversation/transcript-problems.ts'
