@@ -161,7 +161,7 @@ export const promisesOfLiveRuns = [
   [
     'settings: what is set in a resumed run is held against the options alone',
     ['live/settings'],
-    ['api/iterate.ts', 'let inForce = context.inForce ?? start.spent.settings', 'let inForce = start.spent.settings'],
+    ['api/iterate.ts', '{ inForce: context.inForce ?? start.spent.settings }', '{ inForce: start.spent.settings }'],
   ],
   [
     'settings: what is set above the bound of a guard',

@@ -145,57 +145,23 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
   const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
   const { spentBeforeUsd = 0 } = options
   const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
-  let agents: Parameters<RunPorts['onAgents']>[0] | undefined
-  let limitQuestion: LimitRequest | undefined
-  let waiting: Map<string, PendingApproval> | undefined
-  abort.checkBy(() => ports.deadline.check())
-  let inForce = context.inForce ?? start.spent.settings
-  const onSettings: RunPorts['onSettings'] = (nowInForce, limits) => {
-    inForce = nowInForce
-    limitLedgers(limits, ledger, sessionLedger)
-    ports.deadline.setLimit(limits.maxDurationMs)
-  }
-  const asks = run.canUseTool !== null ? 'canUseTool' : run.askLimit === null ? undefined : 'askLimit'
-  if (asks !== undefined && !('answer' in steps))
-    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
+  const live: LiveRun = { inForce: context.inForce ?? start.spent.settings }
+  checkAnswerable(run, steps)
   if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
   const stallable = new StallableSteps(steps)
-  const ports: OpenPorts = {
-    steps: stallable,
-    isResumed: context.resumed === true && context.replayed !== true,
-    isRecordOnly: context.replayed === true,
-    abort,
-    inbox,
-    ledger,
-    wholeLedger: ledger,
-    waitTime: new WaitTime(start.spent.waits),
-    isHeard: () => events.isListening,
-    catchUp: () => events.catchUp(),
-    deadline: noDeadline,
-    wholeDeadline: noDeadline,
-    onSettings,
-    endedAgents: context.endedAgents ?? noEndedAgents,
-    onAgents: (given) => void (agents = given),
-    // Only a driver that waits in this process has `answer`.
-    answer: 'answer' in steps ? (key, answer) => (steps as MemorySteps).answer(key, answer as Json) : undefined,
-    onWaiting: (key, call) => void (call === undefined ? waiting?.delete(key) : (waiting ??= new Map()).set(key, call)),
-    onLimitQuestion: (request) => {
-      limitQuestion = request
-    },
-    interrupt: () => abort.abort('user'),
-    orphanedTools: context.orphanedTools ?? new OrphanedTools(),
-    spentBeforeUsd,
-  }
   const events = new EventQueue()
+  const waitTime = new WaitTime(start.spent.waits)
+  const own = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
+  const ports = openPorts(own, { live, events, context, answering: steps, sessionLedger })
+  abort.checkBy(() => ports.deadline.check())
   const put: Emit = (event) => events.put(event)
-  let [running, outcome, finished]: [Promise<FinishedRun>?, Promise<RunOutcome>?, FinishedRun?] = []
   /** Until the run has begun: it changes, and nobody needs the state that it began with. */
   let from: RunState | undefined = start
 
   const play = (): Promise<FinishedRun> => {
     const begins = from
     from = undefined
-    return playFrom(begins, { run, how: { ...context, inForce }, ports, clock, put })
+    return playFrom(begins, { run, how: { ...context, inForce: live.inForce }, ports, clock, put })
   }
   const execute = async (): Promise<FinishedRun> => {
     // Whoever starts a run has the rest of their turn to say more.
@@ -203,34 +169,112 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
     if (options.signal !== undefined) abort.follow(options.signal)
     const stopListening = onStalled(() => stallable.break())
     const ended = await play()
-    finished = ended
+    live.finished = ended
     stopListening()
     inbox.giveBack()
     ports.deadline.cancel()
     abort.dispose()
     events.close()
-    tellResult(options, ended, () => finalFigures(ended, contextWith(run, inForce), ports))
+    tellResult(options, ended, () => finalFigures(ended, contextWith(run, live.inForce), ports))
     return ended
   }
-  const started = (): Promise<FinishedRun> => (running ??= execute())
+  const started = (): Promise<FinishedRun> => (live.running ??= execute())
+  return streamOf(started, { run, live, steps, abort, inbox, events, output: options.output })
+}
 
+/** What changes while a run goes on, for its ports and for its reader. */
+interface LiveRun {
+  inForce: SettingsInForce | null
+  agents?: Parameters<RunPorts['onAgents']>[0]
+  limitQuestion?: LimitRequest | undefined
+  waiting?: Map<string, PendingApproval>
+  running?: Promise<FinishedRun>
+  finished?: FinishedRun
+}
+
+/** @throws ConfigurationError where a person is to be asked whose answers these steps do not take. */
+function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
+  const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
+  if (asks !== undefined && !('answer' in steps))
+    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
+}
+
+type OwnPorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
+  readonly inbox: OpenInbox
+}
+
+interface PortSurroundings {
+  readonly live: LiveRun
+  readonly events: EventQueue
+  readonly context: RunSurroundings
+  /** The steps as they were given. */
+  readonly answering: object
+  readonly sessionLedger: Ledger | undefined
+}
+
+function openPorts(own: OwnPorts, { live, events, context, answering, sessionLedger }: PortSurroundings): OpenPorts {
+  const { abort, ledger } = own
+  const ports: OpenPorts = {
+    ...own,
+    isResumed: context.resumed === true && context.replayed !== true,
+    isRecordOnly: context.replayed === true,
+    wholeLedger: ledger,
+    isHeard: () => events.isListening,
+    catchUp: () => events.catchUp(),
+    deadline: noDeadline,
+    wholeDeadline: noDeadline,
+    onSettings(nowInForce, limits) {
+      live.inForce = nowInForce
+      limitLedgers(limits, ledger, sessionLedger)
+      ports.deadline.setLimit(limits.maxDurationMs)
+    },
+    endedAgents: context.endedAgents ?? noEndedAgents,
+    onAgents: (given) => void (live.agents = given),
+    // Only a driver that waits in this process has `answer`.
+    answer: 'answer' in answering ? (key, answer) => (answering as MemorySteps).answer(key, answer as Json) : undefined,
+    onWaiting: (key, call) =>
+      void (call === undefined ? live.waiting?.delete(key) : (live.waiting ??= new Map()).set(key, call)),
+    onLimitQuestion: (request) => {
+      live.limitQuestion = request
+    },
+    interrupt: () => abort.abort('user'),
+    orphanedTools: context.orphanedTools ?? new OrphanedTools(),
+  }
+  return ports
+}
+
+interface StreamParts {
+  readonly run: RunContext
+  readonly live: LiveRun
+  readonly steps: object
+  readonly abort: AbortScope
+  readonly inbox: OpenInbox
+  readonly events: EventQueue
+  readonly output: RunOptions['output']
+}
+
+function streamOf(
+  started: () => Promise<FinishedRun>,
+  { run, live, steps, abort, inbox, events, output }: StreamParts,
+): RunStream {
+  let outcome: Promise<RunOutcome> | undefined
   return {
     get result() {
-      return (outcome ??= started().then((ended) => outcomeOf(ended, options.output)))
+      return (outcome ??= started().then((ended) => outcomeOf(ended, output)))
     },
     get ended() {
       return started()
     },
     get hasStarted() {
-      return running !== undefined
+      return live.running !== undefined
     },
     abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
     stop: (message) => inbox.stop(StopSignal.userRequested(message)),
     answer: (key, decision) => giveAnswer({ steps, permissions: run.permissions, abort }, key, decision),
     answerLimit(id, given) {
-      if (limitQuestion?.id !== id) return false
-      answersOf(steps).answer(id, checkedLimitAnswer(limitQuestion, given))
-      limitQuestion = undefined
+      if (live.limitQuestion?.id !== id) return false
+      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, given))
+      live.limitQuestion = undefined
       return true
     },
     steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
@@ -240,19 +284,21 @@ function streamState(start: RunState, options: RunOptions, context: RunSurroundi
       return inbox.waiting
     },
     get pending() {
+      const { finished, waiting } = live
       return finished === undefined
         ? [...(waiting?.values() ?? [])]
         : pendingOf(finished.terminal, finished.state.transcript)
     },
     retryNow: () => inbox.retryNow(),
     async stopAgent(id) {
-      const agent = agents?.find(id)
+      const agent = live.agents?.find(id)
       const isWorking = agent?.isWorking === true
       if (isWorking) await agent.stop()
       return isWorking
     },
     set(change) {
       const { settings: pending } = inbox
+      const { inForce } = live
       inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
     },
     [Symbol.asyncIterator]: () => readerOf(events, started, abort),
