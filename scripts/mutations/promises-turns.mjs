@@ -347,7 +347,7 @@ export const promisesOfTurns = [
     'hooks: in the order in which they were registered',
     ['hooks/lifecycle'],
     [
-      'hooks/registry.ts',
+      'hooks/hook.ts',
       '(b.hook.priority ?? 0) - (a.hook.priority ?? 0)',
       '(b.hook.priority ?? 0) * 0 - (a.hook.priority ?? 0) * 0',
     ],

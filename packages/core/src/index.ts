@@ -44,7 +44,7 @@ export { all, any, not } from './limits/combinators.ts'
 export type { GuardCall } from './limits/last-calls.ts'
 export { costLimit, finishReason, hasToolCall, stepLimit, timeLimit, tokenLimit } from './limits/limit-guards.ts'
 export { noProgress, type NoProgressPolicy } from './limits/no-progress.ts'
-export type { CancellationSource } from './hooks/source.ts'
+export type { CancellationSource } from './hooks/cancellation-source.ts'
 export { RunAbort, type AbortCause } from './values/abort.ts'
 
 // Hooks.

@@ -46,7 +46,7 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['path-pattern', 'rule'].map(inPermissions),
   ],
   'for people: how a run goes and ends': [
-    ...['source'].map(inCore('hooks')),
+    ...['cancellation-source'].map(inCore('hooks')),
     ...['after-reply', 'compaction', 'recover'].map(inCore('loop')),
     ...['model-error'].map(inCore('model')),
     ...['ask-model', 'charge'].map(inCore('request')),

@@ -349,12 +349,12 @@ const longestMessage = 1_000
 const mostTells = 20
 const mostBytes = 16_000
 
-export function endingOf(reason: StageReason, message: string): StageEnding {
+function endingOf(reason: StageReason, message: string): StageEnding {
   return { reason, message: headOf(message, longestMessage), tells: [] }
 }
 
 /** What a stage gave, bounded; plain JavaScript may give anything. */
-export function givenOutcome(given: unknown): StageEnding {
+function givenOutcome(given: unknown): StageEnding {
   try {
     return read(given)
   } catch {

@@ -161,7 +161,7 @@ export function settingsOnRecord(
 const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })
 
 /** Agents of the background whose ends are on record, as they came in, or as they were stopped with the run. */
-export function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, CameToEnd> {
+function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, CameToEnd> {
   const ended = new Map<string, CameToEnd>()
   for (const { agents = [], tasks = [], left = [] } of records.flatMap(endsIn))
     for (const end of agents) {

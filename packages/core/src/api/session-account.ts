@@ -94,7 +94,7 @@ export class SessionAccount {
 }
 
 /** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
-export function recordedAccount(session: FoldedSession): SessionAccount {
+function recordedAccount(session: FoldedSession): SessionAccount {
   return new SessionAccount(
     { lease: null, budget: null, standing: null, maxBudgetUsd: Infinity },
     0,

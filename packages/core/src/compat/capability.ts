@@ -1,4 +1,4 @@
-import type { CancellationSource } from '../hooks/source.ts'
+import type { CancellationSource } from '../hooks/cancellation-source.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import { listOf } from '../values/given.ts'
 import type { Guard } from '../limits/guard.ts'

@@ -32,4 +32,4 @@ export {
   InMemoryCancellationSource,
   type CancellationSource as CanProvideCancellationSignal,
   type InMemoryCancellationOptions,
-} from '../hooks/source.ts'
+} from '../hooks/cancellation-source.ts'

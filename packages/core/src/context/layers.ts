@@ -93,7 +93,7 @@ const newestKept = 0.1
  * Old results that give way to notes, once the conversation is that long and enough comes free at once; the newest stay. In steps and
  * not on every turn, since the provider's cache is lost from the first note on.
  */
-export function clearedResults(view: ContextView, threshold: number): ClearedResults | undefined {
+function clearedResults(view: ContextView, threshold: number): ClearedResults | undefined {
   if (!Number.isFinite(threshold) || view.estimatedTokens < threshold * clearFrom) return undefined
   const messages = view.state.transcript.messages()
   const end = newestFrom(view, messages, threshold * newestKept)
@@ -136,7 +136,7 @@ const compactionsInARow = 3
 const newReplies = 3
 
 /** Undefined when another compaction may help. Only what this run did counts: the next run over the session may go on. */
-export function thrashOf(view: ContextView): Thrash | undefined {
+function thrashOf(view: ContextView): Thrash | undefined {
   const tooLarge = fixedPartOf(view)
   if (tooLarge !== undefined) return { kind: 'thrash', message: tooLarge }
   return compactedInVain(view)
@@ -144,7 +144,7 @@ export function thrashOf(view: ContextView): Thrash | undefined {
 
 // Spec R-CTX-17.
 /** The same of what compactions were followed by alone: for a request that the service refused, whatever is believed of its window. */
-export function compactedInVain(view: ContextView): Thrash | undefined {
+function compactedInVain(view: ContextView): Thrash | undefined {
   if (rowOf(view) < compactionsInARow) return undefined
   const message = fullAgain(newReplies, compactionsInARow, view.contextWindow)
   return { kind: 'thrash', message }

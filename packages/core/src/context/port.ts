@@ -1,7 +1,7 @@
 import type { ModelMessage } from '../model/messages.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
 import type { RunState } from '../state/state.ts'
-import { blockingLimitOf } from '../model/window.ts'
+import { blockingLimitOf, windowFigures, type WindowFigures } from '../model/window.ts'
 import type { CompactionTrigger, CompactionRequest, CompactionReply } from '../model/questions.ts'
 
 /** What a compaction came to: messages in place of everything before, or that it gave up. */
@@ -133,3 +133,19 @@ export const plainContext: ContextManager = Object.freeze<ContextManager>({
   compact: () => undefined,
   blockingLimit: (_model, contextWindow) => blockingLimitOf(contextWindow),
 })
+
+/** Tokens before the next threshold at which a person is told that little is left. */
+const warningMargin = 20_000
+
+/** How full a window is, with the thresholds of a context defence. */
+export function defenceFigures(
+  defence: ContextManager,
+  model: Model,
+  { window, used }: { readonly window: number; readonly used: number },
+): WindowFigures {
+  const compaction = defence.compactionThreshold?.(model, window) ?? Infinity
+  const blocking = defence.autoCompact ? Infinity : defence.blockingLimit(model, window)
+  const next = Math.min(compaction, blocking, window)
+  const warning = Math.max(0, next - Math.min(warningMargin, window * 0.1))
+  return windowFigures(used, window, { warning, compaction, blocking })
+}

@@ -469,7 +469,7 @@ export function clearedResult(block: ToolResultBlock): ToolResultBlock {
 
 // Spec R-TOOL-14.
 /** The ids that the calls of a conversation have. */
-export class CallIds {
+class CallIds {
   /** By id: the lowest number that may still be free behind it. All below are taken. */
   readonly #numbers = new Map<string, number>()
 

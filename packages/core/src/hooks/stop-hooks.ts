@@ -4,7 +4,7 @@ import { messageOf } from '../values/errors.ts'
 import type { AssistantMessage, ModelMessage } from '../model/messages.ts'
 import type { HookFigures } from './hook-figures.ts'
 import type { AskModel } from '../model/questions.ts'
-import { uniqueNames } from '../values/unique-names.ts'
+import { uniqueNames } from '../values/text.ts'
 
 // Spec R-SHOOK-1.
 /** What the stop-hook stage receives. */

@@ -2,8 +2,8 @@ import { StopSignal } from '../endings/signal.ts'
 import { StopSignals } from '../endings/signals.ts'
 import { remindersOf, signalOf } from './ask-guard.ts'
 import { checkParts } from './check-guards.ts'
-import { conditionFigures } from './guard-figures.ts'
 import {
+  conditionFigures,
   defaultCheckpoints,
   type CancellationPoint,
   type Guard,

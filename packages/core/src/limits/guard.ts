@@ -1,6 +1,7 @@
 import type { ModelStopReason, Usage } from '../model/messages.ts'
 import type { GuardCall } from './last-calls.ts'
 import type { StopSignal } from '../endings/signal.ts'
+import { uniqueNames } from '../values/text.ts'
 
 /** A place where the loop looks at signals. */
 export type CancellationPoint = 'before_turn' | 'after_reply' | 'after_tools'
@@ -102,4 +103,35 @@ export const defaultCheckpoints: readonly CancellationPoint[] = Object.freeze<Ca
 
 export function isGuard(value: object): value is Guard {
   return 'evaluate' in value && typeof value.evaluate === 'function'
+}
+
+/** What `remaining` says of a limit; nothing of one that is never reached. */
+export function figures(
+  guard: string,
+  used: number,
+  limit: number,
+  unit: GuardRemaining['unit'],
+): GuardRemaining | undefined {
+  return limit === Infinity ? undefined : { guard, used, limit, unit }
+}
+
+/** What `remaining` says where there is nothing to count. */
+export function conditionFigures(guard: string, holds: boolean): GuardRemaining {
+  return { guard, used: holds ? 1 : 0, limit: 1, unit: 'condition' }
+}
+
+// Spec R-DEC-7.
+/** A guard of a run, with an id of its own. An override is remembered by the id, over a resume too. */
+export interface RegisteredGuard {
+  readonly id: string
+  readonly guard: Guard
+}
+
+const none: readonly never[] = Object.freeze([])
+
+/** The guards of a run in their order. Their ids are no names of the run's own limits (`run/pending-endings.ts`). */
+export function registerGuards(guards: readonly Guard[]): readonly RegisteredGuard[] {
+  if (guards.length === 0) return none
+  const ids = uniqueNames(guards.map(({ name }) => `guard:${name}`))
+  return guards.map((guard, index) => ({ id: ids[index] ?? guard.name, guard }))
 }

@@ -1,8 +1,15 @@
 import { refuse } from '../values/given.ts'
 import type { ModelStopReason } from '../model/messages.ts'
 import { StopSignal } from '../endings/signal.ts'
-import { conditionFigures, figures } from './guard-figures.ts'
-import type { CancellationPoint, Guard, GuardBounds, GuardRemaining, GuardView } from './guard.ts'
+import {
+  conditionFigures,
+  figures,
+  type CancellationPoint,
+  type Guard,
+  type GuardBounds,
+  type GuardRemaining,
+  type GuardView,
+} from './guard.ts'
 import {
   dollarLimit,
   finishReasonReceived,

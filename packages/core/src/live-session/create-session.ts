@@ -414,14 +414,14 @@ class LiveSession implements Session {
 }
 
 /** What begins a run. */
-export interface Beginning {
+interface Beginning {
   /** The message that it begins with; it was taken out of the queue for it. */
   readonly message?: QueuedMessage
   begin(engine: QueryEngine): AsyncIterable<SdkMessage>
 }
 
 /** What goes on: a run, from before it begins until its result is told, or something during which none begins. */
-export interface Running {
+interface Running {
   /** The message that it begins with: nobody has it until the engine does. */
   readonly messageId?: string
   interruptedBy: AbortCause | undefined
@@ -430,19 +430,19 @@ export interface Running {
 }
 
 /** As it begins. */
-export function runningOf({ message }: Pick<Beginning, 'message'>): Running {
+function runningOf({ message }: Pick<Beginning, 'message'>): Running {
   return { interruptedBy: undefined, hasResult: false, ...(message !== undefined && { messageId: message.id }) }
 }
 
 /** No file was changed back. */
-export const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
+const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
   files: [],
   insertions: 0,
   deletions: 0,
   left: [],
 })
 
-export function notKept(): ConfigurationError {
+function notKept(): ConfigurationError {
   return new ConfigurationError('This session is not kept on disk, so there is nothing to go back to or to copy.')
 }
 
@@ -453,7 +453,7 @@ interface StageListener {
 }
 
 /** What comes after the runs of a session: beside the next run, if one comes. */
-export class StagesAfterRuns {
+class StagesAfterRuns {
   readonly #afterRun: SessionParts['afterRun']
   readonly #on: StageListener
   readonly #going = new Set<Promise<void>>()

@@ -4,7 +4,7 @@ import { plainTextOf } from '../model/content.ts'
 import { HaltingError, messageOf } from '../values/errors.ts'
 import { after, disregard, firstOf, type Eventually } from '../values/eventually.ts'
 import { hashText } from '../values/hash.ts'
-import { changesOf } from '../verification/changes.ts'
+import { changesOf } from '../verification/goal-progress.ts'
 import {
   stopHookOutcomeOf,
   type RegisteredStopHook,

@@ -1,6 +1,6 @@
 import { after, type Eventually } from '../values/eventually.ts'
 import type { StepKey } from '../steps/steps.ts'
-import type { Charge } from '../run/bill.ts'
+import type { Charge } from '../run/request-bill.ts'
 import { chargeOfStep, restoreForAgent } from '../request/charge.ts'
 import { enterCharge } from '../request/questions.ts'
 import type { Run } from '../run/run.ts'

@@ -96,7 +96,7 @@ type LimitsReminder = { readonly text: string; readonly told: LimitsTold }
 
 // Spec R-TELL-1.
 /** Before a turn: tells the model what is left of limits that are half used, once for each share. */
-export function tellLimits(run: Run): Eventually<Outcome | undefined> {
+function tellLimits(run: Run): Eventually<Outcome | undefined> {
   if (!run.context.settings.limitReminders) return undefined
   const name = `limits:${run.spent.request}`
   const isRecorded = run.isRecorded(name)

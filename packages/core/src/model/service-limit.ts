@@ -1,4 +1,4 @@
-import { durationMs } from '../values/duration.ts'
+import { durationMs } from '../values/clock.ts'
 import { hashText } from '../values/hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 

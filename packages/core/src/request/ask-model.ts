@@ -261,7 +261,7 @@ const lostError: ModelErrorJson = {
 const ended: ReadonlySet<string | null> = new Set([null, 'end_turn', 'stop_sequence'])
 
 /** True for a whole reply in which the model says nothing: no words, no call, nothing of the service's own. */
-export function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
+function isEmptyReply({ content, stop_reason: stopReason }: AssistantMessage): boolean {
   return ended.has(stopReason) && content.every(saysNothing)
 }
 
@@ -272,7 +272,7 @@ function saysNothing(block: ContentBlock): boolean {
 
 // Spec R-REQ-11.
 /** Why a request is made again after a reply that says nothing. */
-export const emptyReplyError: ModelErrorJson = new ModelError({
+const emptyReplyError: ModelErrorJson = new ModelError({
   kind: 'unknown',
   message: 'The reply was empty.',
   retryable: true,
@@ -285,7 +285,7 @@ const laterDelayMs = 2_000
 
 // Spec R-REQ-2a.
 /** If a service asks for a longer wait than this, the run ends instead. */
-export const longestRetryWaitMs: number = 600_000
+const longestRetryWaitMs: number = 600_000
 
 /** Overloads in a row after which a fallback model is taken, when there is one. */
 export const overloadsBeforeFallback = 3
@@ -295,7 +295,7 @@ export const overloadsBeforeFallback = 3
 const retriesUnconnected = 2
 
 /** What the attempts at one request came to before the last one. */
-export interface Attempted {
+interface Attempted {
   /** Something of the session was answered, if only with an error. */
   readonly isReached: boolean
   /** How earlier replies to the same request broke. */
@@ -304,17 +304,13 @@ export interface Attempted {
 
 // Spec R-REQ-1b.
 /** It broke like this before: the same again will break again. */
-export function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
+function breaksAs({ fingerprint }: ModelErrorJson, before: ReadonlySet<string>): boolean {
   return fingerprint !== undefined && before.has(fingerprint)
 }
 
 // Spec R-REQ-1 to R-REQ-1b.
 /** Most further attempts at a request that failed like this. */
-export function retriesAfter(
-  error: ModelErrorJson,
-  maxRetries: number,
-  { isReached, fingerprints }: Attempted,
-): number {
+function retriesAfter(error: ModelErrorJson, maxRetries: number, { isReached, fingerprints }: Attempted): number {
   if (!error.retryable) return 0
   if (breaksAs(error, fingerprints)) return 0
   return error.neverConnected === true && !isReached ? Math.min(maxRetries, retriesUnconnected) : maxRetries

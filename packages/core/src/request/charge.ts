@@ -15,7 +15,7 @@ import { withModelUsage, type RunProgress } from '../state/state.ts'
 import type { AbandonedStep } from '../steps/steps.ts'
 import type { Run } from '../run/run.ts'
 import type { Grant, RequestBounds } from './grant.ts'
-import type { Charge } from '../run/bill.ts'
+import type { Charge } from '../run/request-bill.ts'
 import { byteBoundOf } from './input-bound.ts'
 
 /**

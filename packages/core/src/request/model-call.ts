@@ -10,7 +10,7 @@ import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '..
 import { toldUsage } from '../model/told-usage.ts'
 import { wallTimeOf } from '../values/clock.ts'
 import type { Run } from '../run/run.ts'
-import type { Charge } from '../run/bill.ts'
+import type { Charge } from '../run/request-bill.ts'
 import { chargeFor, noCharge, unknownCharge, untoldCharge } from './charge.ts'
 import { untilCutOff } from './cut-off.ts'
 import type { Grant } from './grant.ts'

@@ -3,7 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { RunContext } from '../run/run-context.ts'
 import type { PromptCount } from '../state/state.ts'
 import type { Run } from '../run/run.ts'
-import { toolChoiceNow } from './tool-choice.ts'
+import { toolChoiceNow } from './current-model.ts'
 
 /** The provider's last count, where it holds for the next request to this model; undefined where all of it has to be counted anew. */
 export function promptCountFor(

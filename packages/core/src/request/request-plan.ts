@@ -3,7 +3,7 @@ import type { AssistantMessage, Usage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { ModelRequest } from '../model/model.ts'
 import type { MayWait } from '../model/service-waits.ts'
-import type { Charge } from '../run/bill.ts'
+import type { Charge } from '../run/request-bill.ts'
 import type { Deadline } from '../values/deadline.ts'
 import type { Grant, OverBudget, PromptEstimate, ReplyCap, RequestBounds } from './grant.ts'
 

@@ -1,6 +1,6 @@
 import { turnsBegun } from '../limits/allowance.ts'
 import type { AbortCause } from '../values/abort.ts'
-import type { CancellationSource } from '../hooks/source.ts'
+import type { CancellationSource } from '../hooks/cancellation-source.ts'
 import type { Settled } from '../values/settle.ts'
 import { plainTextOf } from '../model/content.ts'
 import { isInstance, messageOf } from '../values/errors.ts'
@@ -242,7 +242,7 @@ function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before
 
 // Spec R-GUARD-10.
 /** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
-export function tellGuards(run: Run, view: GuardView): void {
+function tellGuards(run: Run, view: GuardView): void {
   if (!run.ports.isHeard()) return
   let remaining: GuardRemaining[] | undefined
   for (const { guard } of run.context.guards) {

@@ -1,6 +1,6 @@
 import { laterWaits } from '../model/service-waits.ts'
 import type { AgentFigures } from '../state/agent-figures.ts'
-import { changesOf } from '../verification/changes.ts'
+import { changesOf } from '../verification/goal-progress.ts'
 import { carriedOn, changeOf } from '../state/settings-change.ts'
 import { withModelUsage } from '../state/state.ts'
 import type { Run } from './run.ts'
@@ -56,7 +56,7 @@ export function noteFileWork(run: Run, work: FileWork): void {
 }
 
 /** Enters what a subagent did to files. */
-export function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined, changedAtStart: number): void {
+function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined, changedAtStart: number): void {
   if (run.context.verification === null || agent === undefined) return
   run.update({ verification: afterAgent(run.spent.verification, agent, changedAtStart) })
 }

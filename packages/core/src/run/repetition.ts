@@ -134,7 +134,7 @@ function remindAndForget(run: Run): 'taken' {
 }
 
 /** Reminds with what is said anyway: of the first of these that the model was not reminded of. */
-export function remindOfFirst(run: Run, due: readonly Reminder[]): void {
+function remindOfFirst(run: Run, due: readonly Reminder[]): void {
   const of = due.find((reminder) => !isReminded(run.spent, reminder))
   if (of !== undefined) remind(run, of)
 }
@@ -170,7 +170,7 @@ function remindedOf({ reminded, laps }: RunProgress): readonly Reminder[] {
 }
 
 /** Whether the model was reminded of failures or answers that it repeats: once in a run. */
-export function isRemindedOfFailures({ reminded = [] }: RunProgress): boolean {
+function isRemindedOfFailures({ reminded = [] }: RunProgress): boolean {
   return reminded.some((each) => each !== 'same_turns')
 }
 

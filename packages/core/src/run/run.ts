@@ -25,6 +25,7 @@ import {
   type RunProgress,
   type RunState,
   type PromptCount,
+  type OpenAgent,
 } from '../state/state.ts'
 import { contextWith } from './context-with.ts'
 import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
@@ -35,10 +36,12 @@ import type { StopSignal } from '../endings/signal.ts'
 import type { StopSignals } from '../endings/signals.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../conversation/transcript.ts'
-import type { AgentsBeside } from './agents-beside.ts'
-import { type ToolPhase, type RecordPosition, type RecordedCall } from './tool-phase.ts'
+import type { ToolPhase, RecordPosition, RecordedCall } from './tool-phase.ts'
 import type { Model } from '../model/model.ts'
 import { usdOf } from '../model/prices.ts'
+import type { TaskLeft } from '../verification/background.ts'
+import type { AgentEnd, CameToEnd } from '../state/agent-figures.ts'
+import type { AgentsInBackground } from '../tools/tool.ts'
 
 /** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
 export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | 'composite'> &
@@ -486,4 +489,20 @@ export function toolStepName({ spent }: Run, { id, index }: CallPlace): string {
 /** What the steps of a subagent are under. */
 export function agentName({ spent }: Run, { id, index }: CallPlace): string {
   return `agent:${spent.request}:${index}:${id}/`
+}
+
+/** Subagents that work beside the main loop, in this process. */
+export interface AgentsBeside extends AgentsInBackground {
+  /** Nothing where it works already. */
+  begin(open: OpenAgent): void
+  readonly isAnyWorking: boolean
+  /** Whether one has ended that is not entered yet. */
+  readonly hasEnded: boolean
+  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  ended(): readonly CameToEnd[]
+  onEnd(listener: () => void): () => void
+  /** Stops those that still work, and waits for their ends. */
+  stopAll(): Eventually<undefined>
+  /** What is made of those that are not entered when the run ends. */
+  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[]
 }

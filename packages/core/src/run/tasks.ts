@@ -13,11 +13,10 @@ import { after, type Eventually } from '../values/eventually.ts'
 import type { AgentEnd } from '../state/agent-figures.ts'
 import type { ExternalInput } from '../steps/control.ts'
 import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
-import type { AgentsBeside } from './agents-beside.ts'
+import type { AgentsBeside, Run } from './run.ts'
 import { enterAgent, noteChanges, noteFileWork } from './enter-agent.ts'
 import { abortDraft } from './pending-endings.ts'
 import { ends, type Draft, type Outcome } from './outcome.ts'
-import type { Run } from './run.ts'
 import { answerAgain, backgroundEnd, endOfPreviousRun, lostInBackground, unknownFate } from './turn-texts.ts'
 
 // Work that tools have started and that goes on beside the run (spec R-BACK-1 to R-BACK-7). What became of it comes in through `StepEngine.control`, as

@@ -1,4 +1,4 @@
-import { budgetWaitText } from '../state/wait-text.ts'
+import { budgetWaitText } from '../state/budget-wait-text.ts'
 import type { TaskNote } from '../verification/background.ts'
 import { endings } from '../endings/table.ts'
 import type { RunEvent } from '../state/events.ts'
@@ -373,7 +373,7 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
 }
 
 /** What `system/init` tells where nothing else is said. */
-export const defaultInit: SdkInitInfo = {
+const defaultInit: SdkInitInfo = {
   cwd: '',
   mcp_servers: [],
   permissionMode: 'default',

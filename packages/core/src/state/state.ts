@@ -1,15 +1,13 @@
 import { noLaps, type SpentIterations, type IterationReason } from '../limits/allowance.ts'
 import { freshTracker, type BudgetTracker } from '../limits/token-target.ts'
-import type { Changes } from '../verification/changes.ts'
-import type { GoalProgress } from '../verification/goal-progress.ts'
+import type { Changes, GoalProgress } from '../verification/goal-progress.ts'
 import type { Reminder } from '../limits/guard.ts'
 import type { RepetitionProgress } from '../limits/repetition.ts'
 import type { VerificationProgress } from '../verification/progress.ts'
-import type { JsonObject } from '../values/json.ts'
+import type { JsonObject, Json } from '../values/json.ts'
 import { addUsage, noUsage, type ModelStopReason, type Usage } from '../model/messages.ts'
 import type { ServiceWaits } from '../model/service-waits.ts'
 import type { SettingsInForce } from './settings-change.ts'
-import type { OpenAgent } from './open-agent.ts'
 import { ExecutionContinuation } from '../endings/continuation.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import type { EndingReason } from '../endings/ending.ts'
@@ -404,4 +402,28 @@ export function withModelUsage(
   const after =
     before === undefined ? { usage, nanos } : { usage: addUsage(before.usage, usage), nanos: before.nanos + nanos }
   return { ...modelUsage, [model]: after }
+}
+
+/** A subagent that works in the background: what a resume goes on inside it by. JSON. */
+export type OpenAgent = {
+  readonly id: string
+  /** In one line for people. */
+  readonly description: string
+  /** The call that started it. */
+  readonly callId: string
+  /** What its steps are under. */
+  readonly name: string
+  readonly tool: string
+  /** As the tool took it. */
+  readonly input: Json
+  /** How many agents it may start itself. They count as started until it has ended. */
+  readonly agents: number
+  /** How many calls of tools it may make: they count as made until it has ended. Absent for no limit. */
+  readonly toolCalls?: number
+  /** When it began, on the session's active clock. */
+  readonly startedAt: number
+  /** Lines that the run had changed then; absent for none. */
+  readonly changedLines?: number
+  /** What was set in place of the options when it began. */
+  readonly settings: SettingsInForce | null
 }

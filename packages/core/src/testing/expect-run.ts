@@ -1,6 +1,6 @@
 import type { EndingReason } from '../endings/ending.ts'
-import { isEndingReason } from '../endings/is-ending-reason.ts'
 import { endings } from '../endings/table.ts'
+import { isEndingReason } from '../endings/is-ending-reason.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { ConfigurationError } from '../values/errors.ts'
 import { fieldsOf, isPositive, refuse } from '../values/given.ts'

@@ -351,7 +351,7 @@ export function mayNeedApproval({ needsApproval }: AnyTool): boolean {
  * Why a person is asked about the call by its tool; undefined where nobody is. Whatever the tool says but `false` asks, and so does what it throws: nothing runs
  * that was not said to need no approval.
  */
-export function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
+function approvalReason(inspected: ValidCall): Eventually<string | undefined> {
   const { tool, call } = inspected
   const { needsApproval } = tool
   if (!mayNeedApproval(tool)) return undefined
@@ -371,12 +371,12 @@ export function approvalReason(inspected: ValidCall): Eventually<string | undefi
 }
 
 /** The question is the one that was asked before. */
-export function reasonAgain({ tool }: ValidCall, given: PermissionDecision): string {
+function reasonAgain({ tool }: ValidCall, given: PermissionDecision): string {
   return given.behavior === 'ask' && given.message !== '' ? given.message : toolAsks(tool.name)
 }
 
 /** What the rules say of a call that its tool has asked about: allowed is what a rule or a person names, and nothing else. `isAnswered`: a person has answered, and the answer counts. */
-export function withApproval(given: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
+function withApproval(given: unknown, reason: string, isAnswered: boolean): Eventually<PermissionDecision> {
   const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
   return after(said, (unchecked) => {
     const decision = decisionOf(unchecked)
@@ -390,7 +390,7 @@ export function withApproval(given: unknown, reason: string, isAnswered: boolean
  * What the rules say of a call for which its tool has asked nobody: where they put another input in the place of the model's, the tool is asked about that one. If it needs
  * approval, a person is asked about the call as it was.
  */
-export function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
+function withApprovalOfChange(given: unknown, inspected: ValidCall): Eventually<unknown> {
   const said: Eventually<unknown> = isThenable(given) ? Promise.resolve(given) : given
   return after(said, (unchecked) => {
     const decision = decisionOf(unchecked)

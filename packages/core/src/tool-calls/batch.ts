@@ -221,7 +221,7 @@ function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
 }
 
 /** The result of a call that was one too many. */
-export function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+function beyondLimit({ callLimit }: ToolPhase): ToolResult {
   return notRun(callLimitReached(callLimit))
 }
 

@@ -226,7 +226,7 @@ type SaveRecord = {
  * entered with its head, its tail and where the whole is. On record that step counts, whatever the limit is now; a call that is passed
  * without it was shown whole.
  */
-export function enterResult(
+function enterResult(
   run: Run,
   phase: ToolPhase,
   { call, index }: CallPlace,

@@ -33,7 +33,7 @@ import { endings } from '../endings/table.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import { after, type Eventually } from '../values/eventually.ts'
 import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
-import type { OpenBill } from '../run/bill.ts'
+import type { OpenBill } from '../run/request-bill.ts'
 import { composite, type AskedRecord } from '../request/step-with-questions.ts'
 import type { StepEngine } from '../steps/steps.ts'
 
@@ -190,7 +190,7 @@ function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort:
  * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
  * end. The child's transcript is on no record that a later run looks at.
  */
-export function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
+function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
   const { transcript, startLength } = ended.state
   const tasks = tasksIn(transcript.since(startLength))
   const result = toldOfChild(ended, child, context.settings.output)
@@ -345,7 +345,7 @@ export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<T
 }
 
 /** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
-export function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
+function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
   const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
     steps.peek(key) === 'done' ? answer() : Promise.reject(error)
   return {

@@ -225,7 +225,7 @@ export function precheckOf(
 }
 
 /** Whether a hook that redacts the results of a tool has them withheld where it fails. */
-export function withholdsResults({ context }: Run, name: string): boolean {
+function withholdsResults({ context }: Run, name: string): boolean {
   return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
 }
 
@@ -320,12 +320,12 @@ class CallContext implements ToolContext {
 
 // Spec R-WAIT-1.
 /** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment. */
-export function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
+function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
   return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
 }
 
 /** The wait of a call. Without the intent of its step, as under a driver that hands it to nobody, it begins now. */
-export function waitOfCall(run: Run, intent: Json | undefined): CallWait {
+function waitOfCall(run: Run, intent: Json | undefined): CallWait {
   const { since } = fieldsOf(intent) ?? {}
   return new WaitOfCall(run, typeof since === 'number' ? since : wallTimeOf(run.context.timers))
 }

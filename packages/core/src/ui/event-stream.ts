@@ -28,7 +28,7 @@ export interface DisconnectOptions {
 }
 
 /** Makes items of events. */
-export interface ItemMaker<Item> {
+interface ItemMaker<Item> {
   take(event: RunEvent): readonly Item[]
   /** There are no more events. */
   end(): readonly Item[]
@@ -39,7 +39,7 @@ export interface ItemMaker<Item> {
  * it waits for a model.
  * @throws ConfigurationError for what is no source of events.
  */
-export function streamOfItems<Item>(
+function streamOfItems<Item>(
   source: EventSource,
   maker: ItemMaker<Item>,
   { onDisconnect }: DisconnectOptions,

@@ -259,7 +259,7 @@ function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly C
 }
 
 /** An image or a PDF of a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
-export function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {
+function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {
   if (typeof url !== 'string') throw new ConfigurationError(`${where} is a file without a URL. Give its url.`)
   const data = dataIn(url)
   const mediaType = data?.mediaType ?? (typeof given === 'string' ? given.toLowerCase() : '')

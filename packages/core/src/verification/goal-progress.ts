@@ -1,4 +1,3 @@
-import { changesOf, type Changes } from './changes.ts'
 import type { GoalCheck, GoalSpec } from './goal-record.ts'
 
 /** How far a run has come with its goals: part of `RunProgress`, small and JSON. */
@@ -69,4 +68,18 @@ export function isSameGoals(one: readonly GoalSpec[], other: readonly GoalSpec[]
         other[index]?.name === name && other[index].judged === judged && other[index].set === set,
     )
   )
+}
+
+/** Calls that may have changed something, and the last of them. JSON. */
+export type Changes = {
+  readonly calls: number
+  /** Index of the transcript entry that its result is in: results in entries before are older. */
+  readonly at: number
+  /** The call; null for work beside the run. Results before its own in that entry are older, too. */
+  readonly by: string | null
+}
+
+/** Calls so far that may have changed something, of a run's progress. */
+export function changesOf({ changes }: { readonly changes?: Changes | undefined }): number {
+  return changes?.calls ?? 0
 }

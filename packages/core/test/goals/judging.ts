@@ -3,7 +3,7 @@ import type { GoalContext, GoalVerdict } from '../../src/goals/goal.ts'
 import { judgedGoal, type JudgedGoalOptions } from '../../src/goals/judged-goal.ts'
 import { noUsage, textOf, type ContentBlock } from '../../src/model/messages.ts'
 import type { ModelErrorKind } from '../../src/model/model-error.ts'
-import type { Changes } from '../../src/verification/changes.ts'
+import type { Changes } from '../../src/verification/goal-progress.ts'
 import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/conversation/transcript.ts'
 import { AgentState } from '../../src/hooks/agent-state.ts'
 
