@@ -1,3 +1,4 @@
+import { coreRooms } from './scripts/core-rooms.mjs'
 import { packages as order } from './scripts/packages.mjs'
 
 const coreInternals = 'packages/explorer/src/core-internals.ts'
@@ -18,9 +19,18 @@ const downwardOnly = order.slice(0, -1).flatMap((name, index) => {
   return [rule('src', above), ...(forTests.length > 0 ? [rule('test', forTests)] : [])]
 })
 
+/** So may a room of core. `index.ts` is above all of them. */
+const roomsOfCore = coreRooms.slice(0, -1).map((room, index) => ({
+  name: `${room}-of-core-imports-downward`,
+  severity: 'error',
+  from: { path: `^packages/core/src/${room}/` },
+  to: { path: `^packages/core/src/(?:(?:${coreRooms.slice(index + 1).join('|')})/|index\\.ts$)` },
+}))
+
 export default {
   forbidden: [
     ...downwardOnly,
+    ...roomsOfCore,
     {
       name: 'no-cycles',
       comment: 'A cycle of types alone is no cycle at run time, and is still two files that are one.',

@@ -79,9 +79,9 @@ function inChild(path, parameters) {
 
 async function measure(core, [which, ...rest]) {
   const from = (entry) => import(pathToFileURL(resolve(core, entry)).href)
-  if (which === 'hash') return hashed(await from('steps/index.js'), ...rest)
+  if (which === 'hash') return hashed(await from('entries/steps.js'), ...rest)
   if (which === 'loop') return looped(await from('index.js'), ...rest)
-  return recorded(await from('index.js'), await from('steps/index.js'), ...rest)
+  return recorded(await from('index.js'), await from('entries/steps.js'), ...rest)
 }
 
 /** Forty texts that differ, each in one piece, as an output that was read from a process is. */

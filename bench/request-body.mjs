@@ -160,7 +160,7 @@ async function sources() {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: path('models') },
     // The longer name first: an alias stands for what begins with it, too.
-    alias: { '@halting/core/adapters': path('core/src/adapters/index.ts'), '@halting/core': path('core/src/index.ts') },
+    alias: { '@halting/core/adapters': path('core/src/entries/adapters.ts'), '@halting/core': path('core/src/index.ts') },
     bundle: true,
     write: false,
     format: 'esm',

@@ -327,7 +327,7 @@ async function bundledSources() {
     target: 'node20.19',
     external: ['undici'],
     // The longer name first: an alias stands for what begins with it, too.
-    alias: { '@halting/core/adapters': sourceOf('adapters/index.ts'), '@halting/core': sourceOf('index.ts') },
+    alias: { '@halting/core/adapters': sourceOf('entries/adapters.ts'), '@halting/core': sourceOf('index.ts') },
   })
   return `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString('base64')}`
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 import { report, root, sourceFiles } from './packages.mjs'
 
-const theClock = 'packages/core/src/steps/system-clock.ts'
+const theClock = 'packages/core/src/values/system-clock.ts'
 
 const forbidden = [
   ['Date', /(?<![.\w])Date\s*\.|\bnew\s+Date\b/g],

@@ -8,7 +8,7 @@ const room = 'packages/core/src/endings/'
 
 /** Files with a table of their own, and why. */
 const exceptions = {
-  'packages/core/src/decide.ts': 'The categories that no hook overrides are a rule of the decision, beside it.',
+  'packages/core/src/loop/decide.ts': 'The categories that no hook overrides are a rule of the decision, beside it.',
   'packages/explorer/src/answers.ts': 'What the guard of the explorer may raise.',
   'packages/telemetry/src/content.ts':
     'By category, whose sentences may be exported: a matter of privacy, not of an ending.',

@@ -1,8 +1,9 @@
 // Holds the imports to .dependency-cruiser.mjs, and makes sure that the cruiser saw the sources: without a parser that
-// it can use it silently reads no module at all.
-import { existsSync } from 'node:fs'
+// it can use it silently reads no module at all. A folder of core has a place in the order of its rooms, and files are in rooms.
+import { existsSync, readdirSync } from 'node:fs'
 import { cruise } from 'dependency-cruiser'
 import config from '../.dependency-cruiser.mjs'
+import { coreRooms } from './core-rooms.mjs'
 import { packages, report, root, sourceFiles } from './packages.mjs'
 
 const { output } = await cruise(
@@ -17,6 +18,11 @@ const read = new Map(output.modules.map((module) => [module.source, module]))
 const page = 'packages/inspector/src/page/'
 for (const path of packages.flatMap(sourceFiles))
   if (!read.has(path) && !path.startsWith(page)) problems.push(`not read: ${path}`)
+
+const unplaced = readdirSync(new URL('packages/core/src/', root)).filter(
+  (name) => ![...coreRooms, 'index.ts', 'platform.d.ts'].includes(name),
+)
+for (const name of unplaced) problems.push(`no room of scripts/core-rooms.mjs: packages/core/src/${name}`)
 
 const imports = output.modules.reduce((sum, module) => sum + module.dependencies.length, 0)
 report('imports', imports, problems)

@@ -27,7 +27,7 @@ export const publishedPackages = packages.filter((name) => manifestOf(name).priv
 
 /**
  * The entries of one package, as its package.json exports them: `specifier` is what is imported, `path` where the entry is below `src` and `dist`,
- * without an ending: `steps/index`.
+ * without an ending: `entries/steps`.
  */
 export function entriesOf(name) {
   const { name: id, exports = {} } = manifestOf(name)

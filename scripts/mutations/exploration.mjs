@@ -6,13 +6,13 @@ export const explored = [
   [
     'verification: an answer that stands falls at a limit',
     ['a change that nobody checked, on a small budget'],
-    ['decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+    ['loop/decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
   ],
   [
     'verification: asked while a plan is made',
     ['a change that nobody checked, plans and goals that are set'],
     [
-      'turn/verify.ts',
+      'loop/verify.ts',
       'if (permissions.isPlanning?.(settings.permissionMode ?? undefined) === true) return false\n',
       '',
     ],
@@ -20,18 +20,18 @@ export const explored = [
   [
     'allowance: every route',
     ['for ever: an answer that does not fit'],
-    ['decide.ts', '  if (!isPaid) return undefined\n', ''],
+    ['loop/decide.ts', '  if (!isPaid) return undefined\n', ''],
   ],
   [
     'allowance: continuation_requested',
     ['for ever: a hook that goes on'],
-    ['decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless'],
+    ['loop/decide.ts', 'isSpeechless || isUsedUp', 'isSpeechless'],
   ],
   [
     'allowance: wrap_up',
     ['for ever: the same call, seen, with a last answer'],
     [
-      'decide.ts',
+      'loop/decide.ts',
       "run.spent.closing !== null || lapsLeft('wrap_up', run.spent.laps, run.context.limits) <= 0",
       'false',
     ],
@@ -39,33 +39,33 @@ export const explored = [
   [
     'allowance: overridden twice',
     ['for ever: a hook that goes on past the last turn'],
-    ['decide.ts', 'isFixed || isAgain ||', 'isFixed ||'],
+    ['loop/decide.ts', 'isFixed || isAgain ||', 'isFixed ||'],
   ],
   [
     'allowance: stop hook cap',
     ['for ever: a stop hook with a cap'],
-    ['turn/after-answer.ts', "      if (taken >= cap) return 'declined'\n", ''],
+    ['loop/after-answer.ts', "      if (taken >= cap) return 'declined'\n", ''],
   ],
   [
     'allowance: broken reply resumed once',
     ['for ever: broken off'],
-    ['turn/recover.ts', "    if (run.spent.resumedBrokenReply) return 'declined'\n", ''],
+    ['loop/recover.ts', "    if (run.spent.resumedBrokenReply) return 'declined'\n", ''],
   ],
   [
     'allowance: media removed only once',
     ['every reply on a small budget'],
-    ['turn/recover.ts', "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n", ''],
+    ['loop/recover.ts', "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n", ''],
   ],
   [
     'allowance: subagents',
     ['for ever: subagents'],
-    ['turn/calls/agent-share.ts', 'spent.subagents < maxSubagents', 'maxSubagents >= 0'],
+    ['tool-calls/child-run.ts', 'spent.subagents < maxSubagents', 'maxSubagents >= 0'],
   ],
   [
     'allowance: refill by any lap',
     ['for ever: a stop hook with a cap'],
     [
-      'allowance.ts',
+      'limits/allowance.ts',
       "(row.paidFrom === 'tokenTarget' && madeProgress)",
       "(row.paidFrom === 'tokenTarget' && madeProgress) || transition === 'stop_hook_blocking'",
     ],
@@ -73,7 +73,7 @@ export const explored = [
   [
     'allowance: token gate',
     ['for ever: a token target'],
-    ['budget/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
+    ['limits/token-target.ts', 'if (!diminishingReturns && turnTokens', 'if (turnTokens'],
   ],
   ...[
     ['pause_turn', 'for ever: paused'],
@@ -84,7 +84,7 @@ export const explored = [
     `allowance: one more ${name}`,
     [scenario],
     [
-      'allowance.ts',
+      'limits/allowance.ts',
       new RegExp(`${name}: \\{ paidFrom: 'own', laps: (\\d+)`),
       (_all, laps) => `${name}: { paidFrom: 'own', laps: ${Number(laps) + 1}`,
     ],
@@ -93,7 +93,7 @@ export const explored = [
     'result: aborted while streaming',
     ['an abort beside a stop'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       'return after(closeAbortedCalls(run, partial, cause, early), () => ends(draft))',
       'return ends(draft)',
     ],
@@ -102,7 +102,7 @@ export const explored = [
     'result: aborted after the reply',
     ['an abort beside a stop'],
     [
-      'turn/after-reply.ts',
+      'loop/after-reply.ts',
       "return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))",
       "return ends(abortDraft(run, cause, 'streaming'))",
     ],
@@ -110,32 +110,32 @@ export const explored = [
   [
     'result: what is still open at the end',
     ['a hook that prevents beside a call that waits'],
-    ['open-calls.ts', 'return toolCallsOf(entry.message).filter(', 'return toolCallsOf({ content: [] }).filter('],
+    [
+      'conversation/open-calls.ts',
+      'return toolCallsOf(entry.message).filter(',
+      'return toolCallsOf({ content: [] }).filter(',
+    ],
   ],
   [
     'result: approvals that never came',
     ['a hook that prevents beside a call that waits'],
-    ['start.ts', '  else state = withCallsClosed(state)\n', ''],
+    ['api/start.ts', '  else state = withCallsClosed(state)\n', ''],
   ],
   [
     'result: unknown outcome',
     ['for ever: broken calls'],
-    ['turn/calls/run-call.ts', "onUnfinished: reruns ? 'rerun' : () => unknownOutcome", "onUnfinished: 'rerun'"],
+    ['tool-calls/run-call.ts', "onUnfinished: reruns ? 'rerun' : () => unknownOutcome", "onUnfinished: 'rerun'"],
   ],
   [
     'result: no tool after an abort',
     ['leaving early'],
-    [
-      'turn/calls/execute-call.ts',
-      "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const",
-      '  const',
-    ],
+    ['tool-calls/run-call.ts', "  if (cause !== undefined) return abortedResult(cause, 'settled')\n  const", '  const'],
   ],
   [
     'result: unknown tool',
     ['every reply on a small budget'],
     [
-      'turn/calls/inspect-call.ts',
+      'tool-calls/inspect-call.ts',
       'if (tool === undefined)\n    return {',
       'if (tool === undefined) throw new Error(call.name)\n  if (tool === undefined)\n    return {',
     ],
@@ -144,7 +144,7 @@ export const explored = [
     'order: drain before reactive',
     ['guards before a recovery'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       'const roomRoutes: readonly Route[] = [\n  roomRoute(',
       "const roomRoutes: readonly Route[] = [\n  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>\n    context.contextDefence.compact(view, 'reactive'),\n  ),\n  roomRoute(",
     ],
@@ -152,13 +152,13 @@ export const explored = [
   [
     'order: escalate before resume',
     ['guards before a recovery'],
-    ['turn/recover.ts', '[escalate, resume]', '[resume, escalate]'],
+    ['loop/recover.ts', '[escalate, resume]', '[resume, escalate]'],
   ],
   [
     'order: cost before standing signals',
     ['a budget met and a stop at once'],
     [
-      'turn/after-reply.ts',
+      'loop/after-reply.ts',
       '(overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))',
       '(standingAfter(run, raisedBy) ?? overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run))',
     ],
@@ -166,28 +166,28 @@ export const explored = [
   [
     'order: abort before signals after the reply',
     ['an abort beside a stop'],
-    ['turn/after-reply.ts', 'abort === undefined ? goOnWith', 'abort === undefined || run.signals.hasAny() ? goOnWith'],
+    ['loop/after-reply.ts', 'abort === undefined ? goOnWith', 'abort === undefined || run.signals.hasAny() ? goOnWith'],
   ],
   [
     'order: finish reason before follow-ups',
     ['all that settles a run'],
-    ['turn/after-answer.ts', '  finishReason,\n  followUps,\n', '  followUps,\n  finishReason,\n'],
+    ['loop/after-answer.ts', '  finishReason,\n  followUps,\n', '  followUps,\n  finishReason,\n'],
   ],
   [
     'order: follow-ups before the output schema',
     ['all that settles a run'],
-    ['turn/after-answer.ts', '  followUps,\n  structuredOutput,\n', '  structuredOutput,\n  followUps,\n'],
+    ['loop/after-answer.ts', '  followUps,\n  structuredOutput,\n', '  structuredOutput,\n  followUps,\n'],
   ],
   [
     'order: output schema before stop hooks',
     ['all that settles a run'],
-    ['turn/after-answer.ts', '  structuredOutput,\n  stopHooks,\n', '  stopHooks,\n  structuredOutput,\n'],
+    ['loop/after-answer.ts', '  structuredOutput,\n  stopHooks,\n', '  stopHooks,\n  structuredOutput,\n'],
   ],
   [
     'order: block before prevent',
     ['stop hooks'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       'if (wishes.blocks.length > 0) return',
       'if (wishes.blocks.length > 0 && wishes.prevented === undefined) return',
     ],
@@ -196,7 +196,7 @@ export const explored = [
     'order: stop hooks before the token target',
     ['stop hooks and a token target'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       '  stopHooks,\n  goalAtAnswer,\n  tokenTarget,\n',
       '  tokenTarget,\n  stopHooks,\n  goalAtAnswer,\n',
     ],
@@ -205,7 +205,7 @@ export const explored = [
     'order: abort before a thrown stop',
     ['leaving early'],
     [
-      'turn/after-tools.ts',
+      'loop/after-tools.ts',
       'if (abort !== undefined) return',
       'if (abort !== undefined && phase.stops.length === 0) return',
     ],
@@ -214,7 +214,7 @@ export const explored = [
     'order: a thrown stop before hook_stopped',
     ['a tool that stops beside a hook that prevents'],
     [
-      'turn/after-tools.ts',
+      'loop/after-tools.ts',
       /(  const thrown = [^\n]*\n  if \(thrown[^\n]*\n)(  if \(stops\[0\][^\n]*\n)/,
       (_all, thrown, stopped) => stopped + thrown,
     ],
@@ -223,7 +223,7 @@ export const explored = [
     'order: hook_stopped before needs_approval',
     ['a hook that prevents beside a call that waits'],
     [
-      'turn/after-tools.ts',
+      'loop/after-tools.ts',
       '  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
       '  if (pending.length > 0) return approvalDraft(pending, calls)\n  if (stops[0] !== undefined) return hookStopDraft(stops[0])\n',
     ],
@@ -232,7 +232,7 @@ export const explored = [
     'order: needs_approval before guards',
     ['all that follows the tools'],
     [
-      'turn/after-tools.ts',
+      'loop/after-tools.ts',
       'stopDraft(phase) ?? standing(run, raisedBy)',
       '(phase.stops.length > 0 ? stopDraft(phase) : undefined) ?? standing(run, raisedBy) ?? stopDraft(phase)',
     ],
@@ -240,33 +240,33 @@ export const explored = [
   [
     'order: guards before max turns',
     ['all that follows the tools'],
-    ['turn/after-tools.ts', 'stopDraft(phase) ?? standing(run, raisedBy)', 'stopDraft(phase)'],
+    ['loop/after-tools.ts', 'stopDraft(phase) ?? standing(run, raisedBy)', 'stopDraft(phase)'],
   ],
   [
     'order: context before the request',
     ['for ever: over the blocking limit'],
-    ['turn/prepare.ts', '  defendContext,\n  stageCollapse,\n]', '  stageCollapse,\n]'],
+    ['loop/prepare.ts', '  defendContext,\n  stageCollapse,\n]', '  stageCollapse,\n]'],
   ],
   [
     'limits: a call beyond the limit',
     ['tool calls at their limit'],
-    ['turn/calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
   ],
   [
     'limits: what agents called',
     ['tool calls of agents at their limit'],
-    ['turn/calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Infinity }'],
+    ['tool-calls/child-run.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Infinity }'],
   ],
   [
     'limits: a reminder in each turn',
     ['for ever: reading, with reminders of limits'],
-    ['turn/tell-limits.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
+    ['loop/prepare.ts', 'return isTold ? [] :', 'return isTold && percent > 95 ? [] :'],
   ],
   [
     'limits: a request without a taking',
     ['standing budgets'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
       "if (outcome !== 'aborted') return makeReserved(made, before)",
     ],
@@ -274,11 +274,11 @@ export const explored = [
   [
     'limits: a taking that stays open',
     ['standing budgets, and aborts at every await'],
-    ['turn/request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'limits: a taking of a replay',
     ['standing budgets'],
-    ['turn/request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
+    ['request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
   ],
 ].map(([name, scenarios, ...changes]) => ({ name: String(name), scenarios, changes }))

@@ -10,7 +10,7 @@ export const promisesOfWorkBeside = [
     'background: what an agent spent is not entered',
     ['tools/background-agents-resumed'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       '    enterAgent(run, { spent, callId: null, changedAtStart })\n',
       '    void [enterAgent, spent, changedAtStart]\n',
     ],
@@ -18,18 +18,18 @@ export const promisesOfWorkBeside = [
   [
     'background: a wait on record is not waited again for what came',
     ['tools/background-agents-resumed'],
-    ['turn/tasks.ts', "replayed && value.kind === 'came'", "!replayed && value.kind === 'over' && time < 0"],
+    ['run/tasks.ts', "replayed && value.kind === 'came'", "!replayed && value.kind === 'over' && time < 0"],
   ],
   [
     'background: an agent that is answered from its record is begun again',
     ['tools/background-agents-resumed'],
-    ['turn/background-agents.ts', '    if (this.#agents.has(open.id)) return\n', ''],
+    ['tool-calls/background-agents.ts', '    if (this.#agents.has(open.id)) return\n', ''],
   ],
   [
     'background: an agent begins when it is resumed, and not when it was started',
     ['tools/background-agents-resumed'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       'startedAt: at } = this.#open',
       'startedAt } = this.#open\n    const at = Math.max(startedAt, run.spent.now)',
     ],
@@ -38,7 +38,7 @@ export const promisesOfWorkBeside = [
     'background: an agent goes on with what was set since it began',
     ['tools/background-agents-resumed'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       'const context = run.contextUnder(settings)',
       'const context = settings === null ? run.context : run.contextUnder(settings)',
     ],
@@ -47,7 +47,7 @@ export const promisesOfWorkBeside = [
     'background: an agent may start as many agents as the run',
     ['tools/background-agents'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       'mutableCopyOf(input), { agents,',
       'mutableCopyOf(input), { agents: Math.max(agents, context.settings.maxSubagents),',
     ],
@@ -55,23 +55,23 @@ export const promisesOfWorkBeside = [
   [
     'background: an agent takes all that is left for later messages',
     ['tools/background-agents'],
-    ['turn/calls/agent-share.ts', 'agents: Math.floor(agents / 2)', 'agents'],
+    ['tool-calls/child-run.ts', 'agents: Math.floor(agents / 2)', 'agents'],
   ],
   [
     'background: agents that an open one may start are free for others',
     ['tools/background-agents'],
-    ['agent-figures.ts', '(sum, { agents }) => sum + agents, subagents)', '(sum) => sum, subagents)'],
+    ['state/agent-figures.ts', '(sum, { agents }) => sum + agents, subagents)', '(sum) => sum, subagents)'],
   ],
   [
     'background: one that goes on is counted as ended',
     ['tools/background-agents'],
-    ['turn/background-agents.ts', 'some(({ isWorking }) => !isWorking)', 'some(({ isWorking }) => isWorking)'],
+    ['tool-calls/background-agents.ts', 'some(({ isWorking }) => !isWorking)', 'some(({ isWorking }) => isWorking)'],
   ],
   [
     'background: agents outlive their run',
     ['tools/background-agents'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       'Promise.all(working.map((agent) => agent.stop()))',
       'Promise.all(working.map(() => undefined))',
     ],
@@ -80,7 +80,7 @@ export const promisesOfWorkBeside = [
     'background: an agent that a limit stopped has ended well, for the run after',
     ['tools/background-agents'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       "how === 'ended' && came?.task.status === 'failed'",
       "how === 'stopped' && came?.task.status === 'failed'",
     ],
@@ -89,7 +89,7 @@ export const promisesOfWorkBeside = [
     'background: an agent that was stopped has ended',
     ['tools/background-agents'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       "came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'",
       "came === undefined ? 'stopped' : 'ended'",
     ],
@@ -98,7 +98,7 @@ export const promisesOfWorkBeside = [
     'background: what a stopped agent had found is lost',
     ['tools/background-agents'],
     [
-      'turn/background-agents.ts',
+      'tool-calls/background-agents.ts',
       '...(result !== undefined && { result }) } as const',
       '...(result === undefined && { result }) } as const',
     ],
@@ -106,53 +106,53 @@ export const promisesOfWorkBeside = [
   [
     'background: what an agent spent that the run does not wait for is lost',
     ['tools/background-agents'],
-    ['turn/background-agents.ts', 'end: came?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
+    ['tool-calls/background-agents.ts', 'end: came?.end ?? { id, spent: null }', 'end: { id, spent: null }'],
   ],
   [
     'background: what a lost agent asked is free',
     ['tools/background-agents-resumed'],
-    ['turn/background-agents.ts', 'spent: spent && agentFigures(spent)', 'spent: spent && null'],
+    ['tool-calls/background-agents.ts', 'spent: spent && agentFigures(spent)', 'spent: spent && null'],
   ],
   [
     'background: what the agents of an agent started is not told',
     ['live/background'],
-    ['turn/background-agents.ts', '(tasks.length > 0 && { tasks })', '(tasks.length < 0 && { tasks })'],
+    ['tool-calls/background-agents.ts', '(tasks.length > 0 && { tasks })', '(tasks.length < 0 && { tasks })'],
   ],
   [
     'background: what broke an agent breaks nothing',
     ['tools/background-agents-resumed'],
-    ['turn/background-agents.ts', '    if (this.#broken !== undefined) throw this.#broken.error\n', ''],
+    ['tool-calls/background-agents.ts', '    if (this.#broken !== undefined) throw this.#broken.error\n', ''],
   ],
   [
     'background: an agent that has ended is open still',
     ['tools/background-agents'],
-    ['turn/tasks.ts', '.filter((open) => open.id !== id)', '.filter((open) => open.callId !== id)'],
+    ['run/tasks.ts', '.filter((open) => open.id !== id)', '.filter((open) => open.callId !== id)'],
   ],
   [
     'background: what an agent of the background spends may be what the next request of the run needs',
     ['tools/background-agents'],
-    ['turn/calls/run-agent.ts', 'steps, heldBack: () => heldForNextRequest(run) }', 'steps }'],
+    ['tool-calls/run-agent.ts', 'steps, heldBack: () => heldForNextRequest(run) }', 'steps }'],
   ],
   [
     'background: an agent of an agent works in the background',
     ['tools/background-agents'],
-    ['turn/calls/start-agent.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
+    ['tool-calls/background-agents.ts', 'identity.depth === 0 && child', 'identity.depth >= 0 && child'],
   ],
   [
     'background: what an agent says ends its own words',
     ['tools/background-agents'],
-    ['turn/turn-texts.ts', ".replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", ''],
+    ['run/turn-texts.ts', ".replaceAll(/<(?=\\s*\\/?\\s*agent_result)/gi, '&lt;')", ''],
   ],
   [
     'background: what an agent says is as long as it likes',
     ['tools/background-agents'],
-    ['turn/turn-texts.ts', '(text.length <= limit)', '(text.length >= 0)'],
+    ['run/turn-texts.ts', '(text.length <= limit)', '(text.length >= 0)'],
   ],
   [
     'background: is waited for in the last turn',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       'run.ports.inbox.hasAny || !hasTurnLeft(run) || hasAnyEnded',
       'run.ports.inbox.hasAny || hasAnyEnded',
     ],
@@ -160,33 +160,33 @@ export const promisesOfWorkBeside = [
   [
     'background: what ended takes the last turn from the answer that is there',
     ['live/background'],
-    ['turn/tasks.ts', "run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))", 'run.identity.depth > 0'],
+    ['run/tasks.ts', "run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))", 'run.identity.depth > 0'],
   ],
   [
     'background: is waited for although something has ended',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       '!hasTurnLeft(run) || hasAnyEnded(run, background)) return false',
       '!hasTurnLeft(run)) return false',
     ],
-    ['turn/tasks.ts', 'else if (inbox.hasAny || hasAnyEnded(run, background)) came()', 'else if (inbox.hasAny) came()'],
+    ['run/tasks.ts', 'else if (inbox.hasAny || hasAnyEnded(run, background)) came()', 'else if (inbox.hasAny) came()'],
   ],
   [
     'background: what ends while the wait begins is missed',
     ['live/background'],
-    ['turn/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) came()\n', ''],
+    ['run/tasks.ts', '    else if (inbox.hasAny || hasAnyEnded(run, background)) came()\n', ''],
   ],
   [
     'background: a subagent is told what ends beside the run',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       "run.identity.depth > 0 || (place === 'end' && !hasTurnLeft(run))",
       "place === 'end' && !hasTurnLeft(run)",
     ],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       'return identity.depth === 0 ? context.background : null',
       'return identity.depth < 9 ? context.background : null',
     ],
@@ -194,28 +194,28 @@ export const promisesOfWorkBeside = [
   [
     'background: waiting takes the time that was used before',
     ['live/background'],
-    ['turn/tasks.ts', 'deadline.limitMs - deadline.usedMs', 'deadline.limitMs'],
+    ['run/tasks.ts', 'deadline.limitMs - deadline.usedMs', 'deadline.limitMs'],
   ],
   [
     'background: what was told is given again',
     ['live/background'],
-    ['turn/tasks.ts', '  run.context.background?.told(ended.map(({ id }) => id))\n', ''],
+    ['run/tasks.ts', '  run.context.background?.told(ended.map(({ id }) => id))\n', ''],
   ],
   [
     'background: what a tool told of is told again',
     ['live/background'],
-    ['turn/calls/enter-results.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
+    ['tool-calls/batch.ts', '    if (tasks.length > 0) noteToldByTools(run, tasks)\n', ''],
   ],
   [
     'background: what has ended since an agent told that it began runs still',
     ['live/background'],
-    ['turn/tasks.ts', 'return notes.filter(({ id }) => !ended.has(id))', 'return notes.filter(() => ended.size >= 0)'],
+    ['run/tasks.ts', 'return notes.filter(({ id }) => !ended.has(id))', 'return notes.filter(() => ended.size >= 0)'],
   ],
   [
     'background: a new message ends what goes on beside the run',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       "signal.context['cause'] === 'interrupt') return false",
       "signal.context['cause'] === 'interrupted') return false",
     ],
@@ -224,7 +224,7 @@ export const promisesOfWorkBeside = [
     'background: making the conversation shorter ends what goes on',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       "return spent.compacting === null || signal.reason === 'user_requested'",
       'return spent.compacting === null || signal.message.length >= 0',
     ],
@@ -232,13 +232,13 @@ export const promisesOfWorkBeside = [
   [
     'background: what was left by an abort is left by the end',
     ['live/background'],
-    ['turn/tasks.ts', "=== 'user_requested' ? 'aborted' : 'ended'", "=== 'user_requested' ? 'ended' : 'ended'"],
+    ['run/tasks.ts', "=== 'user_requested' ? 'aborted' : 'ended'", "=== 'user_requested' ? 'ended' : 'ended'"],
   ],
   [
     'background: what a run that broke left is told by nobody',
     ['tools/background-agents'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       '  await run.agents?.stopAll()\n  if (run.spent.openAgents === undefined) return\n',
       '  await run.agents?.stopAll()\n  if (run.spent.request >= 0) return\n',
     ],
@@ -247,7 +247,7 @@ export const promisesOfWorkBeside = [
     'background: what had ended is lost for a later process',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       "    else if (note.type === 'ended') open.delete(note.id)\n",
       "    else if (note.type === 'ended') continue\n",
     ],
@@ -256,7 +256,7 @@ export const promisesOfWorkBeside = [
     'background: what is known in this process is lost',
     ['live/background'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       'if (background === null || background.knows(id)) return []',
       'if (background === null) return []',
     ],
@@ -265,7 +265,7 @@ export const promisesOfWorkBeside = [
     'background: what an agent had found is told by the next run only beside a port',
     ['tools/background-agents'],
     [
-      'turn/tasks.ts',
+      'run/tasks.ts',
       'run.hasLookedForTasks ? [] : lostTasks',
       'background === null || run.hasLookedForTasks ? [] : lostTasks',
     ],
@@ -273,12 +273,12 @@ export const promisesOfWorkBeside = [
   [
     'background: agents of this run are lost',
     ['tools/background-agents-resumed'],
-    ['turn/tasks.ts', '  for (const { id } of spent.openAgents ?? []) open.delete(id)\n', ''],
+    ['run/tasks.ts', '  for (const { id } of spent.openAgents ?? []) open.delete(id)\n', ''],
   ],
   [
     'background: an agent that had failed has come to its answer, for the run after',
     ['tools/background-agents'],
-    ['turn/tasks.ts', "left.status ?? 'completed'", "'completed'"],
+    ['run/tasks.ts', "left.status ?? 'completed'", "'completed'"],
   ],
   [
     'stages: start after any ending',
@@ -368,7 +368,7 @@ export const promisesOfWorkBeside = [
     'stages: one whose end nobody saw cost nothing',
     ['after/after-run'],
     [
-      'after/stage-record.ts',
+      'steps/stage-record.ts',
       'if (ended === null) return { settled: most, unknown: most }',
       'if (ended === null) return { settled: nothing, unknown: nothing }',
     ],
@@ -377,7 +377,7 @@ export const promisesOfWorkBeside = [
     'stages: one whose end nobody saw has cost its most for certain',
     ['after/after-run'],
     [
-      'after/stage-record.ts',
+      'steps/stage-record.ts',
       'if (ended === null) return { settled: most, unknown: most }',
       'if (ended === null) return { settled: most, unknown: nothing }',
     ],
@@ -385,23 +385,23 @@ export const promisesOfWorkBeside = [
   [
     'stages: what one may have spent is settled in the process after',
     ['after/after-run'],
-    ['after/stage-record.ts', 'nanos: committed - nanosOf(ended.costUsd), tokens: 0', 'nanos: 0, tokens: 0'],
+    ['steps/stage-record.ts', 'nanos: committed - nanosOf(ended.costUsd), tokens: 0', 'nanos: 0, tokens: 0'],
   ],
   [
     'stages: two of a name after the same run are one record',
     ['after/after-run'],
-    ['after/stage-ids.ts', 'this.#taken.has(id); count++', "this.#taken.has(id) && id === ''; count++"],
+    ['api/session-account.ts', 'this.#taken.has(id); count++', "this.#taken.has(id) && id === ''; count++"],
   ],
   [
     'stages: a model is asked for longer replies than it has',
     ['after/after-run'],
-    ['after/capped-model.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
+    ['after/stage-run.ts', 'Math.min(model.maxOutputTokens, mostOutputTokens)', 'mostOutputTokens'],
   ],
   [
     'stages: what one tells is as long as it likes',
     ['after/after-run'],
     [
-      'after/stage-outcome.ts',
+      'after/stage-run.ts',
       'return JSON.stringify(value).length <= mostBytes',
       'return JSON.stringify(value).length >= 0',
     ],
@@ -409,12 +409,12 @@ export const promisesOfWorkBeside = [
   [
     'stages: one tells what only a run may tell',
     ['after/after-run'],
-    ['after/stage-outcome.ts', '!types.has(type) || (', '('],
+    ['after/stage-run.ts', '!types.has(type) || (', '('],
   ],
   [
     'stages: one tells any message of the system',
     ['after/after-run'],
-    ['after/stage-outcome.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
+    ['after/stage-run.ts', "(type === 'system' && !subtypes.has(subtype)) || ", ''],
   ],
   [
     'hook figures: those of subagents do not count',

@@ -4,32 +4,24 @@ export const promisesOfCalls = [
   [
     "figures: a subagent's unknown cost",
     ['tools/subagents'],
-    [
-      'turn/calls/enter-agent.ts',
-      'unknownNanos: spent.unknownNanos + child.unknownNanos',
-      'unknownNanos: spent.unknownNanos',
-    ],
+    ['run/enter-agent.ts', 'unknownNanos: spent.unknownNanos + child.unknownNanos', 'unknownNanos: spent.unknownNanos'],
   ],
   [
     'break: "not run" for a call that had begun',
     ['steps/driver'],
-    ['turn/calls/close-calls.ts', 'phase.hasBegun(index) ? unknownOutcome', 'phase.hasBegun(-9) ? unknownOutcome'],
+    ['tool-calls/close-calls.ts', 'phase.hasBegun(index) ? unknownOutcome', 'phase.hasBegun(-9) ? unknownOutcome'],
   ],
   [
     'break: "unknown" for a call that had ended',
     ['steps/driver'],
-    ['turn/calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
+    ['tool-calls/close-calls.ts', '    enterEnded(run, phase)\n', ''],
   ],
-  [
-    'break: what was told is told again',
-    ['callbacks'],
-    ['turn/calls/enter-results.ts', '  phase.isEntered = true\n', ''],
-  ],
+  ['break: what was told is told again', ['callbacks'], ['tool-calls/batch.ts', '  phase.isEntered = true\n', '']],
   [
     'break: what hooks had not seen is told',
     ['tools/broken-runs'],
     [
-      'turn/calls/finish-call.ts',
+      'tool-calls/finish-call.ts',
       "hasHooksAfter(run, call.name, ran.result) ? withheld(ran.result, 'failed') : ran.result",
       'ran.result',
     ],
@@ -37,18 +29,22 @@ export const promisesOfCalls = [
   [
     'break: what a call that had ended took and spent is lost',
     ['tools/broken-runs'],
-    ['turn/calls/finish-call.ts', '    if (phase.entering !== ran) enterRan(run, phase, ran)\n', ''],
+    ['tool-calls/finish-call.ts', '    if (phase.entering !== ran) enterRan(run, phase, ran)\n', ''],
   ],
   [
     'ids: a call keeps an id that came before',
     ['tools/call-ids'],
-    ['call-ids.ts', 'if (!this.#numbers.has(id) && also?.has(id) !== true) return id', 'if (id.length > 0) return id'],
+    [
+      'conversation/transcript.ts',
+      'if (!this.#numbers.has(id) && also?.has(id) !== true) return id',
+      'if (id.length > 0) return id',
+    ],
   ],
   [
     'ids: an early start is taken by its place alone',
     ['tools/call-ids'],
     [
-      'turn/calls/early-starts.ts',
+      'run/tool-phase.ts',
       'known !== undefined && isSame(known.made, call) ? known.looked : undefined',
       'known?.looked',
     ],
@@ -56,23 +52,23 @@ export const promisesOfCalls = [
   [
     'values: a tool is called with the input of the transcript',
     ['tools/shared-values'],
-    ['turn/calls/inspect-call.ts', 'const input = mutableCopyOf(given)', 'const input = given'],
+    ['tool-calls/inspect-call.ts', 'const input = mutableCopyOf(given)', 'const input = given'],
   ],
   [
     'once: rules are asked again for a call that started early',
     ['tools/asked-once'],
-    ['turn/calls/ask-permission.ts', 'said ?? askRules(run, request)', 'askRules(run, request)'],
+    ['tool-calls/ask-permission.ts', 'said ?? askRules(run, request)', 'askRules(run, request)'],
   ],
   [
     'once: an early look is not kept',
     ['tools/asked-once'],
-    ['turn/calls/batch.ts', 'early.find(call, index) ?? inspectCall', 'inspectCall'],
+    ['tool-calls/batch.ts', 'early.find(call, index) ?? inspectCall', 'inspectCall'],
   ],
   [
     'garbage: what is no decision allows',
     ['garbage'],
     [
-      'tools/permission-decision.ts',
+      'permissions/permission-decision.ts',
       'plainTextOf(message) }\n      : undecided',
       "plainTextOf(message) }\n      : { behavior: 'allow' }",
     ],
@@ -80,12 +76,12 @@ export const promisesOfCalls = [
   [
     'precheck: a person is asked about what cannot succeed',
     ['tools/precheck'],
-    ['turn/calls/ask-permission.ts', "{ behavior: 'fail', message }", 'decision'],
+    ['tool-calls/ask-permission.ts', "{ behavior: 'fail', message }", 'decision'],
   ],
   [
     'precheck: the record has what hooks were to redact',
     ['tools/precheck'],
-    ['turn/calls/execute-call.ts', ' || withholdsResults(run, call.call.name)', ''],
+    ['tool-calls/run-call.ts', ' || withholdsResults(run, call.call.name)', ''],
   ],
   [
     'garbage: a denial without a reason does not deny',
@@ -95,13 +91,13 @@ export const promisesOfCalls = [
   [
     'break: what hooks said is lost',
     ['steps/driver'],
-    ['turn/calls/enter-results.ts', '  addHookMessages(run, phase.messages)\n', ''],
+    ['tool-calls/batch.ts', '  addHookMessages(run, phase.messages)\n', ''],
   ],
   [
     "subagent: always told 'parent'",
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
       "abort.abort('parent')",
     ],
@@ -110,7 +106,7 @@ export const promisesOfCalls = [
     "subagent: told its parent's own cause",
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       "abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent')",
       'abort.abort(cause)',
     ],
@@ -119,7 +115,7 @@ export const promisesOfCalls = [
     'tool hooks: the last prevention wins',
     ['order-of-evaluation'],
     [
-      'turn/calls/finish-call.ts',
+      'tool-calls/finish-call.ts',
       'for (const { hook, outcome } of hooks.outcomes) {',
       'for (const { hook, outcome } of hooks.outcomes.toReversed()) {',
     ],
@@ -127,32 +123,32 @@ export const promisesOfCalls = [
   [
     "figures: a subagent's deaf tools",
     ['tools/subagents'],
-    ['turn/calls/enter-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
+    ['run/enter-agent.ts', '    stillRunning: [...spent.stillRunning, ...child.stillRunning],\n', ''],
   ],
   [
     'figures: results for calls that waited',
     ['tools/approvals'],
-    ['start.ts', 'toolResults: closed.spent.toolResults + calls.length', 'toolResults: closed.spent.toolResults'],
+    ['api/start.ts', 'toolResults: closed.spent.toolResults + calls.length', 'toolResults: closed.spent.toolResults'],
   ],
   [
     'abort: calls are looked at after one that it cut',
     ['tools/abort'],
-    ['turn/calls/finish-call.ts', '  phase.noteAbort(result.abort)\n', ''],
+    ['tool-calls/finish-call.ts', '  phase.noteAbort(result.abort)\n', ''],
   ],
   [
     'abort: calls are looked at after a hook that it cut',
     ['tools/abort'],
-    ['turn/calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
+    ['tool-calls/finish-call.ts', '  phase.noteAbort(hooks.aborted)\n', ''],
   ],
   [
     'tool hooks: told the input as the model gave it',
     ['hooks/tool-hooks'],
-    ['turn/calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
+    ['tool-calls/finish-call.ts', 'prepared.inspected.taken !== call.input', 'prepared.inspected.taken === null'],
   ],
   [
     'tool hooks: what an abort kept from them is told',
     ['tools/redacted'],
-    ['turn/calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
+    ['tool-calls/finish-call.ts', "  if (aborted !== undefined) return withheld(result, 'aborted')\n", ''],
   ],
   [
     'tool hooks: the details of a replaced result are told',
@@ -166,13 +162,13 @@ export const promisesOfCalls = [
   [
     'tool hooks: the first replaced output is told',
     ['hooks/tool-hooks'],
-    ['turn/calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
+    ['tool-calls/finish-call.ts', '= outcomes.findLast(', '= outcomes.find('],
   ],
   [
     'tool hooks: the first changed input counts',
     ['hooks/tool-hooks'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       'outcomes.findLast((outcome) => outcome.input !== undefined)',
       'outcomes.find((outcome) => outcome.input !== undefined)',
     ],
@@ -180,40 +176,40 @@ export const promisesOfCalls = [
   [
     'tool hooks: one that vouches outdoes one that asks',
     ['hooks/tool-hooks'],
-    ['turn/calls/prepare-call.ts', "['defer', 'ask', 'allow'] as const", "['defer', 'allow', 'ask'] as const"],
+    ['tool-calls/prepare-call.ts', "['defer', 'ask', 'allow'] as const", "['defer', 'allow', 'ask'] as const"],
   ],
-  ['subagent: asked for a last answer', ['tools/subagents'], ['turn/calls/child-run.ts', '    wrapUp: false,\n', '']],
+  ['subagent: asked for a last answer', ['tools/subagents'], ['tool-calls/child-run.ts', '    wrapUp: false,\n', '']],
   [
     'subagent: handed what is for the main loop',
     ['tools/subagents'],
-    ['turn/calls/run-agent.ts', '    inbox: inboxOfAgent(inbox),\n', ''],
+    ['tool-calls/run-agent.ts', '    inbox: inboxOfAgent(inbox),\n', ''],
   ],
-  ['subagent: tasks after it', ['tools/subagents'], ['turn/calls/child-run.ts', '    postRun: [],\n', '']],
+  ['subagent: tasks after it', ['tools/subagents'], ['tool-calls/child-run.ts', '    postRun: [],\n', '']],
   [
     'result: calls after a stop',
     ['terminal/natural'],
-    ['turn/calls/batch.ts', '  phase.setResult(index, result)\n', ''],
+    ['tool-calls/batch.ts', '  phase.setResult(index, result)\n', ''],
   ],
   [
     'values: a message that is handed in stays whose it was',
     ['tools/shared-values'],
-    ['inbox.ts', 'content: messageContentOf(content)', 'content'],
+    ['steps/inbox.ts', 'content: messageContentOf(content)', 'content'],
   ],
   [
     'values: a prompt stays whose it was',
     ['tools/shared-values'],
-    ['start.ts', 'content: messageContentOf(options.prompt)', 'content: options.prompt'],
+    ['api/start.ts', 'content: messageContentOf(options.prompt)', 'content: options.prompt'],
   ],
   [
     "values: details stay the tool's",
     ['tools/shared-values'],
-    ['tools/output.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
+    ['tools/tool-result.ts', 'details: jsonOf(details)', 'details: details as ReturnType<typeof jsonOf>'],
   ],
   [
     "values: blocks of a result stay the tool's",
     ['tools/shared-values'],
     [
-      'tools/output.ts',
+      'tools/tool-result.ts',
       'const shown = resultContentOf(given)',
       'const shown = given as ReturnType<typeof resultContentOf>',
     ],
@@ -236,7 +232,7 @@ export const promisesOfCalls = [
     "values: a reply stays the model's",
     ['tools/shared-values'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)',
       "if (reply !== undefined && settled.kind === 'value')\n      return answeredAttempt(run, plan, grant, { ...reply, message: settled.value.message })",
     ],
@@ -245,7 +241,7 @@ export const promisesOfCalls = [
     "values: blocks that are told while they come stay the model's",
     ['tools/shared-values'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#partial.isClosed ? undefined : given',
     ],
@@ -254,7 +250,7 @@ export const promisesOfCalls = [
     'ids: while a call streams it is told by the id of the service',
     ['tools/call-ids'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#partial.isClosed ? undefined : given',
     ],
@@ -263,7 +259,7 @@ export const promisesOfCalls = [
     'subagent: hooks of the run',
     ['tools/subagents'],
     [
-      'turn/calls/child-run.ts',
+      'tool-calls/child-run.ts',
       '(ofTheRun.has(trigger) ? [] : hooks.for',
       "(ofTheRun.has(trigger) && toolName === '' ? [] : hooks.for",
     ],
@@ -272,7 +268,7 @@ export const promisesOfCalls = [
     'tools: a reading call that a hook made a writing one runs beside others',
     ['tools/executor'],
     [
-      'turn/calls/batch.ts',
+      'tool-calls/batch.ts',
       "call.kind !== 'run' || call.inspected.parallelSafe)",
       "call.kind !== 'run' || call.inspected.index >= 0)",
     ],
@@ -281,7 +277,7 @@ export const promisesOfCalls = [
     'tools: a predicate that throws says that a call reads',
     ['tools/executor'],
     [
-      'turn/calls/inspect-call.ts',
+      'tool-calls/inspect-call.ts',
       '    return isReading === true\n  } catch {\n    return false',
       '    return isReading === true\n  } catch {\n    return true',
     ],
@@ -289,27 +285,23 @@ export const promisesOfCalls = [
   [
     'tools: a call starts early though a hook wants to see it',
     ['tools/executor'],
-    [
-      'turn/request/start-early.ts',
-      " || hooks.for('beforeToolUse', tool.name).length > 0)",
-      ' || hooks.all.length < 0)',
-    ],
+    ['tool-calls/start-early.ts', " || hooks.for('beforeToolUse', tool.name).length > 0)", ' || hooks.all.length < 0)'],
   ],
   [
     'tools: a call starts early though rules give it another input',
     ['tools/executor'],
-    ['turn/request/start-early.ts', ' && decision.updatedInput === undefined', ''],
+    ['tool-calls/start-early.ts', ' && decision.updatedInput === undefined', ''],
   ],
   [
     'tools: a further batch starts beside a call that waits',
     ['tools/approvals'],
-    ['turn/calls/batch.ts', '  if (phase.pending.length > 0) return false\n', ''],
+    ['tool-calls/batch.ts', '  if (phase.pending.length > 0) return false\n', ''],
   ],
   [
     'permissions: rules that throw deny nothing',
     ['hooks/tool-hooks'],
     [
-      'turn/calls/ask-permission.ts',
+      'tool-calls/ask-permission.ts',
       '    return failedRules(error).message\n',
       '    return failedRules(error).message.slice(0, 0) || undefined\n',
     ],
@@ -318,7 +310,7 @@ export const promisesOfCalls = [
     "permissions: a hook's ask lets an allowed call run",
     ['hooks/tool-hooks'],
     [
-      'turn/calls/ask-permission.ts',
+      'tool-calls/ask-permission.ts',
       "hookDecision === 'ask' && decision.behavior === 'allow'",
       "hookDecision === 'ask' && decision.behavior === 'ask'",
     ],
@@ -327,7 +319,7 @@ export const promisesOfCalls = [
     'permissions: an input that a person changed is not checked',
     ['tools/approvals'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       "      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)\n",
       "      if (changed.kind === 'invalid') return ready(run, phase, { ...inspected, input: decision.updatedInput })\n",
     ],
@@ -336,7 +328,7 @@ export const promisesOfCalls = [
     'permissions: deny rules are not asked about an input that a person or a rule gave',
     ['hooks/tool-hooks', 'tools/approvals'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       'after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>',
       'after(changed.index < 0 ? denyUpdated(run, changed, phase.callStart(inspected.index)) : undefined, (message) =>',
     ],
@@ -344,32 +336,28 @@ export const promisesOfCalls = [
   [
     'subagent: a part that is rounded up',
     ['tools/agents-of-agents'],
-    ['turn/calls/agent-share.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
+    ['tool-calls/child-run.ts', 'Math.floor(left / Math.max(1, asked))', 'Math.ceil(left / Math.max(1, asked))'],
   ],
   [
     'subagent: as many of its own as its parent',
     ['tools/agents-of-agents'],
-    ['turn/calls/child-run.ts', '    maxSubagents: share.agents,\n', ''],
+    ['tool-calls/child-run.ts', '    maxSubagents: share.agents,\n', ''],
   ],
   [
     'subagent: deeper than the last level',
     ['tools/agents-of-agents'],
-    ['turn/calls/child-run.ts', 'Math.max(0, settings.maxSubagentDepth - 1)', 'settings.maxSubagentDepth'],
+    ['tool-calls/child-run.ts', 'Math.max(0, settings.maxSubagentDepth - 1)', 'settings.maxSubagentDepth'],
   ],
   [
     'subagent: a refusal that is not on record',
     ['tools/agents-of-agents'],
-    [
-      'turn/calls/agent-share.ts',
-      '  if (depth === 0) return refusal(run)\n',
-      '  if (depth >= 0) return refusal(run)\n',
-    ],
+    ['tool-calls/child-run.ts', '  if (depth === 0) return refusal(run)\n', '  if (depth >= 0) return refusal(run)\n'],
   ],
   [
     'subagent: what a lost one asked is not paid',
     ['steps/recorded-calls'],
     [
-      'turn/calls/lost-agent.ts',
+      'tool-calls/run-agent.ts',
       'const charges = steps.flatMap(chargeOfStep)',
       'const charges = steps.slice(0, 0).flatMap(chargeOfStep)',
     ],
@@ -378,7 +366,7 @@ export const promisesOfCalls = [
     'subagent: more turns than its parent',
     ['tools/subagents'],
     [
-      'turn/calls/child-run.ts',
+      'tool-calls/child-run.ts',
       'maxTurns: within(child.maxTurns, settings.maxTurns)',
       'maxTurns: child.maxTurns ?? settings.maxTurns',
     ],
@@ -387,7 +375,7 @@ export const promisesOfCalls = [
     'subagent: its own limits forget over a kill what it spent',
     ['tools/agent-limits'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       "if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])",
       '',
     ],
@@ -396,7 +384,7 @@ export const promisesOfCalls = [
     "subagent: the guard on its parent's turns counts its own",
     ['tools/subagents'],
     [
-      'turn/calls/child-run.ts',
+      'tool-calls/child-run.ts',
       'context.guards.filter(({ guard }) => isForAgents(guard))',
       'context.guards.filter(({ guard }) => isForAgents(guard) || guard.name.length > 0)',
     ],
@@ -405,7 +393,7 @@ export const promisesOfCalls = [
     'waits: a resume waits anew',
     ['tools/waits'],
     [
-      'turn/calls/call-wait.ts',
+      'tool-calls/run-call.ts',
       "typeof since === 'number' ? since : wallTimeOf",
       "typeof since === 'string' ? Number(since) : wallTimeOf",
     ],
@@ -413,18 +401,18 @@ export const promisesOfCalls = [
   [
     'waits: a message that comes ends none',
     ['tools/waits'],
-    ['turn/calls/call-wait.ts', "inbox.onArrival(() => end('arrived'))", 'inbox.onArrival(() => {})'],
+    ['tool-calls/run-call.ts', "inbox.onArrival(() => end('arrived'))", 'inbox.onArrival(() => {})'],
   ],
   [
     'waits: a message that is there ends none',
     ['tools/waits'],
-    ['turn/calls/call-wait.ts', 'if (inbox.hasAny) {', 'if (inbox.hasAny && longestMs < 0) {'],
+    ['tool-calls/run-call.ts', 'if (inbox.hasAny) {', 'if (inbox.hasAny && longestMs < 0) {'],
   ],
   [
     'waits: nothing is left of the time for an answer',
     ['tools/waits'],
     [
-      'turn/calls/call-wait.ts',
+      'tool-calls/run-call.ts',
       'leftOf(wholeDeadline)) * shareForWaiting',
       'leftOf(wholeDeadline)) / (shareForWaiting * shareForWaiting)',
     ],
@@ -432,16 +420,16 @@ export const promisesOfCalls = [
   [
     'waits: an agent knows nothing of the time of the run',
     ['tools/waits'],
-    ['turn/calls/call-wait.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
+    ['tool-calls/run-call.ts', 'Math.min(leftOf(deadline), leftOf(wholeDeadline))', 'leftOf(deadline)'],
   ],
   [
     'waits: one begins while its message still streams',
     ['tools/waits'],
-    ['turn/request/start-early.ts', ' || tool.waits === true', ''],
+    ['tool-calls/start-early.ts', ' || tool.waits === true', ''],
   ],
   [
     'waits: the reminder names no tool',
     ['tools/waits'],
-    ['turn/remind.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
+    ['run/repetition.ts', 'noProgressReminder(waitToolOf(run))', 'noProgressReminder(waitToolOf(run)?.slice(99))'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -5,7 +5,7 @@ export const promisesOfGoals = [
     'goals: what a check gives is taken for a yes',
     ['goals/goals'],
     [
-      'turn/goal-round.ts',
+      'loop/goal-round.ts',
       "    if (typeof met !== 'boolean') return",
       "    if (typeof settled.value === 'string') return { met: true }\n    if (typeof met !== 'boolean') return",
     ],
@@ -13,28 +13,28 @@ export const promisesOfGoals = [
   [
     'goals: a check that is late counts',
     ['goals/goals-in-force'],
-    ['turn/goal-round.ts', 'const verdict = time.isUp ? timedOut(settled, timeoutMs) :', 'const verdict ='],
+    ['loop/goal-round.ts', 'const verdict = time.isUp ? timedOut(settled, timeoutMs) :', 'const verdict ='],
   ],
   [
     'goals: all are checked, also behind one that failed',
     ['goals/goals'],
-    ['turn/goal-round.ts', 'if (!check.met) return { ...nothingYet, ...failed, checks }\n', ''],
+    ['loop/goal-round.ts', 'if (!check.met) return { ...nothingYet, ...failed, checks }\n', ''],
   ],
   [
     'goals: one pass is enough',
     ['goals/goals'],
-    ['turn/goal-round.ts', 'pass >= stable || !checked.check.met', 'pass >= 1 || !checked.check.met'],
+    ['loop/goal-round.ts', 'pass >= stable || !checked.check.met', 'pass >= 1 || !checked.check.met'],
   ],
   [
     'goals: what is protected and has changed is checked all the same',
     ['goals/goals'],
-    ['turn/goal-round.ts', 'const checked = tampered.length > 0 ? nothingYet :', 'const checked ='],
+    ['loop/goal-round.ts', 'const checked = tampered.length > 0 ? nothingYet :', 'const checked ='],
   ],
   [
     'goals: checks share a key',
     ['goals/goals-in-force'],
     [
-      'turn/goal-round.ts',
+      'loop/goal-round.ts',
       'return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)',
       'return run.key(`goal:${request}:${goal?.rounds ?? 0}`)',
     ],
@@ -42,33 +42,33 @@ export const promisesOfGoals = [
   [
     'goals: what has passed is checked again',
     ['goals/goals'],
-    ['turn/goals.ts', '  if (known === true) return undefined\n', ''],
+    ['loop/goals.ts', '  if (known === true) return undefined\n', ''],
   ],
   [
     'goals: what was found stands, whatever has changed',
     ['goals/goals'],
-    ['goals/progress.ts', 'last !== null && last.changes === changesOf(spent) ?', 'last !== null ?'],
+    ['verification/goal-progress.ts', 'last !== null && last.changes === changesOf(spent) ?', 'last !== null ?'],
   ],
   [
     'goals: an answer without work goes back where a person is there',
     ['goals/goals'],
-    ['turn/goals.ts', "context.goals.withoutWork === 'end' &&", 'spent.request < 0 &&'],
+    ['loop/goals.ts', "context.goals.withoutWork === 'end' &&", 'spent.request < 0 &&'],
   ],
   [
     'goals: a run that stalls is not told',
     ['goals/goals'],
-    ['turn/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled) {'],
+    ['loop/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled) {'],
   ],
   [
     'goals: a run that stalls goes on',
     ['goals/goals'],
-    ['turn/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled && goal.reminded && goal.tries < 0) {'],
+    ['loop/goals.ts', 'if (isStalled && goal.reminded) {', 'if (isStalled && goal.reminded && goal.tries < 0) {'],
   ],
   [
     'goals: they are checked while agents of the run work',
     ['goals/goals-in-force'],
     [
-      'turn/goals.ts',
+      'loop/goals.ts',
       'return spent.openAgents !== undefined && spent.openAgents.length > 0',
       'return spent.request < 0',
     ],
@@ -77,7 +77,7 @@ export const promisesOfGoals = [
     'goals: nothing is checked at a limit',
     ['goals/goals'],
     [
-      'turn/goals.ts',
+      'loop/goals.ts',
       '  return !isAnyAgentWorking(run)\n}\n\nfunction truthful',
       '  return run.spent.request < 0\n}\n\nfunction truthful',
     ],
@@ -86,7 +86,7 @@ export const promisesOfGoals = [
     'goals: an ending that looks like success stays one',
     ['goals/goals'],
     [
-      'turn/goals.ts',
+      'loop/goals.ts',
       "draft.reason === 'finish_reason' ? unmetDraft(run, goal, 'finish_reason') : draft",
       "run.spent.request < 0 ? unmetDraft(run, goal, 'finish_reason') : draft",
     ],
@@ -95,7 +95,7 @@ export const promisesOfGoals = [
     'goals: an abort in a check at a limit is lost',
     ['goals/goals-in-force'],
     [
-      'turn/goals.ts',
+      'loop/goals.ts',
       "return record.aborted === undefined ? truthful(run, now, draft) : abortDraft(run, record.aborted, 'streaming')",
       'return truthful(run, now, draft)',
     ],
@@ -104,7 +104,7 @@ export const promisesOfGoals = [
     'goals: what the files are held against is lost with an answer for a person',
     ['goals/goals-in-force'],
     [
-      'turn/goals.ts',
+      'loop/goals.ts',
       '    keepMemo(run, record)\n    return record.met ? undefined :',
       '    if (record.met) keepMemo(run, record)\n    return record.met ? undefined :',
     ],
@@ -112,17 +112,17 @@ export const promisesOfGoals = [
   [
     'goals: those that a person set give way to those of the options',
     ['goals/goals-in-force'],
-    ['iterate.ts', 'specs.length > 0 && !isReplaced', 'specs.length > 0'],
+    ['api/iterate.ts', 'specs.length > 0 && !isReplaced', 'specs.length > 0'],
   ],
   [
     'goals: a run that compacts has some',
     ['goals/goals-in-force'],
-    ['iterate.ts', 'if (!isAnew || compacting !== null || closing !== null) return', 'if (!isAnew) return'],
+    ['api/iterate.ts', 'if (!isAnew || compacting !== null || closing !== null) return', 'if (!isAnew) return'],
   ],
   [
     'goals: tries of other goals count',
     ['goals/goals'],
-    ['turn/run.ts', 'laps: triesBefore === undefined ? laps : { ...laps, triesBefore }', 'laps'],
+    ['run/run.ts', 'laps: triesBefore === undefined ? laps : { ...laps, triesBefore }', 'laps'],
   ],
   [
     'goals: tries are without a bound',
@@ -133,7 +133,7 @@ export const promisesOfGoals = [
     'goals: tries are no turns',
     ['goals/goals'],
     [
-      'allowance.ts',
+      'limits/allowance.ts',
       'Math.min(triesLeft(spent, limits), limits.maxTurns - turnsBegun(spent))',
       'triesLeft(spent, limits)',
     ],
@@ -141,18 +141,18 @@ export const promisesOfGoals = [
   [
     'goals: tries are no turns for a guard on steps',
     ['goals/goals-in-force'],
-    ['turn/checkpoint.ts', 'turnsBegun(spent.laps) +', 'turnsBegun(spent.laps) - (spent.laps.inRun.goal_unmet ?? 0) +'],
+    ['run/checkpoint.ts', 'turnsBegun(spent.laps) +', 'turnsBegun(spent.laps) - (spent.laps.inRun.goal_unmet ?? 0) +'],
   ],
   [
     'goals: the bound of checks leaves out passes in a row',
     ['goals/goal-bounds'],
-    ['certificate.ts', 'until.reduce((sum, { stable = 1 }) => sum + stable, 0)', 'until.length'],
+    ['api/certificate.ts', 'until.reduce((sum, { stable = 1 }) => sum + stable, 0)', 'until.length'],
   ],
   [
     'goals: the bound of checks leaves out what hooks go on with',
     ['goals/goal-bounds'],
     [
-      'certificate.ts',
+      'api/certificate.ts',
       'laps.bounded ? laps.value : Infinity\n  // An answer',
       'laps.bounded ? Math.min(laps.value, 1) : Infinity\n  // An answer',
     ],

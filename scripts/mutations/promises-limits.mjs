@@ -4,27 +4,23 @@ export const promisesOfLimits = [
   [
     'limits: a call beyond the limit runs',
     ['limits/tool-calls'],
-    ['turn/calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
+    ['tool-calls/batch.ts', '  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))\n', ''],
   ],
   [
     'limits: a batch takes calls beyond the limit with it',
     ['limits/tool-calls', 'limits/any-tree'],
-    ['turn/calls/batch.ts', '      !this.isAtLimit && (batch.length', '      (batch.length'],
+    ['tool-calls/batch.ts', '      !this.isAtLimit && (batch.length', '      (batch.length'],
   ],
   [
     'limits: a run whose calls were refused goes on',
     ['limits/tool-calls'],
-    [
-      'turn/calls/call-limit.ts',
-      'if (refused <= 0) return undefined',
-      'if (refused <= 0 || refused > 0) return undefined',
-    ],
+    ['tool-calls/batch.ts', 'if (refused <= 0) return undefined', 'if (refused <= 0 || refused > 0) return undefined'],
   ],
   [
     'limits: calls of agents do not count',
     ['limits/tool-calls', 'limits/any-tree'],
     [
-      'turn/calls/enter-agent.ts',
+      'run/enter-agent.ts',
       '    ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),\n',
       '',
     ],
@@ -32,13 +28,13 @@ export const promisesOfLimits = [
   [
     'limits: each agent of a message may make all calls that are left',
     ['limits/tool-calls', 'limits/any-tree'],
-    ['turn/calls/agent-share.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
+    ['tool-calls/child-run.ts', 'toolCalls: part(toolCalls) }', 'toolCalls: Math.max(0, toolCalls) }'],
   ],
   [
     'limits: calls of an agent in the background are left to others, too',
     ['limits/any-tree'],
     [
-      'agent-figures.ts',
+      'state/agent-figures.ts',
       'openAgents.reduce((sum, agent) => sum + (agent.toolCalls ?? 0), toolCalls)',
       'openAgents.reduce((sum, agent) => sum + Math.min(0, agent.toolCalls ?? 0), toolCalls)',
     ],
@@ -47,7 +43,7 @@ export const promisesOfLimits = [
     'limits: how many calls run is not on record',
     ['limits/tool-calls'],
     [
-      'turn/calls/call-limit.ts',
+      'tool-calls/batch.ts',
       '  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined\n',
       '  if (isRecorded || left >= phase.calls.length || isPassed(run, phase, left)) return undefined\n',
     ],
@@ -56,7 +52,7 @@ export const promisesOfLimits = [
     'limits: a refusal names the limit that is set now',
     ['limits/tool-calls'],
     [
-      'turn/calls/call-limit.ts',
+      'tool-calls/batch.ts',
       'return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)',
       'return allowed > 0 ? taken + 2 * allowed : Math.min(taken, context.settings.maxToolCalls)',
     ],
@@ -64,33 +60,33 @@ export const promisesOfLimits = [
   [
     'limits: the model is told again in each turn',
     ['limits/tell-limits', 'limits/any-tree'],
-    ['turn/tell-limits.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
+    ['loop/prepare.ts', 'before.limit === use.limit && before.percent >= percent', 'before.limit !== use.limit'],
   ],
   [
     'limits: what the model was told is lost with a kill',
     ['limits/tell-limits', 'limits/any-tree'],
-    ['state.ts', '    limitsTold: spent.limitsTold,\n', '    limitsTold: undefined,\n'],
+    ['state/state.ts', '    limitsTold: spent.limitsTold,\n', '    limitsTold: undefined,\n'],
   ],
   [
     'limits: a limit that was changed is not told anew',
     ['limits/tell-limits'],
-    ['turn/tell-limits.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
+    ['loop/prepare.ts', 'before !== undefined && before.limit === use.limit &&', 'before !== undefined &&'],
   ],
   [
     "limits: an ending by the run's dollars names the session's",
     ['limits/standing'],
-    ['turn/endings.ts', "context: { ...signal.context, of: 'run' }", 'context: signal.context'],
+    ['run/pending-endings.ts', "context: { ...signal.context, of: 'run' }", 'context: signal.context'],
   ],
   [
     'standing budgets: nothing is taken for a request',
     ['limits/standing'],
-    ['turn/request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
+    ['request/take-standing.ts', 'countsFor(model.id) === true', 'countsFor(model.id) === undefined'],
   ],
   [
     'standing budgets: a reply may be as long as if all had been given',
     ['limits/standing', 'limits/any-tree'],
     [
-      'turn/request/take-standing.ts',
+      'request/take-standing.ts',
       'if (!grant.granted || nanosOf(taken.usd) >= grant.nanos)',
       'if (!grant.granted || taken.usd > 0)',
     ],
@@ -98,28 +94,28 @@ export const promisesOfLimits = [
   [
     'standing budgets: what is not needed stays taken',
     ['limits/standing', 'limits/any-tree'],
-    ['turn/request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
+    ['request/attempt.ts', '  taken?.settle(usdOf(charge.nanos), charge.known)\n', ''],
   ],
   [
     'standing budgets: what was taken is settled twice',
     ['limits/standing-ports'],
-    ['turn/request/take-standing.ts', '      isOpen = false\n', ''],
+    ['request/take-standing.ts', '      isOpen = false\n', ''],
   ],
   [
     'standing budgets: what a broken attempt has taken stays taken',
     ['limits/standing', 'limits/standing-ports'],
-    ['turn/request/attempt.ts', '    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)\n', ''],
+    ['request/attempt.ts', '    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)\n', ''],
   ],
   [
     'standing budgets: a replay takes from them',
     ['limits/standing-ports'],
-    ['turn/request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
+    ['request/attempt.ts', 'granted === undefined || run.ports.isRecordOnly ||', 'granted === undefined ||'],
   ],
   [
     'standing budgets: what comes when its wait has failed stays taken',
     ['limits/standing-ports'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       '  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)\n',
       '  if (asked instanceof Promise) asked.catch(() => undefined)\n',
     ],
@@ -127,23 +123,23 @@ export const promisesOfLimits = [
   [
     'standing budgets: less than the least lets a request be made',
     ['limits/standing-ports'],
-    ['turn/request/take-standing.ts', 'taken >= leastUsd && taken <= usd', 'taken <= usd'],
+    ['request/take-standing.ts', 'taken >= leastUsd && taken <= usd', 'taken <= usd'],
   ],
   [
     'standing budgets: what is no answer stays taken',
     ['limits/standing-ports'],
-    ['turn/request/take-standing.ts', '    giveBack(answer)\n  }\n', '  }\n'],
+    ['request/take-standing.ts', '    giveBack(answer)\n  }\n', '  }\n'],
   ],
   [
     'standing budgets: an abort while it waits is not heard',
     ['limits/standing'],
-    ['turn/request/take-standing.ts', '      abort.listen(listener)\n', ''],
+    ['request/take-standing.ts', '      abort.listen(listener)\n', ''],
   ],
   [
     'standing budgets: a wait on record is enough for a resume',
     ['limits/standing-ports'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       "if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)",
       "if (outcome !== 'aborted') return makeReserved(made, before)",
     ],
@@ -151,63 +147,63 @@ export const promisesOfLimits = [
   [
     'pause: a limit that is used up is taken as an answer',
     ['limits/pause'],
-    ['limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
+    ['state/limit-question.ts', 'if (!(value > least))', 'if (!(value > 0))'],
   ],
   [
     'pause: a limit of which less is used than it allows counts as raised',
     ['limits/pause'],
-    ['limit-question.ts', 'return to > Math.max(used, of) &&', 'return to > used &&'],
+    ['state/limit-question.ts', 'return to > Math.max(used, of) &&', 'return to > used &&'],
   ],
   [
     'pause: a guard allows more than its bound',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', 'Math.min(byGuard[limit] ?? Infinity, limitCeilings', 'Math.min(limitCeilings'],
+    ['loop/pause-at-limit.ts', 'Math.min(byGuard[limit] ?? Infinity, limitCeilings', 'Math.min(limitCeilings'],
   ],
   [
     'pause: a model that spoke last is asked again without a word',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', "run.appendUser(limitRaised, 'loop')", 'undefined'],
+    ['loop/pause-at-limit.ts', "run.appendUser(limitRaised, 'loop')", 'undefined'],
   ],
   [
     'pause: a limit is raised beyond what is allowed',
     ['limits/pause'],
-    ['limit-question.ts', '  if (value > (most ?? Infinity)) throw', '  if (value > Infinity) throw'],
+    ['state/limit-question.ts', '  if (value > (most ?? Infinity)) throw', '  if (value > Infinity) throw'],
   ],
   [
     'pause: another limit is taken as an answer',
     ['limits/pause'],
-    ['limit-question.ts', 'if (other !== undefined)\n', 'if (other === limit)\n'],
+    ['state/limit-question.ts', 'if (other !== undefined)\n', 'if (other === limit)\n'],
   ],
   [
     'pause: an agent asks about its own limit',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', 'identity.depth > 0 || ', ''],
+    ['loop/pause-at-limit.ts', 'identity.depth > 0 || ', ''],
   ],
   [
     'pause: what the time limit has aborted stays aborted',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
+    ['loop/pause-at-limit.ts', '    if (isOfTime) run.renewAbort()\n', ''],
   ],
   [
     'pause: a limit that is raised in a turn pays for no lap',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', 'raises: (laps.raises ?? 0) + 1', 'raises: laps.raises ?? 0'],
+    ['loop/pause-at-limit.ts', 'raises: (laps.raises ?? 0) + 1', 'raises: laps.raises ?? 0'],
   ],
   [
     'pause: an answer is waited for without end',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', '{ longestMs: pauseForMs }', '{}'],
+    ['loop/pause-at-limit.ts', '{ longestMs: pauseForMs }', '{}'],
   ],
   [
     'pause: a stop does not end it',
     ['limits/pause'],
-    ['turn/pause-at-limit.ts', "      if (inbox.isStopping) wake('stop')\n      else if", '      if'],
+    ['loop/pause-at-limit.ts', "      if (inbox.isStopping) wake('stop')\n      else if", '      if'],
   ],
   [
     'pause: a limit that is set does not end it',
     ['limits/pause', 'live-session/limit-questions'],
     [
-      'turn/pause-at-limit.ts',
+      'loop/pause-at-limit.ts',
       'const stops = [inbox.onArrival(look), inbox.onSettings(look)]',
       'const stops = [inbox.onArrival(look)]',
     ],

@@ -5,7 +5,7 @@ export const promisesOfLiveRuns = [
     'inbox: follow-ups before steering',
     ['order-of-evaluation'],
     [
-      'inbox.ts',
+      'steps/inbox.ts',
       'const taken = all ? this.#waiting :',
       'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0)) :',
     ],
@@ -14,7 +14,7 @@ export const promisesOfLiveRuns = [
     'inbox: steering before follow-ups at the end',
     ['order-of-evaluation'],
     [
-      'inbox.ts',
+      'steps/inbox.ts',
       'const taken = all ? this.#waiting :',
       'const taken = all ? this.#waiting.toSorted((a, b) => (a.kind > b.kind ? -1 : a.kind < b.kind ? 1 : 0)) :',
     ],
@@ -23,7 +23,7 @@ export const promisesOfLiveRuns = [
     'inbox: the last one first',
     ['order-of-evaluation'],
     [
-      'inbox.ts',
+      'steps/inbox.ts',
       'const taken = all ? this.#waiting : this.#waiting.filter',
       'const taken = all ? this.#waiting.toReversed() : this.#waiting.toReversed().filter',
     ],
@@ -31,23 +31,23 @@ export const promisesOfLiveRuns = [
   [
     'inbox: follow-ups before the run would end',
     ['order-of-evaluation'],
-    ['turn/checkpoint.ts', "run.ports.inbox.takeMessages(place === 'end')", 'run.ports.inbox.takeMessages(true)'],
+    ['run/checkpoint.ts', "run.ports.inbox.takeMessages(place === 'end')", 'run.ports.inbox.takeMessages(true)'],
   ],
   [
     'outside: a stop is lost beside a cancellation source',
     ['guards/sources'],
-    ['turn/checkpoint.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
+    ['run/checkpoint.ts', ': pollSources(run, signals)', ': pollSources(run, [])'],
   ],
   [
     'outside: the last answer takes messages and stops in',
     ['decisions'],
-    ['turn/prepare.ts', '  if (run.spent.closing !== null) return checkMedia(run)\n', ''],
+    ['loop/prepare.ts', '  if (run.spent.closing !== null) return checkMedia(run)\n', ''],
   ],
   [
     'event figures: none after an amount was reserved',
     ['live/figures'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       '      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))\n',
       '',
     ],
@@ -55,18 +55,18 @@ export const promisesOfLiveRuns = [
   [
     'event figures: made for nobody',
     ['live/figures'],
-    ['turn/request/attempt.ts', '        if (!run.ports.isHeard()) return made\n', ''],
+    ['request/attempt.ts', '        if (!run.ports.isHeard()) return made\n', ''],
   ],
   [
     'event figures: what is left is below zero',
     ['live/figures'],
-    ['turn/request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
+    ['request/tell-figures.ts', 'null : Math.max(0, amount)', 'null : amount'],
   ],
   [
     'event figures: those of the agent that tells',
     ['live/figures'],
     [
-      'turn/request/tell-figures.ts',
+      'request/tell-figures.ts',
       'const { wholeLedger, wholeDeadline } = run.ports',
       'const { ledger: wholeLedger, wholeDeadline } = run.ports',
     ],
@@ -75,7 +75,7 @@ export const promisesOfLiveRuns = [
     'event figures: the time of the agent that tells',
     ['live/figures'],
     [
-      'turn/request/tell-figures.ts',
+      'request/tell-figures.ts',
       'const { wholeLedger, wholeDeadline } = run.ports',
       'const { wholeLedger, deadline: wholeDeadline } = run.ports',
     ],
@@ -83,27 +83,23 @@ export const promisesOfLiveRuns = [
   [
     'money waits: what others only reserved refuses a request',
     ['budget/money-that-waits'],
-    ['turn/request/reserve.ts', 'Amount => ledger.unspent()', 'Amount => ledger.available()'],
+    ['request/reserve.ts', 'Amount => ledger.unspent()', 'Amount => ledger.available()'],
   ],
   [
     'money waits: who came later goes first',
     ['budget/money-that-waits'],
-    ['turn/request/reserve.ts', '= run.ports.ledger.queue.claimed', '= new Set()'],
+    ['request/reserve.ts', '= run.ports.ledger.queue.claimed', '= new Set()'],
   ],
   [
     'money waits: what a failed driver had reserved never comes back',
     ['budget/money-that-waits'],
-    [
-      'turn/request/attempt.ts',
-      '  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)\n',
-      '',
-    ],
+    ['request/attempt.ts', '  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)\n', ''],
   ],
   [
     'money waits: a settlement lets nobody look again',
     ['budget/money-that-waits'],
     [
-      'budget/ledger.ts',
+      'limits/ledger.ts',
       'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }\n    this.queue.serve()',
       'if (!isKnown) line.unknown = plus(line.unknown, settled)\n    }',
     ],
@@ -111,43 +107,43 @@ export const promisesOfLiveRuns = [
   [
     'money of a lease: what a request may still cost is given back before its result is on record',
     ['budget/lease-that-waits'],
-    ['budget/lease-line.ts', 'Math.max(0, reservation.amount.nanos - spentNanos)', '0'],
+    ['limits/lease-line.ts', 'Math.max(0, reservation.amount.nanos - spentNanos)', '0'],
   ],
   [
     'money of a lease: who waits for it keeps its turn at the gate',
     ['budget/lease-that-waits'],
-    ['turn/request/attempt.ts', '  admission?.leave()\n  return { waits:', '  return { waits:'],
+    ['request/attempt.ts', '  admission?.leave()\n  return { waits:', '  return { waits:'],
   ],
   [
     'budget: a count that falls is believed',
     ['budget/falling-count'],
-    ['turn/request/prompt-count.ts', 'tokens < highest.prompt', 'tokens < 0'],
+    ['request/prompt-count.ts', 'tokens < highest.prompt', 'tokens < 0'],
   ],
   [
     'budget: a paused reply has no room to be read again',
     ['budget/paused-reply'],
-    ['turn/request/input-bound.ts', '? overheadOfMessage(last) : 0', '? 0 : 0'],
+    ['request/input-bound.ts', '? overheadOfMessage(last) : 0', '? 0 : 0'],
   ],
   [
     'event figures: the reply is not in the window',
     ['live/figures'],
-    ['turn/ask.ts', ': pass.inputTokens + pass.outputTokens', ': pass.inputTokens'],
+    ['loop/ask.ts', ': pass.inputTokens + pass.outputTokens', ': pass.inputTokens'],
   ],
   [
     'settings: limits that were set are kept by nobody',
     ['live/settings'],
-    ['turn/run.ts', '    if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)\n', ''],
+    ['run/run.ts', '    if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)\n', ''],
   ],
   [
     'settings: the deadline stays where it was',
     ['live/settings'],
-    ['iterate.ts', '    ports.deadline.setLimit(limits.maxDurationMs)\n', ''],
+    ['api/iterate.ts', '    ports.deadline.setLimit(limits.maxDurationMs)\n', ''],
   ],
   [
     'settings: a resumed run goes by its options',
     ['live/settings'],
     [
-      'turn/run.ts',
+      'run/run.ts',
       'this.context = this.#contextOf(start.spent)',
       'this.context = this.#contextOf({ ...start.spent, settings: null })',
     ],
@@ -155,33 +151,33 @@ export const promisesOfLiveRuns = [
   [
     'settings: the ledger of a resumed run has the limits of the options',
     ['live/settings'],
-    ['iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)\n', ''],
+    ['api/iterate.ts', '  if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)\n', ''],
   ],
   [
     'settings: a model that is gone is found out in the middle of a resume',
     ['live/settings'],
-    ['resume.ts', '    contextWith(context, inForce)\n', ''],
+    ['api/resume.ts', '    contextWith(context, inForce)\n', ''],
   ],
   [
     'settings: what is set in a resumed run is held against the options alone',
     ['live/settings'],
-    ['iterate.ts', 'let inForce = context.inForce ?? start.spent.settings', 'let inForce = start.spent.settings'],
+    ['api/iterate.ts', '{ inForce: context.inForce ?? start.spent.settings }', '{ inForce: start.spent.settings }'],
   ],
   [
     'settings: what is set above the bound of a guard',
     ['live/settings'],
-    ['settings/context-with.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
+    ['run/context-with.ts', 'Math.min(set ?? Infinity, bound)', '(set ?? Infinity)'],
   ],
   [
     'settings: a limit that was lowered is not looked at before a turn',
     ['live/settings'],
-    ['turn/prepare.ts', '  control,\n  loweredLimits,\n', '  control,\n'],
+    ['loop/prepare.ts', '  control,\n  loweredLimits,\n', '  control,\n'],
   ],
   [
     'settings: the fallback goes before a model that was set after it',
     ['live/settings'],
     [
-      'settings/settings-change.ts',
+      'state/settings-change.ts',
       'change.model === undefined || !hasFallenBack ? isPastFallback : true',
       'hasFallenBack ? isPastFallback : isPastFallback',
     ],
@@ -189,74 +185,78 @@ export const promisesOfLiveRuns = [
   [
     'settings: of two changes of limits the first is lost',
     ['live/settings'],
-    ['settings/settings-change.ts', 'limits: { ...first.limits, ...limits } })', 'limits })'],
+    ['state/settings-change.ts', 'limits: { ...first.limits, ...limits } })', 'limits })'],
   ],
   [
     'settings: a subagent begins without what was set',
     ['live/settings'],
-    ['turn/calls/child-run.ts', 'const { permissionMode = settings.permissionMode,', 'const { permissionMode = null,'],
+    ['tool-calls/child-run.ts', 'const { permissionMode = settings.permissionMode,', 'const { permissionMode = null,'],
   ],
   [
     'inbox: an id that was taken is taken again',
     ['live/inbox'],
-    ['inbox.ts', '    for (const id of ids) this.#known().add(id)\n', ''],
+    ['steps/inbox.ts', '    for (const id of ids) this.#known().add(id)\n', ''],
   ],
   [
     'inbox: a derived id that was taken before',
     ['live/inbox'],
-    ['inbox.ts', 'while (this.#isKnown(id))', "while (id === '')"],
+    ['steps/inbox.ts', 'while (this.#isKnown(id))', "while (id === '')"],
   ],
   [
     'inbox: what a past turn took is forgotten by a resume',
     ['live/inbox'],
-    ['resume.ts', '...inboxIdsOf(folded.state.transcript), ...inboxIdsIn', '...inboxIdsIn'],
+    ['api/resume.ts', '...inboxIdsOf(folded.state.transcript), ...inboxIdsIn', '...inboxIdsIn'],
   ],
   [
     'inbox: what the open turn took is forgotten by a resume',
     ['live/inbox'],
-    ['resume.ts', ', ...inboxIdsIn(folded.replay)]', ']'],
+    ['api/resume.ts', ', ...inboxIdsIn(folded.replay)]', ']'],
   ],
-  ['inbox: what was not recorded is lost', ['live/inbox'], ['iterate.ts', '    inbox.giveBack()\n', '']],
+  ['inbox: what was not recorded is lost', ['live/inbox'], ['api/iterate.ts', '    inbox.giveBack()\n', '']],
   [
     'inbox: what is being recorded can be taken back',
     ['live/inbox'],
-    ['inbox.ts', "    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')\n", ''],
+    [
+      'steps/inbox.ts',
+      "    this.#waiting = all ? noMessages : this.#waiting.filter(({ kind }) => kind !== 'steer')\n",
+      '',
+    ],
   ],
   [
     'inbox: nobody is told that a message is taken',
     ['live/inbox'],
-    ['turn/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
+    ['run/run.ts', 'origin: kind, inboxId })', 'origin: kind })'],
   ],
   [
     'catching up: a reader has no turn',
     ['engine/reader'],
-    ['loop.ts', /      await run\.ports\.catchUp\(\)[^\n]*\n/, ''],
+    ['loop/loop.ts', /      await run\.ports\.catchUp\(\)[^\n]*\n/, ''],
   ],
   [
     'catching up: a slow reader is waited for',
     ['engine/reader'],
-    ['event-queue.ts', 'size > 0 && patience > 0; patience--', 'size > 0 && patience > 0; patience -= 0'],
+    ['api/event-queue.ts', 'size > 0 && patience > 0; patience--', 'size > 0 && patience > 0; patience -= 0'],
   ],
   [
     'catching up: a reader behind several generators has no turn',
     ['engine/reader'],
-    ['event-queue.ts', 'const ticksPerEvent = 16', 'const ticksPerEvent = 2'],
+    ['api/event-queue.ts', 'const ticksPerEvent = 16', 'const ticksPerEvent = 2'],
   ],
   [
     'left: what there was before the lap',
     ['transition/allowances'],
-    ['turn/run.ts', 'left: retriesLeft(laps, limits)', 'left: retriesLeft(before, limits)'],
+    ['run/run.ts', 'left: retriesLeft(laps, limits)', 'left: retriesLeft(before, limits)'],
   ],
   [
     'left: a number that is no JSON',
     ['transition/allowances'],
-    ['allowance.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
+    ['limits/allowance.ts', 'const turnsLeft = turns === Infinity ? null : turns', 'const turnsLeft = turns'],
   ],
   [
     'left: what a refill filled stays spent',
     ['transition/allowances'],
     [
-      'allowance.ts',
+      'limits/allowance.ts',
       'allowances.stop_hook_blocking.laps - (sinceRefill.stop_hook_blocking ?? 0)',
       'allowances.stop_hook_blocking.laps - (inRun.stop_hook_blocking ?? 0)',
     ],
@@ -264,28 +264,28 @@ export const promisesOfLiveRuns = [
   [
     'session: a stop that came too late stops the next run',
     ['engine/session'],
-    ['engine.ts', '    this.#inbox.takeSignals()\n', ''],
+    ['api/engine.ts', '    this.#inbox.takeSignals()\n', ''],
   ],
   [
     'session: what was set too late is taken by the next run',
     ['live/engine-settings'],
-    ['engine.ts', '    this.#inbox.takeSettings()\n', ''],
+    ['api/engine.ts', '    this.#inbox.takeSettings()\n', ''],
   ],
   [
     'session: what was set holds for one run',
     ['live/engine-settings'],
-    ['engine.ts', '    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)\n', ''],
+    ['api/engine.ts', '    this.#inForce = inForceAfter(this.#inForce, { ...checked, untilBefore }, false)\n', ''],
   ],
   [
     'session: a new prompt aborts as a person would',
     ['engine/query'],
-    ['engine.ts', "this.#current.loop.abort('interrupt')", 'this.#current.loop.abort()'],
+    ['api/engine.ts', "this.#current.loop.abort('interrupt')", 'this.#current.loop.abort()'],
   ],
   [
     'orphans: a writing tool does not wait for one that is deaf',
     ['engine/session'],
     [
-      'turn/calls/execute-call.ts',
+      'tool-calls/run-call.ts',
       'call.readOnly ? undefined : orphanedTools.settled()',
       'call.index >= 0 ? undefined : orphanedTools.settled()',
     ],
@@ -293,6 +293,10 @@ export const promisesOfLiveRuns = [
   [
     'guards event: one that fails breaks the run',
     ['live/guards'],
-    ['turn/tell-guards.ts', '  } catch {\n', '  } catch (error) {\n    if (error !== undefined) throw error\n'],
+    [
+      'run/checkpoint.ts',
+      '  } catch {\n    // Whether',
+      '  } catch (error) {\n    if (error !== undefined) throw error\n    // Whether',
+    ],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

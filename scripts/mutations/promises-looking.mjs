@@ -4,28 +4,28 @@ export const promisesOfLooking = [
   [
     'cycles: a tool that works for five seconds does not wait',
     ['guards/guards'],
-    ['turn/calls/tool-phase.ts', 'durationMs >= waitMs)', 'durationMs > waitMs)'],
+    ['run/tool-phase.ts', 'durationMs >= waitMs)', 'durationMs > waitMs)'],
   ],
   [
     'cycles: an agent that takes long waits',
     ['guards/guards'],
-    ['turn/calls/tool-phase.ts', 'agent === undefined && durationMs', 'durationMs'],
+    ['run/tool-phase.ts', 'agent === undefined && durationMs', 'durationMs'],
   ],
   [
     'cycles: a turn waits only where all its tools do',
     ['guards/guards'],
-    ['turn/calls/tool-phase.ts', 'return this.ran.some(', 'return this.ran.every('],
+    ['run/tool-phase.ts', 'return this.ran.some(', 'return this.ran.every('],
   ],
   [
     'cycles: a wait before the newest round counts',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'let index = turns.length - length; index < turns', 'let index = 0; index < turns'],
+    ['limits/recent-turns.ts', 'let index = turns.length - length; index < turns', 'let index = 0; index < turns'],
   ],
   [
     'cycles: a round waits only where its newest turn does',
     ['guards/guards'],
     [
-      'guards/recent-turns.ts',
+      'limits/recent-turns.ts',
       'let index = turns.length - length; index < turns',
       'let index = turns.length - 1; index < turns',
     ],
@@ -33,33 +33,33 @@ export const promisesOfLooking = [
   [
     'cycles: whether a turn waited makes it another one',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'return whatOf(turn) === whatOf(other)', 'return turn === other'],
+    ['limits/recent-turns.ts', 'return whatOf(turn) === whatOf(other)', 'return turn === other'],
   ],
   [
     'cycles: a turn that waited is remembered as another one',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'return hasWaited ? -1 - hash : hash', 'return hasWaited ? -hash : hash'],
+    ['limits/recent-turns.ts', 'return hasWaited ? -1 - hash : hash', 'return hasWaited ? -hash : hash'],
   ],
   [
     'cycles: one turn fewer is remembered',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'length + sameInARow(all, length)', 'length + sameInARow(all, length) - 1'],
+    ['limits/recent-turns.ts', 'length + sameInARow(all, length)', 'length + sameInARow(all, length) - 1'],
   ],
   [
     'cycles: one that waits may come more often than is remembered',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'Math.floor(turnsWithWaits / length)', 'Math.ceil(turnsWithWaits / length)'],
+    ['limits/recent-turns.ts', 'Math.floor(turnsWithWaits / length)', 'Math.ceil(turnsWithWaits / length)'],
   ],
   [
     'cycles: the one that is farthest from its limit is told',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'cycle.repeats / limit > nearest', 'cycle.repeats / limit < nearest'],
+    ['limits/recent-turns.ts', 'cycle.repeats / limit > nearest', 'cycle.repeats / limit < nearest'],
   ],
   [
     'cycles: the one that came most often is told, whatever its limit',
     ['guards/guards'],
     [
-      'guards/recent-turns.ts',
+      'limits/recent-turns.ts',
       'cycle.repeats / limit > nearest.repeats / nearest.limit',
       'cycle.repeats > nearest.repeats',
     ],
@@ -67,27 +67,27 @@ export const promisesOfLooking = [
   [
     'cycles: two rounds are one of twice the length',
     ['guards/guards'],
-    ['guards/recent-turns.ts', 'length <= round / 2', 'length < round / 2'],
+    ['limits/recent-turns.ts', 'length <= round / 2', 'length < round / 2'],
   ],
   [
     'cycles: half a round more counts as one',
     ['guards/guards'],
-    ['guards/recent-turns.ts', '1 + Math.floor(sameInARow', '1 + Math.ceil(sameInARow'],
+    ['limits/recent-turns.ts', '1 + Math.floor(sameInARow', '1 + Math.ceil(sameInARow'],
   ],
   [
     'cycles: other input to the same tool is no other turn',
     ['guards/guards'],
-    ['guards/recent-turns.ts', "    hash = exactHash(JSON.stringify(call.input) ?? '', hash)\n", ''],
+    ['limits/recent-turns.ts', "    hash = exactHash(JSON.stringify(call.input) ?? '', hash)\n", ''],
   ],
   [
     'cycles: the name of a large result makes it another one',
     ['tools/large-results'],
-    ['turn/calls/enter-results.ts', 'turnHash(phase.calls, compared, ', 'turnHash(phase.calls, blocks, '],
+    ['tool-calls/batch.ts', 'turnHash(phase.calls, compared, ', 'turnHash(phase.calls, blocks, '],
   ],
   [
     'cycles: what ends beside a turn is progress',
     ['live/background'],
-    ['turn/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
+    ['run/checkpoint.ts', "  if (messages.length > 0 || place === 'end') run", '  run'],
   ],
   [
     'past goals: a round of checks may be of any type',

@@ -4,28 +4,28 @@ export const promisesOfRequests = [
   [
     'a resume: what nobody asks for any more is free at a lap',
     ['steps/lost-requests'],
-    ['decide.ts', 'run.identity.depth === 0 ? payLostRequests(run) : undefined', 'undefined'],
+    ['loop/decide.ts', 'run.identity.depth === 0 ? payLostRequests(run) : undefined', 'undefined'],
   ],
   [
     'a resume: what nobody asks for any more is free at the end',
     ['steps/lost-requests'],
-    ['finish.ts', '    await payLostRequests(run)\n', ''],
+    ['loop/finish.ts', '    await payLostRequests(run)\n', ''],
   ],
   [
     'a resume: what nobody asked for is paid anew after the next kill',
     ['steps/lost-requests'],
-    ['turn/lost-requests.ts', '    .filter(({ key }) => !paid.has(key))\n', ''],
+    ['loop/lost-requests.ts', '    .filter(({ key }) => !paid.has(key))\n', ''],
   ],
   [
     'a resume: what a further program asks for after all is paid twice',
     ['steps/lost-requests'],
-    ['turn/lost-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
+    ['loop/lost-requests.ts', "        if (isOnRecord && steps.peek(key) === 'absent') continue\n", ''],
   ],
   [
     'a resume: an agent whose end is on record goes on',
     ['steps/ended-agents'],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       'isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }',
       'own',
     ],
@@ -34,7 +34,7 @@ export const promisesOfRequests = [
     'figures: what a compaction cost',
     ['budget/compaction'],
     [
-      'turn/request/questions.ts',
+      'request/questions.ts',
       '    super.charge(charge)\n    enterCharge(this.#run, charge)\n',
       '    super.charge(charge)\n',
     ],
@@ -42,18 +42,18 @@ export const promisesOfRequests = [
   [
     'figures: what a compaction cost that is answered from the record',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', '            enterBill(run, value)\n', ''],
+    ['loop/compaction.ts', '            enterBill(run, value)\n', ''],
   ],
   [
     "figures: a compaction's usage is not the run's own",
     ['budget/compaction'],
-    ['turn/request/questions.ts', "chargeOf(run.spent, charge, 'question')", "chargeOf(run.spent, charge, 'turn')"],
+    ['request/questions.ts', "chargeOf(run.spent, charge, 'question')", "chargeOf(run.spent, charge, 'turn')"],
   ],
   [
     'fallback: what the first model counted is kept',
     ['transition/recoveries'],
     [
-      'turn/request/prompt-count.ts',
+      'request/prompt-count.ts',
       'return counted.of === promptDigest({ context, spent }, model) ? counted : undefined',
       "return promptDigest(context, model) === '' ? undefined : counted",
     ],
@@ -62,7 +62,7 @@ export const promisesOfRequests = [
     'ledger: unknown cost is told as known',
     ['budget/hard-budget'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       'ledger.settle(reservation, charge, charge.known)',
       'ledger.settle(reservation, charge, true)',
     ],
@@ -71,7 +71,7 @@ export const promisesOfRequests = [
     "ledger: a service's own tools are free",
     ['budget/hard-budget'],
     [
-      'turn/request/input-bound.ts',
+      'request/input-bound.ts',
       'return sent + maxServerToolUses * Math.max(sent, contextWindow)',
       'return sent + 0 * maxServerToolUses * contextWindow',
     ],
@@ -80,36 +80,36 @@ export const promisesOfRequests = [
     'ledger: a subagent has one of its own',
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       'ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens })',
       'ledger: Ledger.create({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens })',
     ],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       'import { AbortScope',
-      "import { Ledger } from '../../budget/ledger.ts'\nimport { AbortScope",
+      "import { Ledger } from '../limits/ledger.ts'\nimport { AbortScope",
     ],
   ],
   [
     'figures: the time of the last request alone',
     ['terminal/figures'],
-    ['turn/ask.ts', 'apiMs: apiMs + durationMs', 'apiMs: durationMs'],
+    ['loop/ask.ts', 'apiMs: apiMs + durationMs', 'apiMs: durationMs'],
   ],
   [
     'figures: an attempt that was never made counts',
     ['terminal/figures'],
-    ['turn/ask.ts', "  if (outcome === 'aborted' && charge.known) return\n", ''],
+    ['loop/ask.ts', "  if (outcome === 'aborted' && charge.known) return\n", ''],
   ],
   [
     'fallback: what was counted before a compaction is kept',
     ['budget/compaction'],
-    ['turn/compaction.ts', ', counted: noCount, tokenRatio })', ', tokenRatio })'],
+    ['loop/compaction.ts', ', counted: noCount, tokenRatio })', ', tokenRatio })'],
   ],
   [
     'allowance: fallback',
     ['transition/recoveries'],
     [
-      'turn/request/ask-model.ts',
+      'request/ask-model.ts',
       'if (isOverloaded && this.#asker.canFallBack &&',
       'if (isOverloaded && (this.#asker.canFallBack || true) &&',
     ],
@@ -118,7 +118,7 @@ export const promisesOfRequests = [
     'prices: what fails before a request under a budget costs nothing',
     ['budget/garbage-figures'],
     [
-      'turn/request/charge.ts',
+      'request/charge.ts',
       'if (!needsPrice(context.settings, model)) return',
       'if (!needsPrice(context.settings, model) || tokens > 0) return',
     ],
@@ -126,18 +126,18 @@ export const promisesOfRequests = [
   [
     'prices: a reply that they know no cost of is free',
     ['budget/garbage-figures'],
-    ['turn/request/charge.ts', 'const isFree = grant.nanos === 0 &&', 'const isFree = grant.nanos >= 0 &&'],
+    ['request/charge.ts', 'const isFree = grant.nanos === 0 &&', 'const isFree = grant.nanos >= 0 &&'],
   ],
   [
     'prices: what fails when the options are checked is passed over',
     ['budget/garbage-figures'],
-    ['settings/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && id === '')"],
+    ['run/check-settings.ts', "if (answer.kind === 'broken')", "if (answer.kind === 'broken' && id === '')"],
   ],
   [
     'prices: what was spent before counts for nothing after a reply',
     ['budget/spent-before'],
     [
-      'turn/after-reply.ts',
+      'loop/after-reply.ts',
       'const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)',
       'const spentUsd = committedUsd(run.spent)',
     ],
@@ -146,41 +146,37 @@ export const promisesOfRequests = [
     'broken stream: taken for a whole reply',
     ['decisions'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'streamError: streamError === undefined ? null : recordOf(streamError)',
       'streamError: streamError === undefined ? recordOf(streamError) && null : null',
     ],
   ],
-  [
-    'allowance: network retries',
-    ['retry'],
-    ['turn/request/ask-model.ts', 'again > retries ||', 'again > 2 * retries ||'],
-  ],
+  ['allowance: network retries', ['retry'], ['request/ask-model.ts', 'again > retries ||', 'again > 2 * retries ||']],
   [
     'allowance: what was lost with its process uses up retries',
     ['steps/lost-attempts'],
-    ['turn/request/ask-model.ts', 'return attempt - this.#lost', 'return attempt'],
+    ['request/ask-model.ts', 'return attempt - this.#lost', 'return attempt'],
   ],
   [
     'allowance: what is lost again and again is asked for ever',
     ['steps/lost-attempts'],
-    ['turn/request/ask-model.ts', 'this.#lost > mostLost', 'this.#lost > 9 * mostLost'],
+    ['request/ask-model.ts', 'this.#lost > mostLost', 'this.#lost > 9 * mostLost'],
   ],
   [
     'time: the limit is a timer alone',
     ['steps/clocks'],
-    ['cancel/abort.ts', '    if (this.#cause === undefined) this.#check?.()\n', ''],
+    ['values/abort.ts', '    if (this.#cause === undefined) this.#check?.()\n', ''],
   ],
   [
     'time: a clock that is set back takes time away',
     ['steps/clocks'],
-    ['steps/clock.ts', 'if (shown > this.#shown) this.#now +=', 'this.#now +='],
+    ['values/clock.ts', 'if (shown > this.#shown) this.#now +=', 'this.#now +='],
   ],
   [
     'time: an attempt without room is refused after an abort',
     ['steps/clocks'],
     [
-      'turn/request/attempt.ts',
+      'request/attempt.ts',
       'aborted there.\n        if (cause !== undefined)',
       'aborted there.\n        if (cause !== undefined && grant.isOfLease === true)',
     ],
@@ -188,13 +184,13 @@ export const promisesOfRequests = [
   [
     'broken stream: charged as if it had told its usage',
     ['budget/hard-budget'],
-    ['turn/request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
+    ['request/model-call.ts', 'if (streamError !== undefined) return unknownCharge(run, plan, grant)\n', ''],
   ],
   [
     'broken stream: a compaction is not told that its answer broke off',
     ['budget/compaction-requests'],
     [
-      'turn/request/question.ts',
+      'request/question.ts',
       'message: asked.message, streamError: asked.streamError',
       'message: asked.message, streamError: null',
     ],
@@ -202,23 +198,23 @@ export const promisesOfRequests = [
   [
     'held back: a subagent may spend what the last answer of its parent costs',
     ['budget/held-back'],
-    ['turn/calls/run-agent.ts', '    heldBack: () => heldBack,\n', ''],
+    ['tool-calls/run-agent.ts', '    heldBack: () => heldBack,\n', ''],
   ],
   [
     'compaction: asks as often as it likes',
     ['budget/compaction-requests'],
-    ['turn/request/questions.ts', 'number > limit ?', 'number > 3 * limit ?'],
+    ['request/questions.ts', 'number > limit ?', 'number > 3 * limit ?'],
   ],
   [
     'compaction: the run goes on while a question is under way',
     ['budget/compaction-requests'],
-    ['turn/request/questions.ts', '    await Promise.all(this.#asking)\n', ''],
+    ['request/questions.ts', '    await Promise.all(this.#asking)\n', ''],
   ],
   [
     'hooks: what one asked is not in the figures when it is answered from the record',
     ['hooks/asking'],
     [
-      'turn/step-with-questions.ts',
+      'request/step-with-questions.ts',
       'if (bill === undefined) enterBill(run, end.value)\n        else bill.addAll(end.value)\n',
       'if (bill !== undefined) bill.addAll(end.value)\n',
     ],
@@ -226,28 +222,28 @@ export const promisesOfRequests = [
   [
     'tools: what one asked is not in the figures when it is answered from the record',
     ['tools/asking'],
-    ['turn/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
+    ['request/step-with-questions.ts', '        else bill.addAll(end.value)\n', ''],
   ],
   [
     'hooks: one that is over asks on',
     ['hooks/asking'],
-    ['turn/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
+    ['request/step-with-questions.ts', '    if (this.#isOver) return tooLate\n', ''],
   ],
   [
     'compaction: one that is over asks on',
     ['budget/compaction-requests'],
-    ['turn/request/questions.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
+    ['request/questions.ts', "    if (this.#isOver) return { kind: 'aborted' }\n", ''],
   ],
   [
     'retry: a wait of any length',
     ['callbacks'],
-    ['turn/request/ask-model.ts', ' || delayMs > longestRetryWaitMs || waits', ' || waits'],
+    ['request/ask-model.ts', ' || delayMs > longestRetryWaitMs || waits', ' || waits'],
   ],
   [
     'retry: overloads with others between',
     ['transition/recoveries'],
     [
-      'turn/request/ask-model.ts',
+      'request/ask-model.ts',
       "error.kind === 'overloaded' ? this.#overloads + 1 : 0",
       "error.kind === 'overloaded' ? this.#overloads + 1 : this.#overloads",
     ],
@@ -256,12 +252,12 @@ export const promisesOfRequests = [
     'budget: a reply that was cut at what was left escalates',
     ['budget/hard-budget'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       '  if (grant.lowered !== null) {\n',
       '  if (grant.lowered !== null && grant.maxTokens < 0) {\n',
     ],
     [
-      'turn/incomplete.ts',
+      'loop/incomplete.ts',
       "(message.stop_reason === 'max_tokens' && grant.lowered === null)",
       "message.stop_reason === 'max_tokens'",
     ],
@@ -270,7 +266,7 @@ export const promisesOfRequests = [
     'budget: more tokens than were asked for are passed over',
     ['callbacks'],
     [
-      'turn/after-reply.ts',
+      'loop/after-reply.ts',
       'run.spent.totalTokens > run.context.settings.maxTotalTokens ?',
       'run.spent.totalTokens < 0 ?',
     ],
@@ -278,13 +274,13 @@ export const promisesOfRequests = [
   [
     'budget: an image that was removed is counted on',
     ['budget/garbage-figures'],
-    ['turn/recover.ts', '  run.update({ counted: noCount })\n', ''],
+    ['loop/recover.ts', '  run.update({ counted: noCount })\n', ''],
   ],
   [
     'budget: an aborted attempt is free',
     ['budget/hard-budget'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)',
       'const charge = noCharge(plan.model)',
     ],
@@ -292,17 +288,13 @@ export const promisesOfRequests = [
   [
     'budget: an aborted attempt that never reached the service is charged',
     ['budget/lease'],
-    [
-      'turn/request/model-call.ts',
-      'wasNotSent(settled) ? noCharge',
-      'wasNotSent(settled) && grant.tokens < 0 ? noCharge',
-    ],
+    ['request/model-call.ts', 'wasNotSent(settled) ? noCharge', 'wasNotSent(settled) && grant.tokens < 0 ? noCharge'],
   ],
   [
     'budget: a refusal by the service is charged',
     ['budget/hard-budget'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       "return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge",
       "return error.billed === 'nothing' && grant.tokens < 0 ? noCharge(plan.model) : unknownCharge",
     ],
@@ -315,18 +307,18 @@ export const promisesOfRequests = [
   [
     'budget: what was spent before a limit was set is forgotten',
     ['live/settings'],
-    ['turn/request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
+    ['request/attempt.ts', '  else ports.ledger.restore(charge, charge.known ? nothing : charge)\n', ''],
   ],
   [
     'budget: money is rounded down',
     ['budget/ledger'],
-    ['budget/prices.ts', 'nearest : Math.ceil(exact)', 'nearest : Math.floor(exact)'],
+    ['model/prices.ts', 'nearest : Math.ceil(exact)', 'nearest : Math.floor(exact)'],
   ],
   [
     'budget: the last answer is paid from what is left',
     ['budget/hard-budget'],
     [
-      'turn/request/reserve.ts',
+      'request/reserve.ts',
       'room: holdNothing }, ...bounds.heldBack()]',
       'room: holdNothing }, ...bounds.heldBack().slice(0, 0)]',
     ],
@@ -334,26 +326,26 @@ export const promisesOfRequests = [
   [
     'budget: each run of a session has all of it',
     ['engine/session'],
-    ['engine.ts', "          if (this.#account.isSpent) running.abort('budget')\n", ''],
-    ['engine.ts', 'const own = ledger.branch(', 'const own = Ledger.create(ledger.limits).branch('],
-    ['engine.ts', 'import type { Ledger }', 'import { Ledger }'],
-    ['engine.ts', 'const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
+    ['api/engine.ts', "          if (this.#account.isSpent) running.abort('budget')\n", ''],
+    ['api/engine.ts', 'const own = ledger.branch(', 'const own = Ledger.create(ledger.limits).branch('],
+    ['api/engine.ts', 'import type { Ledger }', 'import { Ledger }'],
+    ['api/engine.ts', 'const spentBeforeUsd = usdOf(ledger.figures().settled.nanos)', 'const spentBeforeUsd = 0'],
   ],
   [
     'compaction: a conversation that no service takes is one',
     ['garbage'],
-    ['turn/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
+    ['loop/compaction.ts', '    checkReplaced(transcript, shown)\n', '    void transcript\n'],
   ],
   [
     'compaction: an abort that cuts one is passed over',
     ['budget/compaction-requests'],
-    ['turn/compaction.ts', "  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')\n", ''],
+    ['loop/compaction.ts', "  if (aborted !== undefined) return abortDraft(run, aborted, 'streaming')\n", ''],
   ],
   [
     'compaction: models that were not named are asked',
     ['budget/compaction-requests'],
     [
-      'turn/request/question.ts',
+      'request/question.ts',
       'if (model !== undefined && !isNamed(run, model))',
       'if (model !== undefined && !isNamed(run, model) && system.length === 0)',
     ],
@@ -362,7 +354,7 @@ export const promisesOfRequests = [
     'web search: a model that cannot search is asked to',
     ['tools/web-search'],
     [
-      'turn/request/question.ts',
+      'request/question.ts',
       'return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)',
       'return undefined',
     ],

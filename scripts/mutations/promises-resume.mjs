@@ -5,7 +5,7 @@ export const promisesOfResumes = [
     'digest: of a call without its input',
     ['steps/resume'],
     [
-      'turn/calls/run-call.ts',
+      'tool-calls/run-call.ts',
       "digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)",
       "digestOf(call?.name ?? '')",
     ],
@@ -18,28 +18,28 @@ export const promisesOfResumes = [
   [
     'sync: of a call that writes',
     ['steps/driver'],
-    ['turn/calls/run-call.ts', "sync: readOnly ? 'none' : 'intent'", "sync: 'none'"],
+    ['tool-calls/run-call.ts', "sync: readOnly ? 'none' : 'intent'", "sync: 'none'"],
   ],
   [
     'sync: of a request under a limit',
     ['steps/driver'],
-    ['turn/request/attempt.ts', "sync: ledger.limited ? 'intent' : 'none'", "sync: 'none'"],
+    ['request/attempt.ts', "sync: ledger.limited ? 'intent' : 'none'", "sync: 'none'"],
   ],
   [
     'time: the whole deadline again on a resume',
     ['steps/resume'],
-    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
+    ['api/iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
   ],
   [
     'time: the whole deadline again in a run that carries on',
     ['transition/carry'],
-    ['iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
+    ['api/iterate.ts', 'usedMs: reached - state.spent.startedAt,', 'usedMs: reached - reached,'],
   ],
   [
     'carry: once-a-run laps',
     ['transition/carry'],
     [
-      'start.ts',
+      'api/start.ts',
       'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
       'inRun: withTurnBegun({ next_turn: (laps.inRun.next_turn ?? 0) - (turnBegins ? 1 : 0), user_input: laps.inRun.user_input ?? 0 }) }',
     ],
@@ -48,7 +48,7 @@ export const promisesOfResumes = [
     'carry: turns',
     ['transition/carry'],
     [
-      'start.ts',
+      'api/start.ts',
       'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
       'inRun: { ...laps.inRun, next_turn: 0 } }',
     ],
@@ -56,37 +56,41 @@ export const promisesOfResumes = [
   [
     'carry: a turn that was granted and never asked is paid twice',
     ['transition/carry'],
-    ['start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: withTurnBegun(laps.inRun) }'],
+    [
+      'api/start.ts',
+      'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }',
+      'inRun: withTurnBegun(laps.inRun) }',
+    ],
   ],
   [
     'carry: the first turn is free',
     ['transition/carry'],
-    ['start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: laps.inRun }'],
+    ['api/start.ts', 'inRun: turnBegins ? laps.inRun : withTurnBegun(laps.inRun) }', 'inRun: laps.inRun }'],
   ],
   [
     'carry: refilled allowances',
     ['transition/carry'],
-    ['start.ts', 'laps: { ...laps, sinceRefill: {}, inRun: turnBegins', 'laps: { ...laps, inRun: turnBegins'],
+    ['api/start.ts', 'laps: { ...laps, sinceRefill: {}, inRun: turnBegins', 'laps: { ...laps, inRun: turnBegins'],
   ],
   [
     'carry: unknown cost',
     ['transition/carry'],
-    ['start.ts', '    nanos,\n    unknownNanos,\n', '    nanos,\n    unknownNanos: 0 * unknownNanos,\n'],
+    ['api/start.ts', '    nanos,\n    unknownNanos,\n', '    nanos,\n    unknownNanos: 0 * unknownNanos,\n'],
   ],
   [
     'time: what the open turn took is not counted on a resume',
     ['steps/resume'],
-    ['iterate.ts', 'Math.max(state.spent.now, how.recordedUntil ?? 0)', 'state.spent.now'],
+    ['api/iterate.ts', 'Math.max(state.spent.now, how.recordedUntil ?? 0)', 'state.spent.now'],
   ],
   [
     'time: the clock moves back where a shorter call stands behind a longer one',
     ['terminal/figures'],
-    ['turn/run.ts', 'if (now > this.spent.now) this.#setNow', 'this.#setNow'],
+    ['run/run.ts', 'if (now > this.spent.now) this.#setNow', 'this.#setNow'],
   ],
   [
     'time: the limit stands still for ever once a person was waited for',
     ['tools/approvals'],
-    ['turn/calls/ask-permission.ts', '    deadline.goOn()\n', ''],
+    ['tool-calls/ask-permission.ts', '    deadline.goOn()\n', ''],
   ],
   [
     'time: a run that is resumed began when its last lap ended',
@@ -109,7 +113,7 @@ export const promisesOfResumes = [
   [
     'digest: of a request without its conversation',
     ['steps/resume'],
-    ['turn/ask.ts', 'return this.#run.transcript.digest().toString(36)', "return ''"],
+    ['loop/ask.ts', 'return this.#run.transcript.digest().toString(36)', "return ''"],
   ],
   [
     'ledger: what past turns cost after a resume',
@@ -119,24 +123,24 @@ export const promisesOfResumes = [
   [
     'ledger: unknown cost that a run carries on',
     ['transition/carry'],
-    ['iterate.ts', 'nanos: nanos + unknownNanos, tokens', 'nanos, tokens'],
+    ['api/iterate.ts', 'nanos: nanos + unknownNanos, tokens', 'nanos, tokens'],
   ],
-  ['carry: the token target begins anew', ['transition/carry'], ['start.ts', '    tracker,\n', '']],
+  ['carry: the token target begins anew', ['transition/carry'], ['api/start.ts', '    tracker,\n', '']],
   [
     'resume: a call that had not begun is not asked about',
     ['steps/another-program'],
-    ['turn/calls/tool-phase.ts', 'return this.#positionOf(index)', 'return this.#positionOf(0 * index)'],
+    ['run/tool-phase.ts', 'return this.#positionOf(index)', 'return this.#positionOf(0 * index)'],
   ],
   [
     'another program: what is new acts before a request that is on record',
     ['steps/another-program'],
-    ['turn/request/is-asked.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
+    ['run/run.ts', 'return run.ports.isResumed &&', 'return run.spent.request < 0 &&'],
   ],
   [
     'another program: what is new acts before a turn that is on record',
     ['steps/recorded-calls'],
     [
-      'turn/run.ts',
+      'run/run.ts',
       'return this.ports.isResumed && this.isRecorded(`model:',
       'return this.#writes < 0 && this.isRecorded(`model:',
     ],
@@ -144,13 +148,13 @@ export const promisesOfResumes = [
   [
     'another program: a lap that is on record is to be paid again',
     ['steps/recorded-calls'],
-    ['decide.ts', " > 0 || run.turnEnd === 'passed'", ' > 0'],
+    ['loop/decide.ts', " > 0 || run.turnEnd === 'passed'", ' > 0'],
   ],
   [
     'another program: a compaction that is done is passed over',
     ['budget/compaction-requests'],
     [
-      'turn/compaction.ts',
+      'loop/compaction.ts',
       '  if (!run.ports.isResumed) return undefined\n  const trigger',
       '  if (run.writes >= 0) return undefined\n  const trigger',
     ],
@@ -168,7 +172,7 @@ export const promisesOfResumes = [
     'another program: a call that is done is invalid now',
     ['steps/another-program'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       'return phase.recorded(index) === undefined\n',
       'return phase.recorded(index) === undefined || index >= 0\n',
     ],
@@ -177,7 +181,7 @@ export const promisesOfResumes = [
     'another program: a call before one on record runs now',
     ['steps/recorded-calls'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       "phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')",
       "phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed' && inspected.index < 0)",
     ],
@@ -186,7 +190,7 @@ export const promisesOfResumes = [
     'another program: a subagent on record is one too many',
     ['steps/recorded-calls'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       'if (!isAgent || recorded !== undefined) return begin',
       'if (!isAgent) return begin',
     ],
@@ -195,7 +199,7 @@ export const promisesOfResumes = [
     'another program: a subagent on record is a leaf call now',
     ['steps/recorded-calls'],
     [
-      'turn/calls/prepare-call.ts',
+      'tool-calls/prepare-call.ts',
       "if (recorded === 'agent' && !isAgent)",
       "if (recorded === 'agent' && !isAgent && index < 0)",
     ],
@@ -203,23 +207,27 @@ export const promisesOfResumes = [
   [
     'another program: new rules are asked about calls on record',
     ['steps/another-program'],
-    ['turn/calls/ask-permission.ts', "  if (position === 'passed' && !run.isRecorded(name)) return allowed\n", ''],
+    ['tool-calls/ask-permission.ts', "  if (position === 'passed' && !run.isRecorded(name)) return allowed\n", ''],
   ],
   [
     'another program: new hooks are asked about what is on record',
     ['steps/another-program'],
-    ['turn/run-hooks.ts', "    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined\n", ''],
+    [
+      'request/run-hooks.ts',
+      "    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined\n",
+      '',
+    ],
   ],
   [
     'another program: an approval on record is waited for again',
     ['steps/recorded-calls'],
-    ['turn/calls/ask-permission.ts', 'if (!run.isRecorded(name)) {', 'if (!run.isRecorded(name) || endsIt) {'],
+    ['tool-calls/ask-permission.ts', 'if (!run.isRecorded(name)) {', 'if (!run.isRecorded(name) || endsIt) {'],
   ],
   [
     'another program: fewer retries cut attempts on record off',
     ['steps/recorded-calls'],
     [
-      'turn/request/ask-model.ts',
+      'request/ask-model.ts',
       'return run.isRecorded(`${name}.${attempt + 1}`)',
       'return run.isRecorded(`${name}.${attempt - attempt}`)',
     ],
@@ -228,7 +236,7 @@ export const promisesOfResumes = [
     'another program: what hooks said tells conversations apart',
     ['steps/another-program'],
     [
-      'transcript.ts',
+      'conversation/transcript.ts',
       "new Set<UserOrigin>(['hook', 'loop', 'interruption'])",
       "new Set<UserOrigin>(['loop', 'interruption'])",
     ],
@@ -236,12 +244,12 @@ export const promisesOfResumes = [
   [
     'another program: a mismatch in a subagent is a result',
     ['steps/another-program'],
-    ['turn/calls/run-agent.ts', "    if (error?.code === 'step_mismatch') throw error\n", ''],
+    ['tool-calls/run-agent.ts', "    if (error?.code === 'step_mismatch') throw error\n", ''],
   ],
   [
     'another program: a mismatch closes the record',
     ['steps/another-program'],
-    ['finish.ts', "if (code === 'step_mismatch') return true\n", ''],
+    ['loop/finish.ts', "if (code === 'step_mismatch') return true\n", ''],
   ],
   [
     'time: steps that follow each other at once starve timers',
@@ -257,7 +265,7 @@ export const promisesOfResumes = [
   [
     'time: goes on while another still waits for a person',
     ['tools/approvals'],
-    ['cancel/deadline.ts', 'if (--this.#waiting > 0) return', 'this.#waiting = 0'],
+    ['values/deadline.ts', 'if (--this.#waiting > 0) return', 'this.#waiting = 0'],
   ],
   [
     'time: what no process ran counts',

@@ -4,13 +4,13 @@ export const promisesOfTurns = [
   [
     'stops: in the order in which they were raised',
     ['order-of-evaluation'],
-    ['turn/calls/tool-phase.ts', 'this.#stops.toSorted((a, b) => a.index - b.index)', 'this.#stops'],
+    ['run/tool-phase.ts', 'this.#stops.toSorted((a, b) => a.index - b.index)', 'this.#stops'],
   ],
   [
     'stops: the last one wins',
     ['order-of-evaluation'],
     [
-      'turn/after-tools.ts',
+      'loop/after-tools.ts',
       'if (stops[0] !== undefined) return hookStopDraft(stops[0])',
       'const last = stops.at(-1)\n  if (last !== undefined) return hookStopDraft(last)',
     ],
@@ -18,28 +18,28 @@ export const promisesOfTurns = [
   [
     'stop hooks: the last prevention wins',
     ['order-of-evaluation'],
-    ['turn/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
+    ['loop/after-answer.ts', 'wishes.prevented ??= {', 'wishes.prevented = {'],
   ],
   [
     'media: what would be refused goes out',
     ['media/before-a-request'],
-    ['turn/prepare.ts', '  checkMedia,\n  clearResults', '  clearResults'],
+    ['loop/prepare.ts', '  checkMedia,\n  clearResults', '  clearResults'],
   ],
   [
     'media: what a person gave gives way without a word',
     ['media/before-a-request'],
-    ['turn/check-media.ts', 'return whats.length === 0 ? null', 'return whats.length >= 0 ? null'],
+    ['loop/check-media.ts', 'return whats.length === 0 ? null', 'return whats.length >= 0 ? null'],
   ],
   [
     'media: a resume takes from a request that is on record',
     ['media/before-a-request'],
-    ['turn/check-media.ts', '  if (!isRecorded && isAsked(run)) return undefined\n', ''],
+    ['loop/check-media.ts', '  if (!isRecorded && isAsked(run)) return undefined\n', ''],
   ],
   [
     'media: what gave way is not read from the record',
     ['media/before-a-request'],
     [
-      'turn/check-media.ts',
+      'loop/check-media.ts',
       'const isRecorded = run.isRecorded(name)',
       'const isRecorded = run.isRecorded(name) && false',
     ],
@@ -47,18 +47,18 @@ export const promisesOfTurns = [
   [
     'media: room for one more is made on every turn',
     ['media/before-a-request'],
-    ['media/too-much.ts', 'return Math.floor(limit / 2)', 'return limit'],
+    ['model/media/too-much.ts', 'return Math.floor(limit / 2)', 'return limit'],
   ],
   [
     'media: the next run meets the image that was refused',
     ['media/removed'],
-    ['turn/recover.ts', '  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)\n', ''],
+    ['loop/recover.ts', '  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)\n', ''],
   ],
   [
     'media: a refusal that names an image costs all of them',
     ['media/removed'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       'removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))',
       'removeMedia(run, error)',
     ],
@@ -67,7 +67,7 @@ export const promisesOfTurns = [
     'form: a route that declines has written a message',
     ['transition/recoveries'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
       "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
     ],
@@ -76,17 +76,17 @@ export const promisesOfTurns = [
     'form: a route that declines has written a message, and nobody counts',
     ['transition/recoveries'],
     [
-      'turn/recover.ts',
+      'loop/recover.ts',
       "      if (!run.transcript.messages().some(holdsMedia)) return 'declined'\n",
       "      if (!run.transcript.messages().some(holdsMedia)) {\n        run.append({ kind: 'media_removed', id: run.entryId('media_removed'), note: '' })\n        return 'declined'\n      }\n",
     ],
-    ['turn/run.ts', 'if (this.#writes !== writes)', 'if (this.#writes < writes)'],
+    ['run/run.ts', 'if (this.#writes !== writes)', 'if (this.#writes < writes)'],
   ],
   [
     'form: a route that declines has written a figure',
     ['transition/turns'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       "if (taken >= cap) return 'declined'",
       "from.update({ stopHookActive: true })\n      if (taken >= cap) return 'declined'",
     ],
@@ -95,7 +95,7 @@ export const promisesOfTurns = [
     'form: the clock is moved inside calls that run together',
     ['steps/resume'],
     [
-      'turn/calls/run-call.ts',
+      'tool-calls/run-call.ts',
       'run.stepBeside<ToolResult>(name, effect, options)',
       'run.step<ToolResult>(name, effect, options)',
     ],
@@ -104,12 +104,12 @@ export const promisesOfTurns = [
     'form: a subagent reads the clock at its end',
     ['tools/subagents'],
     [
-      'turn/calls/run-agent.ts',
+      'tool-calls/run-agent.ts',
       'endedAt: now + came.terminal.durationMs,',
       'get endedAt() { return run.spent.now + came.terminal.durationMs },',
     ],
     [
-      'turn/calls/run-call.ts',
+      'tool-calls/run-call.ts',
       'durationMs: agent.endedAt - beganAt,',
       'get durationMs() { return agent.endedAt - beganAt },',
     ],
@@ -118,7 +118,7 @@ export const promisesOfTurns = [
     'form: signals of tool hooks are not held',
     ['hooks/tool-hooks'],
     [
-      'turn/run-hooks.ts',
+      'request/run-hooks.ts',
       '    if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))\n',
       '',
     ],
@@ -127,22 +127,22 @@ export const promisesOfTurns = [
     'form: a result is entered when its neighbours have ended',
     ['steps/driver'],
     [
-      'turn/calls/run-call.ts',
+      'tool-calls/run-call.ts',
       '    phase.addRan({ call, result: value, at, durationMs }),\n  )\n}\n\nfunction runAgentCall',
       '    ({ call, result: value, at, durationMs }),\n  )\n}\n\nfunction runAgentCall',
     ],
-    ['turn/calls/finish-call.ts', '  phase.entering = ran\n', '  phase.addRan(ran)\n  phase.entering = ran\n'],
+    ['tool-calls/finish-call.ts', '  phase.entering = ran\n', '  phase.addRan(ran)\n  phase.entering = ran\n'],
   ],
   [
     'form: a snapshot that was handed out is written',
     ['hooks/snapshots'],
-    ['turn/run.ts', '    this.#isShared = true\n    this.#snapshot = {', '    this.#snapshot = {'],
+    ['run/run.ts', '    this.#isShared = true\n    this.#snapshot = {', '    this.#snapshot = {'],
   ],
   [
     'form: the record of a lap is written afterwards',
     ['hooks/snapshots'],
     [
-      'turn/run.ts',
+      'run/run.ts',
       '    this.#setSpent(spent)\n    this.#isShared = true\n',
       '    this.#setSpent(spent)\n    this.#isShared = false\n',
     ],
@@ -150,13 +150,13 @@ export const promisesOfTurns = [
   [
     'form: the state that a run began in is written',
     ['hooks/snapshots'],
-    ['turn/run.ts', '  #isShared = true\n', '  #isShared = false\n'],
+    ['run/run.ts', '  #isShared = true\n', '  #isShared = false\n'],
   ],
   [
     'form: a lap changes the run before it is on record',
     ['steps/driver'],
     [
-      'turn/run.ts',
+      'run/run.ts',
       '    const added = this.transcript.since(this.#lapLength)\n',
       '    const added = this.transcript.since(this.#lapLength)\n    this.#setSpent(spent)\n    this.#isShared = true\n    this.#lapLength = this.transcript.length\n',
     ],
@@ -165,7 +165,7 @@ export const promisesOfTurns = [
     'no progress: a nudge beside another signal',
     ['guards/guards'],
     [
-      'turn/remind.ts',
+      'run/repetition.ts',
       "  if ([...run.signals].some((signal) => signal.reason !== 'no_progress')) return noRoutes\n",
       '',
     ],
@@ -173,43 +173,43 @@ export const promisesOfTurns = [
   [
     'no progress: the same is reminded of again',
     ['guards/reminders'],
-    ['turn/remind.ts', 'remindedOf(spent).includes(of) :', 'false :'],
+    ['run/repetition.ts', 'remindedOf(spent).includes(of) :', 'false :'],
   ],
   [
     'no progress: a reminder where no turn is left',
     ['guards/reminders'],
-    ['turn/remind.ts', 'isReminded(run.spent, reminder)) && isTurnLeft(run)', 'isReminded(run.spent, reminder))'],
+    ['run/repetition.ts', 'isReminded(run.spent, reminder)) && isTurnLeft(run)', 'isReminded(run.spent, reminder))'],
   ],
   [
     'no progress: a reminder of an earlier version was none',
     ['guards/reminders'],
-    ['turn/remind.ts', 'no_progress_nudge ?? 0) > 0 ?', 'no_progress_nudge ?? 0) > 1 ?'],
+    ['run/repetition.ts', 'no_progress_nudge ?? 0) > 0 ?', 'no_progress_nudge ?? 0) > 1 ?'],
   ],
   [
     'no progress: numbers make another output',
     ['guards/masked-hash'],
-    ['guards/masked-hash.ts', 'if (digits !== 0) return Math.min', 'if (digits === 1) return Math.min'],
+    ['limits/recent-turns.ts', 'if (digits !== 0) return Math.min', 'if (digits === 1) return Math.min'],
   ],
   [
     'no progress: turns are remembered for nobody',
     ['guards/guards'],
     [
-      'turn/calls/enter-results.ts',
+      'tool-calls/batch.ts',
       'looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns',
       'withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited))',
     ],
   ],
-  ['override: what is never overridden', ['decisions'], ['decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
+  ['override: what is never overridden', ['decisions'], ['loop/decide.ts', 'isFixed || isAgain ||', 'isAgain ||']],
   [
     'recovery: escalation only upwards',
     ['transition/recoveries'],
-    ['turn/recover.ts', "(canEscalate(run) ? 'taken' : 'declined')", "(canEscalate(run) ? 'taken' : 'taken')"],
+    ['loop/recover.ts', "(canEscalate(run) ? 'taken' : 'declined')", "(canEscalate(run) ? 'taken' : 'taken')"],
   ],
   [
     'abort: a model that was left is still heard',
     ['tools/abort'],
     [
-      'turn/request/model-call.ts',
+      'request/model-call.ts',
       'this.#partial.isClosed ? undefined : this.#blocks.told(given)',
       'this.#blocks.told(given)',
     ],
@@ -218,7 +218,7 @@ export const promisesOfTurns = [
     'abort: hooks are called after it',
     ['hooks/lifecycle'],
     [
-      'turn/run-hooks.ts',
+      'request/run-hooks.ts',
       'if (cause !== undefined && !this.#isOfTheEnd) return',
       "if (cause !== undefined && trigger === 'beforeExecution') return",
     ],
@@ -226,28 +226,32 @@ export const promisesOfTurns = [
   [
     'end: hooks of a run that broke',
     ['callbacks'],
-    ['finish.ts', "if (how === 'with_hooks') {\n    await lastHooks", 'if (run !== undefined) {\n    await lastHooks'],
+    [
+      'loop/finish.ts',
+      "if (how === 'with_hooks') {\n    await lastHooks",
+      'if (run !== undefined) {\n    await lastHooks',
+    ],
   ],
   [
     'end: tasks after any run',
     ['callbacks'],
-    ['finish.ts', "if (draft.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
+    ['loop/finish.ts', "if (draft.reason === 'completed') startPostRun(run)", 'startPostRun(run)'],
   ],
   [
     'hooks: what onError says about a hook that failed is lost',
     ['hooks/lifecycle'],
-    ['turn/run-hooks.ts', '      this.messages.push(...told.messages)\n', ''],
+    ['request/run-hooks.ts', '      this.messages.push(...told.messages)\n', ''],
   ],
   [
     'hooks: what onError raises about a hook that failed is lost',
     ['hooks/lifecycle'],
-    ['turn/run-hooks.ts', '      this.raised.push(...told.raised)\n', ''],
+    ['request/run-hooks.ts', '      this.raised.push(...told.raised)\n', ''],
   ],
   [
     'allowance: one more stop_hook_blocking',
     ['transition/allowances'],
     [
-      'allowance.ts',
+      'limits/allowance.ts',
       "stop_hook_blocking: { paidFrom: 'own', laps: 8",
       "stop_hook_blocking: { paidFrom: 'own', laps: 9",
     ],
@@ -255,17 +259,17 @@ export const promisesOfTurns = [
   [
     'result: stopped after the reply',
     ['order-of-evaluation'],
-    ['turn/after-reply.ts', /    closeNotRun\(run, calls, runStoppedBy[^\n]*\n/, ''],
+    ['loop/after-reply.ts', /    closeNotRun\(run, calls, runStoppedBy[^\n]*\n/, ''],
   ],
   [
     'order: guards before the inbox',
     ['order-of-evaluation'],
-    ['turn/prepare.ts', '  standing,\n  steering,\n', '  steering,\n  standing,\n'],
+    ['loop/prepare.ts', '  standing,\n  steering,\n', '  steering,\n  standing,\n'],
   ],
   [
     'signals: a turn begins with those of the last',
     ['decisions'],
-    ['turn/run.ts', '    this.#continuation = ExecutionContinuation.fresh()\n', ''],
+    ['run/run.ts', '    this.#continuation = ExecutionContinuation.fresh()\n', ''],
   ],
   [
     'signals: at equal numbers a limit outranks a person',
@@ -276,7 +280,7 @@ export const promisesOfTurns = [
     'override: a guard that was overridden is so for ever',
     ['decisions'],
     [
-      'turn/checkpoint.ts',
+      'run/checkpoint.ts',
       '      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })\n',
       '',
     ],
@@ -284,23 +288,23 @@ export const promisesOfTurns = [
   [
     'override: a guard that was overridden is silent after the tools too',
     ['decisions'],
-    ['turn/checkpoint.ts', "(wasOverridden && checkpoint === 'before_turn')", 'wasOverridden'],
+    ['run/checkpoint.ts', "(wasOverridden && checkpoint === 'before_turn')", 'wasOverridden'],
   ],
   [
     "override: a request that ends with the model's own words",
     ['decisions'],
-    ['decide.ts', 'isAgain || isSpeechless || isUsedUp', 'isAgain || isUsedUp'],
+    ['loop/decide.ts', 'isAgain || isSpeechless || isUsedUp', 'isAgain || isUsedUp'],
   ],
   [
     'override: a request to go on that was not granted stands',
     ['decisions'],
-    ['finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
+    ['loop/finish.ts', '  run.setContinuation(run.continuation.withContinuationRequested(false))\n', ''],
   ],
   [
     'no progress: a message from outside is none',
     ['guards/guards'],
     [
-      'turn/checkpoint.ts',
+      'run/checkpoint.ts',
       "  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })\n",
       '',
     ],
@@ -308,13 +312,13 @@ export const promisesOfTurns = [
   [
     'no progress: the count goes on after a reminder in place of an ending',
     ['guards/reminders'],
-    ['turn/remind.ts', '  run.update({ recentTurns: [] })\n', ''],
+    ['run/repetition.ts', '  run.update({ recentTurns: [] })\n', ''],
   ],
   [
     'no progress: what a tool means is answered with a nudge',
     ['guards/guards'],
     [
-      'turn/remind.ts',
+      'run/repetition.ts',
       "draft.reason !== 'no_progress' || draft.raisedBy.length === 0",
       "draft.reason !== 'no_progress'",
     ],
@@ -322,28 +326,28 @@ export const promisesOfTurns = [
   [
     'wrap up: an abort by the budget asks for a last answer',
     ['decisions'],
-    ['turn/endings.ts', 'budgetSignal(run, source), { wrapsUp: false })', 'budgetSignal(run, source))'],
+    ['run/pending-endings.ts', 'budgetSignal(run, source), { wrapsUp: false })', 'budgetSignal(run, source))'],
   ],
   [
     'wrap up: the last answer may be overridden',
     ['decisions'],
-    ['turn/finish-wrap-up.ts', 'signal, { overridable: false }))', 'signal))'],
+    ['loop/finish-wrap-up.ts', 'signal, { overridable: false }))', 'signal))'],
   ],
   [
     'abort: the last cause counts',
     ['tools/abort'],
-    ['cancel/abort.ts', '      return\n    }\n    this.#cause = cause', '    }\n    this.#cause = cause'],
+    ['values/abort.ts', '      return\n    }\n    this.#cause = cause', '    }\n    this.#cause = cause'],
   ],
   [
     'abort: the grace time is twice as long',
     ['tools/abort'],
-    ['cancel/settle.ts', 'timers.after(graceMs, leave)', 'timers.after(2 * graceMs, leave)'],
+    ['values/settle.ts', 'timers.after(graceMs, leave)', 'timers.after(2 * graceMs, leave)'],
   ],
   [
     'hooks: in the order in which they were registered',
     ['hooks/lifecycle'],
     [
-      'hooks/registry.ts',
+      'hooks/hook.ts',
       '(b.hook.priority ?? 0) - (a.hook.priority ?? 0)',
       '(b.hook.priority ?? 0) * 0 - (a.hook.priority ?? 0) * 0',
     ],
@@ -352,7 +356,7 @@ export const promisesOfTurns = [
     'hooks: others are asked about a call that one denied',
     ['hooks/tool-hooks'],
     [
-      'turn/run-hooks.ts',
+      'request/run-hooks.ts',
       'outcome.blocked !== undefined || outcome.aborted !== undefined ? true',
       'outcome.aborted !== undefined ? true',
     ],
@@ -360,13 +364,13 @@ export const promisesOfTurns = [
   [
     'hooks: a transcript is replaced while calls have no result',
     ['hooks/replaced-transcript'],
-    ['replaced-messages.ts', 'if (openCallsOf(before).length > 0)', 'if (openCallsOf(before).length < 0)'],
+    ['conversation/replaced-messages.ts', 'if (openCallsOf(before).length > 0)', 'if (openCallsOf(before).length < 0)'],
   ],
   [
     "hooks: a replaced transcript may end with the model's words",
     ['hooks/replaced-transcript'],
     [
-      'replaced-messages.ts',
+      'conversation/replaced-messages.ts',
       'if (endsWithUser(before.messages()) && !endsWithUser(messages))',
       'if (endsWithUser([]) && !endsWithUser(messages))',
     ],
@@ -374,13 +378,13 @@ export const promisesOfTurns = [
   [
     'stop hooks: an empty reason blocks',
     ['transition/turns'],
-    ['turn/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
+    ['loop/after-answer.ts', " && outcome.block.trim() !== '')", ')'],
   ],
   [
     'stop hooks: are never told that they sent the model back',
     ['transition/turns'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       'from.update({ stopHookActive: true, stopHookBlocks: repeats })',
       'from.update({ stopHookActive: false, stopHookBlocks: repeats })',
     ],
@@ -389,7 +393,7 @@ export const promisesOfTurns = [
     'stop hooks: nobody counts what one says again',
     ['transition/stop-hook-repeats'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       'from.update({ stopHookActive: true, stopHookBlocks: repeats })',
       'from.update({ stopHookActive: true })',
     ],
@@ -398,7 +402,7 @@ export const promisesOfTurns = [
     'stop hooks: what changed in between does not count',
     ['transition/stop-hook-repeats'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       'const isAgain = last?.reason === now.reason && last.changes === now.changes',
       'const isAgain = last?.reason === now.reason',
     ],
@@ -407,7 +411,7 @@ export const promisesOfTurns = [
     'stop hooks: any reason is the same',
     ['transition/stop-hook-repeats'],
     [
-      'turn/after-answer.ts',
+      'loop/after-answer.ts',
       'const isAgain = last?.reason === now.reason && last.changes',
       'const isAgain = last?.changes',
     ],
@@ -415,13 +419,13 @@ export const promisesOfTurns = [
   [
     'endings: a run without a word is completed',
     ['terminal/no-answer'],
-    ['turn/after-answer.ts', "if (isDone || lastAnswer(run) !== '') {", 'if (isDone || lastAnswer(run).length >= 0) {'],
+    ['loop/after-answer.ts', "if (isDone || lastAnswer(run) !== '') {", 'if (isDone || lastAnswer(run).length >= 0) {'],
   ],
   [
     'endings: what was said for another prompt is the answer',
     ['terminal/no-answer'],
     [
-      'transcript.ts',
+      'conversation/transcript.ts',
       'entries.slice(0, start).findLastIndex(isPrompt)\n    return before === -1 ? start : before',
       'entries.slice(0, start).findIndex(isPrompt)\n    return before === -1 ? start : before',
     ],
@@ -429,18 +433,18 @@ export const promisesOfTurns = [
   [
     'endings: the prompt of a run that continues another is not known',
     ['terminal/no-answer'],
-    ['transcript.ts', 'return before === -1 ? start : before', 'return start'],
+    ['conversation/transcript.ts', 'return before === -1 ? start : before', 'return start'],
   ],
   [
     'endings: no hook may continue a run without an answer',
     ['terminal/no-answer'],
-    ['decide.ts', ' && JSON.stringify(signal) !== own)', ')'],
+    ['loop/decide.ts', ' && JSON.stringify(signal) !== own)', ')'],
   ],
   [
     'certificate: a hook overrides no guard',
     ['certificate'],
     [
-      'certificate.ts',
+      'api/certificate.ts',
       'const granted = (options.hooks?.length ?? 0) > 0 ? 1 : 0',
       'const granted = (options.hooks?.length ?? 0) > 0 ? 0 : 0',
     ],
@@ -448,34 +452,34 @@ export const promisesOfTurns = [
   [
     'certificate: dollars buy tokens at the price of the dearest model',
     ['budget/tokens-of-money'],
-    ['certificate.ts', 'answer.usd < cheapest.usd', 'answer.usd > cheapest.usd'],
+    ['api/certificate.ts', 'answer.usd < cheapest.usd', 'answer.usd > cheapest.usd'],
   ],
   [
     'certificate: models that may be chosen charge nothing',
     ['budget/tokens-of-money'],
-    ['certificate.ts', '[model, ...ofFallback, ...models, ', '[model, ...ofFallback, '],
+    ['api/certificate.ts', '[model, ...ofFallback, ...models, ', '[model, ...ofFallback, '],
   ],
   [
     'certificate: what hooks and tools ask is not in a bound that windows give',
     ['budget/tokens-of-money'],
-    ['certificate.ts', 'limited.push(...tokensOfMoney(options, settings))', ''],
+    ['api/certificate.ts', 'limited.push(...tokensOfMoney(options, settings))', ''],
   ],
   [
     'certificate: the least price of a token is rounded up',
     ['budget/tokens-of-money'],
-    ['budget/prices.ts', 'nearest : Math.floor(exact)', 'nearest : Math.ceil(exact)'],
+    ['model/prices.ts', 'nearest : Math.floor(exact)', 'nearest : Math.ceil(exact)'],
   ],
-  ['forecast: a summary is not paid for', ['forecast'], ['forecast.ts', 'this.#ask(summaryTokens)', '']],
+  ['forecast: a summary is not paid for', ['forecast'], ['api/forecast.ts', 'this.#ask(summaryTokens)', '']],
   [
     'forecast: the turn that a limit does not leave room for is counted',
     ['forecast'],
-    ['forecast.ts', 'endsBy = limitBelow(after)', 'endsBy = limitBelow(spent)'],
+    ['api/forecast.ts', 'endsBy = limitBelow(after)', 'endsBy = limitBelow(spent)'],
   ],
   [
     'lap: told without its overridden signals on record',
     ['decisions'],
     [
-      'turn/run.ts',
+      'run/run.ts',
       'this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })',
       'this.ports.steps.lap(overridden === undefined ? lap : { ...lap })',
     ],

@@ -1,6 +1,6 @@
 // Mutations of the question to verify a change: when it is asked, what it leaves alone, and what is known of it later.
 // [name, test files that hold the promise, [file, what stands there, what stands there instead]...]
-const verify = 'turn/verify.ts'
+const verify = 'loop/verify.ts'
 export const promisesOfVerification = [
   ['verification: subagents are asked', ['verification/verify'], [verify, 'identity.depth > 0 || ', '']],
   ['verification: asked under an output schema', ['verification/verify'], [verify, 'settings.output !== null || ', '']],
@@ -44,7 +44,7 @@ export const promisesOfVerification = [
     'verification: what agents did is forgotten',
     ['verification/verify'],
     [
-      'turn/calls/enter-agent.ts',
+      'run/enter-agent.ts',
       '  noteFileWorkOfAgent(run, child.verification, changedAtStart)\n',
       '  void [noteFileWorkOfAgent, changedAtStart]\n',
     ],
@@ -53,7 +53,7 @@ export const promisesOfVerification = [
     'verification: a check of an agent counts for what was changed beside it',
     ['verification/verify'],
     [
-      'turn/calls/run-call.ts',
+      'tool-calls/run-call.ts',
       '  const changedAtStart = verification?.changed ?? 0\n',
       '  const changedAtStart = (verification?.changed ?? 0) + 1000\n',
     ],
@@ -61,17 +61,17 @@ export const promisesOfVerification = [
   [
     'verification: the reply is held against stop hooks',
     ['verification/verify'],
-    ['turn/after-answer.ts', 'isAnswerKept(run) ? behindAnswer : atAnswer', 'atAnswer'],
+    ['loop/after-answer.ts', 'isAnswerKept(run) ? behindAnswer : atAnswer', 'atAnswer'],
   ],
   [
     'verification: asked before the token target',
     ['verification/verify'],
-    ['turn/after-answer.ts', '  tokenTarget,\n  verification,\n', '  verification,\n  tokenTarget,\n'],
+    ['loop/after-answer.ts', '  tokenTarget,\n  verification,\n', '  verification,\n  tokenTarget,\n'],
   ],
   [
     'verification: what the question ran into ends the run',
     ['verification/verify'],
-    ['decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
+    ['loop/decide.ts', 'const answered = answerBeforeVerifying(run, draft)', 'const answered = draft'],
   ],
   [
     'verification: an abort of a person leaves the answer',
@@ -111,17 +111,17 @@ export const promisesOfVerification = [
   [
     'verification: a run with approvals knows nothing of changes',
     ['verification/verify'],
-    ['start.ts', ', ...verificationOn(options.verification) }', ' }'],
+    ['api/start.ts', ', ...verificationOn(options.verification) }', ' }'],
   ],
   [
     'verification: a run that goes on knows nothing of changes',
     ['verification/verify'],
-    ['start.ts', '    verification: carriedVerification(verification),\n', ''],
+    ['api/start.ts', '    verification: carriedVerification(verification),\n', ''],
   ],
   [
     'verification: hooks read the reply as the answer',
     ['verification/verify'],
-    ['agent-state.ts', 'const end = endOfAnswer(transcript)', 'const end = transcript.length'],
+    ['hooks/agent-state.ts', 'const end = endOfAnswer(transcript)', 'const end = transcript.length'],
   ],
   [
     'verification: results have the reply as the answer',
@@ -136,12 +136,12 @@ export const promisesOfVerification = [
     'verification: a person gets the answer of before',
     ['verification/file-work', 'verification/verify'],
     [
-      'verification/kept-answer.ts',
+      'conversation/kept-answer.ts',
       "else if (entry.origin === 'tool_results' || isOfPerson(entry)) return false",
       'else if (isOfPerson(entry)) continue',
     ],
     [
-      'verification/kept-answer.ts',
+      'conversation/kept-answer.ts',
       "else if (entry.origin === 'tool_results' || isOfPerson(entry)) break",
       'else if (isOfPerson(entry)) continue',
     ],
@@ -149,11 +149,11 @@ export const promisesOfVerification = [
   [
     'verification: a call of a tool leaves the answer',
     ['verification/file-work'],
-    ['verification/kept-answer.ts', 'isHookHeard || entry.message.content.some(isToolUse)', 'isHookHeard'],
+    ['conversation/kept-answer.ts', 'isHookHeard || entry.message.content.some(isToolUse)', 'isHookHeard'],
   ],
   [
     'verification: a hook that asks to go on gets nothing',
     ['verification/verify'],
-    ['verification/kept-answer.ts', 'if (isHookHeard || entry', 'if (entry'],
+    ['conversation/kept-answer.ts', 'if (isHookHeard || entry', 'if (entry'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

@@ -15,7 +15,7 @@ export const promisesOfWaits = [
     'waits: a long wait uses up retries',
     ['limits/service-waits'],
     [
-      'turn/request/wait-for-service.ts',
+      'request/wait-for-service.ts',
       'if (!isFinal && !isLong) return undefined',
       'if (!isFinal && isLong) return undefined',
     ],
@@ -38,13 +38,13 @@ export const promisesOfWaits = [
   [
     'waits: from when a process went on, not from the failure',
     ['limits/service-waits'],
-    ['turn/request/wait-for-service.ts', 'Math.max(0, wantedMs - agoMs)', 'Math.max(wantedMs, -agoMs)'],
+    ['request/wait-for-service.ts', 'Math.max(0, wantedMs - agoMs)', 'Math.max(wantedMs, -agoMs)'],
   ],
   [
     'waits: active time goes on',
     ['limits/service-waits'],
     [
-      'turn/request/wait-for-service.ts',
+      'request/wait-for-service.ts',
       'const times = [deadline, ...(plan.times ?? [])]',
       'const times = [...(plan.times ?? [])]',
     ],
@@ -53,12 +53,12 @@ export const promisesOfWaits = [
     'waits: agents side by side each have the whole time',
     ['limits/service-waits'],
     [
-      'turn/request/wait-for-service.ts',
+      'request/wait-for-service.ts',
       'export function mayWaitAfter({ context, ports }: Run,',
       'export function mayWaitAfter({ context, spent }: Run,',
     ],
     [
-      'turn/request/wait-for-service.ts',
+      'request/wait-for-service.ts',
       'ports.waitTime.leftMs(waitForLimitsMs, atMs)',
       'waitForLimitsMs - (spent.waits?.ms ?? 0)',
     ],
@@ -94,28 +94,28 @@ export const promisesOfWaits = [
   [
     'waits: a retry that is asked for ends none',
     ['limits/service-waits'],
-    ['inbox.ts', "return this.#wake('retried')", 'return false'],
+    ['steps/inbox.ts', "return this.#wake('retried')", 'return false'],
   ],
   [
     'waits: a retry that is asked for ends none of an agent',
     ['limits/service-waits'],
-    ['inbox.ts', "why === 'model' ? undefined : listener(why)", "why !== 'stopped' ? undefined : listener(why)"],
+    ['steps/inbox.ts', "why === 'model' ? undefined : listener(why)", "why !== 'stopped' ? undefined : listener(why)"],
   ],
   [
     'waits: another model that is set ends none',
     ['limits/service-waits'],
-    ['turn/request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'over') this.#asking = "],
+    ['request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'over') this.#asking = "],
   ],
   [
     'waits: a limit that is lowered meanwhile holds from the next turn only',
     ['limits/service-waits'],
-    ['turn/request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'model') this.#asking = "],
+    ['request/ask-model.ts', "if (end !== 'aborted') this.#asking = ", "if (end === 'model') this.#asking = "],
   ],
   [
     'waits: another model ends that of a question, again and again',
     ['limits/service-waits'],
     [
-      'turn/request/wait-for-service.ts',
+      'request/wait-for-service.ts',
       'const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id',
       'const isOther = this.#idOf(chosen) !== plan.model.id',
     ],
@@ -123,31 +123,31 @@ export const promisesOfWaits = [
   [
     'waits: the time of a question goes on',
     ['limits/service-waits'],
-    ['turn/request/wait-for-service.ts', 'const times = [deadline, ...(plan.times ?? [])]', 'const times = [deadline]'],
+    ['request/wait-for-service.ts', 'const times = [deadline, ...(plan.times ?? [])]', 'const times = [deadline]'],
   ],
   [
     'waits: who gave a wrong key is told to come back',
     ['limits/service-waits'],
-    ['turn/request/model-call.ts', 'isServiceLimit(error) && retryAfterMs !== null', 'retryAfterMs !== null'],
+    ['request/model-call.ts', 'isServiceLimit(error) && retryAfterMs !== null', 'retryAfterMs !== null'],
   ],
   [
     'waits: a run waits for its agents by a timer that goes on',
     ['limits/service-waits'],
-    ['turn/tasks.ts', 'deadline.after(longestMs,', 'run.context.timers.after(longestMs,'],
+    ['run/tasks.ts', 'deadline.after(longestMs,', 'run.context.timers.after(longestMs,'],
   ],
   [
     'waits: a stop asks the service once more',
     ['limits/service-waits'],
-    ['turn/request/ask-model.ts', "    if (end === 'stopped') return { ...failure, wasStopped: true }\n", ''],
+    ['request/ask-model.ts', "    if (end === 'stopped') return { ...failure, wasStopped: true }\n", ''],
   ],
   [
     'waits: nobody says when the service takes requests again',
     ['limits/service-waits'],
-    ['turn/request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
+    ['request/model-call.ts', '      ...(saidMs !== undefined && { retryAtMs: saidMs }),\n', ''],
   ],
   [
     'waits: a summary beside the turn waits for its service',
     ['context/faults'],
-    ['turn/request/wait-for-service.ts', 'plan.isOptional === true || mayWait', 'mayWait'],
+    ['request/wait-for-service.ts', 'plan.isOptional === true || mayWait', 'mayWait'],
   ],
 ].map(([name, tests, ...changes]) => ({ name: String(name), tests, changes }))

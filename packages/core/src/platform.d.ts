@@ -3,7 +3,7 @@
  *
  * Core is compiled with neither the types of Node nor those of a browser, so what is not declared here does not exist
  * for it. Clocks are left out on purpose: no timers, no `AbortSignal.timeout`, no `performance`. The one file that
- * waits, `steps/system-clock.ts`, declares its timer and its clock itself.
+ * waits, `values/system-clock.ts`, declares its timer and its clock itself.
  *
  * No published declaration refers to this file: whoever uses core sees the types of their own runtime.
  */

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test, vi } from 'vitest'
 import { packages } from '../../../scripts/packages.mjs'
-import { anySignal } from '../src/cancel/abort.ts'
+import { anySignal } from '../src/values/abort.ts'
 
 setFlagsFromString('--expose-gc')
 // It is there with this flag.
@@ -38,7 +38,7 @@ test('signals are combined in this one way', () => {
         (path) => `${name}/src/${path}`,
       ),
     )
-    .filter((path) => path.endsWith('.ts') && path !== 'core/src/cancel/abort.ts')
+    .filter((path) => path.endsWith('.ts') && path !== 'core/src/values/abort.ts')
     .filter((path) => readFileSync(new URL(path, root), 'utf8').includes('AbortSignal.any('))
   expect(others).toEqual([])
 })

@@ -12,7 +12,7 @@ import {
   type Tool,
 } from '../src/index.ts'
 import { CostLimitHook, StepsLimitHook, TokenUsageLimitHook, UseGuards } from '../src/compat/index.ts'
-import { plainContext, type Compaction } from '../src/adapters/index.ts'
+import { plainContext, type Compaction } from '../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, run } from './support/harness.ts'
 import { drawn } from './support/deep.ts'

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-CTX-10a.
 import { expect, test } from 'vitest'
-import { plainContext } from '../src/adapters/index.ts'
+import { plainContext } from '../src/entries/adapters.ts'
 import { run } from './support/harness.ts'
 
 test('after a refusal that tells how much was sent, the layers are shown that much and not the estimate before it', async () => {

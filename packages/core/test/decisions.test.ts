@@ -12,7 +12,7 @@ import {
   type EndingReason,
 } from '../src/index.ts'
 import { InMemoryCancellationSource, StepsLimitHook, TokenUsageLimitHook } from '../src/compat/index.ts'
-import { agentStateOf } from '../src/turn/agent-view.ts'
+import { agentStateOf } from '../src/run/run.ts'
 import { terminalOf } from '../src/endings/terminal.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { entriesOf, packages, publishedPackages } from '../../../scripts/packages.mjs'
-import { allowances } from '../src/allowance.ts'
+import { allowances } from '../src/limits/allowance.ts'
 import { endings, StopCategory } from '../src/index.ts'
 
 const root = new URL('../../../', import.meta.url)
@@ -134,6 +134,20 @@ describe('AGENTS.md', () => {
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
       .filter((name) => !['index.ts', 'platform.d.ts'].includes(name) && !agents.includes(`\`${name}`))
     expect(unnamed).toEqual([])
+  })
+
+  test('has the rooms of core in their order, as the README of core has them', async () => {
+    const { coreRooms } = (await import(new URL('scripts/core-rooms.mjs', root).href)) as {
+      readonly coreRooms: readonly string[]
+    }
+    const roomsIn = (text: string): readonly string[] =>
+      [...text.matchAll(/^\| `([a-z-]+)\/` \| /gm)]
+        .map(([, name = '']) => name)
+        .filter((name) => coreRooms.includes(name))
+    const [, tableOfCore = ''] = agents.split('In `packages/core/src`,')
+    const [, table = ''] = textOf('packages/core/README.md').split('## Rooms')
+    expect(roomsIn(tableOfCore).slice(0, coreRooms.length)).toEqual(coreRooms)
+    expect(roomsIn(table)).toEqual(coreRooms)
   })
 
   test('names every package, and every folder of the program', () => {

@@ -74,7 +74,7 @@ function tableOf(rows: readonly Row[]): string {
   return `| type | | meaning | fields |\n| --- | --- | --- | --- |\n${lines.join('')}`
 }
 
-const events = rowsOf('packages/core/src/events.ts', 'RunEvent')
+const events = rowsOf('packages/core/src/state/events.ts', 'RunEvent')
 const updates = rowsOf('packages/core/src/model/model.ts', 'ModelUpdate')
 
 test.each([...events, ...updates])('$name says what it means', ({ name, meaning }) => {

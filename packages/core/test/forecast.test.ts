@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BUD-3a, R-CERT-8, R-LIM-64, R-LIM-64a, R-LIM-64b: what a budget that leaves no room for a request needs is said, before and when it ends a run.
 import { describe, expect, test } from 'vitest'
-import { forecast, plainContext } from '../src/adapters/index.ts'
+import { forecast, plainContext } from '../src/entries/adapters.ts'
 import { CostLimitHook } from '../src/compat/index.ts'
 import { certificate, type Usage } from '../src/index.ts'
 import { scriptedModel } from '../src/testing/index.ts'

@@ -1,7 +1,7 @@
 // Holds R-FAST-6 of docs/spec: ids of messages are those that records of older versions have.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hashText, uuidOf, uuidsUnder } from '../src/hash.ts'
+import { hashText, uuidOf, uuidsUnder } from '../src/values/hash.ts'
 import { drawn } from './support/deep.ts'
 
 test.each([

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isIsoTimeOfCalendar, isoTimeOf } from '../src/iso-time.ts'
+import { isIsoTimeOfCalendar, isoTimeOf } from '../src/values/iso-time.ts'
 
 const number = (most: number, digits: number): fc.Arbitrary<string> =>
   fc.nat(most).map((value) => String(value).padStart(digits, '0'))

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AgentState, AgentStopException, HookContext, StopSignal, startRun } from '../src/index.ts'
-import { jsonOf } from '../src/json.ts'
+import { jsonOf } from '../src/values/json.ts'
 
 const throwing = {
   before: 1,

@@ -1,7 +1,7 @@
 // What is made of a model says all that the model says, also where that is a class with getters.
 import { expect, test } from 'vitest'
-import { cappedModel } from '../src/after/capped-model.ts'
-import { modelFacts } from '../src/adapters/index.ts'
+import { cappedModel } from '../src/after/stage-run.ts'
+import { modelFacts } from '../src/entries/adapters.ts'
 import { type Model, ModelError } from '../src/index.ts'
 import { withWebSearches } from '../src/model/web-search.ts'
 import { dollarATokenPrices as prices, run } from './support/harness.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { AgentStopException, StopSignal, type Permissions, type Prices } from '../src/index.ts'
 import { FinishReasonHook, InMemoryCancellationSource, StepsLimitHook } from '../src/compat/index.ts'
-import { plainContext } from '../src/adapters/index.ts'
+import { plainContext } from '../src/entries/adapters.ts'
 import { scriptedModel, type ScriptedReply } from '../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, hook, reader, resultTexts, run, said, tool } from './support/harness.ts'
 

@@ -1,7 +1,7 @@
 // Holds R-SECRET-6 of docs/spec: what holds no key is not copied, and what does is changed nowhere else.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { redactedValue } from '../src/redact/redacted-value.ts'
+import { redactedValue } from '../src/redact/secrets.ts'
 
 const redact = (text: string): string => text.replaceAll('key', '***')
 

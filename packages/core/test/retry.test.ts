@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-REQ-1 to R-REQ-4.
 import { describe, expect, test } from 'vitest'
 import { ModelError, RetriesExhaustedError } from '../src/index.ts'
-import type { ModelErrorInit, ModelErrorJson } from '../src/adapters/index.ts'
-import { overloadsBeforeFallback, retryDelayMs } from '../src/model/retry.ts'
+import type { ModelErrorInit, ModelErrorJson } from '../src/entries/adapters.ts'
+import { overloadsBeforeFallback, retryDelayMs } from '../src/request/ask-model.ts'
 import { run } from './support/harness.ts'
 
 const record = (init: Partial<ModelErrorInit> = {}): ModelErrorJson =>

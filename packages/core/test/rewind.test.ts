@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-REW-1, R-REW-4: what a record of going back says.
 import { expect, test } from 'vitest'
-import { rewindRecord } from '../src/steps/index.ts'
+import { rewindRecord } from '../src/entries/steps.ts'
 import { run } from './support/harness.ts'
 
 test('a conversation that goes back names the message that is left last, and none at the beginning', async () => {

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-CTX-5, R-REQ-9, R-TOOL-1.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { project } from '../src/transcript.ts'
+import { project } from '../src/conversation/transcript.ts'
 import { Transcript, type ContentBlock, type ModelMessage, type TranscriptEntry } from '../src/index.ts'
 import { transcriptProblems } from '../src/testing/index.ts'
 

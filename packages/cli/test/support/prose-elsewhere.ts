@@ -3,7 +3,19 @@ export const folders: readonly string[] = [
   ...['after', 'agents', 'context', 'goals', 'hooks', 'instructions', 'mcp', 'media', 'tools', 'web'].map(
     (name) => `packages/agent/src/${name}`,
   ),
-  ...['context', 'goals', 'guards', 'hooks', 'media', 'tools', 'turn'].map((name) => `packages/core/src/${name}`),
+  ...[
+    'context',
+    'goals',
+    'hooks',
+    'limits',
+    'loop',
+    'model',
+    'permissions',
+    'request',
+    'run',
+    'tool-calls',
+    'tools',
+  ].map((name) => `packages/core/src/${name}`),
   'packages/policy/src/permissions',
 ]
 
@@ -34,20 +46,22 @@ export const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['path-pattern', 'rule'].map(inPermissions),
   ],
   'for people: how a run goes and ends': [
-    ...['after-reply', 'compaction', 'recover', 'tasks'].map(inCore('turn')),
-    ...['ask-model', 'charge'].map(inCore('turn/request')),
+    ...['cancellation-source'].map(inCore('hooks')),
+    ...['after-reply', 'compaction', 'recover'].map(inCore('loop')),
+    ...['model-error'].map(inCore('model')),
+    ...['ask-model', 'charge'].map(inCore('request')),
+    ...['tasks'].map(inCore('run')),
   ],
   'for programmers': [
     ...['run-goals'].map(inCore('goals')),
-    ...['check-guards', 'combinators'].map(inCore('guards')),
+    ...['ask-guard', 'check-guards', 'combinators', 'run-budget'].map(inCore('limits')),
     ...['stop-hooks'].map(inCore('hooks')),
-    ...['agent-tool', 'answer-shape', 'check-tool', 'define-tool', 'large-results', 'permission-update'].map(
-      inCore('tools'),
-    ),
-    ...['standard-schema'].map(inCore('tools')),
-    ...['checkpoint', 'run-hooks', 'step-with-questions'].map(inCore('turn')),
-    ...['ask-guard'].map(inCore('guards')),
-    ...['question'].map(inCore('turn/request')),
+    ...['agent-tool', 'check-options', 'check-tool', 'define-tool', 'large-results'].map(inCore('tools')),
+    ...['output-schema', 'standard-schema'].map(inCore('tools')),
+    ...['web-search'].map(inCore('model')),
+    ...['answer-shape', 'check-change', 'check-settings', 'checkpoint'].map(inCore('run')),
+    ...['permission-update'].map(inCore('permissions')),
+    ...['question', 'run-hooks', 'step-with-questions'].map(inCore('request')),
   ],
 }
 

@@ -1,8 +1,8 @@
-import type { RunEvent } from '../events.ts'
+import type { RunEvent } from '../state/events.ts'
 import type { HookOutcome } from '../hooks/hook-outcome.ts'
 import type { StopHookOutcome } from '../hooks/stop-hooks.ts'
 import type { SdkHookFigures } from '../sdk/sdk-messages.ts'
-import { headOf } from '../text.ts'
+import { headOf } from '../values/text.ts'
 import type { StageMessage } from './stage.ts'
 
 /** One call of a hook, whoever runs it. */

@@ -21,4 +21,4 @@ export {
   type StageReason,
   type StageRecord,
   type StageReport,
-} from './stage-record.ts'
+} from '../steps/stage-record.ts'

@@ -1,23 +1,23 @@
-import type { BudgetLease } from '../budget/lease.ts'
-import type { Amount, Ledger } from '../budget/ledger.ts'
-import { askPrices, nanosOf, usdOf, type NanoUsd, type Prices } from '../budget/prices.ts'
-import { AbortScope, type AbortCause } from '../cancel/abort.ts'
-import { createDeadline } from '../cancel/deadline.ts'
-import { settleWithin, type Settled } from '../cancel/settle.ts'
-import { isInstance, messageOf } from '../errors.ts'
-import { streamRun, type RunStream } from '../iterate.ts'
-import { addUsage } from '../messages.ts'
+import type { BudgetLease } from '../limits/lease.ts'
+import type { Amount, Ledger } from '../limits/ledger.ts'
+import { askPrices, nanosOf, usdOf, type NanoUsd, type Prices } from '../model/prices.ts'
+import { AbortScope, type AbortCause } from '../values/abort.ts'
+import { createDeadline } from '../values/deadline.ts'
+import { settleWithin, type Settled } from '../values/settle.ts'
+import { isInstance, messageOf } from '../values/errors.ts'
+import { streamRun, type RunStream } from '../api/iterate.ts'
+import { addUsage } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
-import { pricesWith } from '../model/model-prices.ts'
-import type { RunOptions } from '../options.ts'
+import { pricesWith } from '../run/model-prices.ts'
+import type { RunOptions } from '../api/options.ts'
 import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
-import { startRun } from '../start.ts'
+import { startRun } from '../api/start.ts'
 import type { StepStore } from '../steps/log.ts'
-import { steadyClock } from '../steps/clock.ts'
-import { systemClock } from '../steps/system-clock.ts'
+import { steadyClock } from '../values/clock.ts'
+import { systemClock } from '../values/system-clock.ts'
 import { endings } from '../endings/table.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import type { Transcript } from '../transcript.ts'
+import type { Transcript } from '../conversation/transcript.ts'
 import {
   StageStop,
   type Stage,
@@ -27,9 +27,11 @@ import {
   type StageMessage,
   type StageQuestion,
 } from './stage.ts'
-import { cappedModel } from './capped-model.ts'
-import { endingOf, givenOutcome, type StageEnding } from './stage-outcome.ts'
-import type { StageIdentity, StageRecord, StageReport } from './stage-record.ts'
+import type { StageIdentity, StageRecord, StageReport, StageReason } from '../steps/stage-record.ts'
+import { modelFacts } from '../model/model-facts.ts'
+import { fieldsOf } from '../values/given.ts'
+import { jsonObjectOf, type JsonObject } from '../values/json.ts'
+import { headOf } from '../values/text.ts'
 
 /** What stages of one list share. */
 export interface StageSurroundings {
@@ -318,4 +320,74 @@ export class StageRun {
 function hasPrice(model: Model, given: Prices | undefined): boolean {
   const prices = pricesWith(given, () => [model])
   return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind !== 'none'
+}
+
+/** The same model, of which replies of at most so many tokens are asked. */
+export function cappedModel(model: Model, mostOutputTokens: number): Model {
+  const maxOutputTokens = Math.min(model.maxOutputTokens, mostOutputTokens)
+  // The cap is the default, too.
+  const { defaultOutputTokens: _, ...facts } = modelFacts(model)
+  const admit = model.admit?.bind(model)
+  return {
+    ...facts,
+    maxOutputTokens,
+    // The cap is in the request that its call is given.
+    ...(admit !== undefined && { admit }),
+    call: (request, options) => model.call(request, options),
+  }
+}
+
+/** How a stage ended, and what it has to tell. */
+export interface StageEnding {
+  readonly reason: StageReason
+  readonly message: string
+  readonly details?: JsonObject
+  readonly tells: readonly StageMessage[]
+}
+
+const longestMessage = 1_000
+const mostTells = 20
+const mostBytes = 16_000
+
+function endingOf(reason: StageReason, message: string): StageEnding {
+  return { reason, message: headOf(message, longestMessage), tells: [] }
+}
+
+/** What a stage gave, bounded; plain JavaScript may give anything. */
+function givenOutcome(given: unknown): StageEnding {
+  try {
+    return read(given)
+  } catch {
+    return endingOf('failed', 'What it gave cannot be read.')
+  }
+}
+
+function read(given: unknown): StageEnding {
+  // A stage of plain JavaScript that gives nothing has done its work.
+  if (given === undefined || given === null) return endingOf('completed', '')
+  const { kind, message, details, tells } = fieldsOf(given) ?? {}
+  const text = typeof message === 'string' ? message : ''
+  if (kind === 'skipped') return endingOf('skipped', text)
+  if (kind !== 'done') return endingOf('failed', "A stage must give { kind: 'done' } or { kind: 'skipped' }.")
+  const told = Array.isArray(tells) ? tells.slice(0, mostTells).flatMap(tellOf) : []
+  const ending = { ...endingOf('completed', text), tells: told }
+  if (details === undefined) return ending
+  const facts = jsonObjectOf(details)
+  return isShort(facts) ? { ...ending, details: facts } : ending
+}
+
+/** The types are those of the messages that a stage may tell. */
+const types: ReadonlySet<unknown> = new Set<StageMessage['type']>(['prompt_suggestion', 'system'])
+const subtypes: ReadonlySet<unknown> = new Set(['informational', 'hook_summary'])
+
+function tellOf(given: unknown): readonly StageMessage[] {
+  const message = jsonObjectOf(given)
+  const { type, subtype } = message
+  if (!types.has(type) || (type === 'system' && !subtypes.has(subtype)) || !isShort(message)) return []
+  // Its type is one of those; what else it holds is JSON.
+  return [message as unknown as StageMessage]
+}
+
+function isShort(value: JsonObject): boolean {
+  return JSON.stringify(value).length <= mostBytes
 }

@@ -1,12 +1,12 @@
-import type { OutputSchema } from '../output-schema.ts'
-import type { RunOptions } from '../options.ts'
-import type { JsonObject } from '../json.ts'
-import type { MessageContent } from '../messages.ts'
+import type { OutputSchema } from '../tools/output-schema.ts'
+import type { RunOptions } from '../api/options.ts'
+import type { JsonObject } from '../values/json.ts'
+import type { MessageContent } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
 import type { SdkPromptSuggestion, SdkSystem } from '../sdk/sdk-messages.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import type { Transcript } from '../transcript.ts'
-import type { StageReason } from './stage-record.ts'
+import type { Transcript } from '../conversation/transcript.ts'
+import type { StageReason } from '../steps/stage-record.ts'
 
 // Spec R-AFTER-1.
 /**

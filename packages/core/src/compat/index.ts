@@ -1,7 +1,7 @@
 // `@halting/core/compat`: the names of the document on stop signals, guards and continuation, for code that was written for it. Everything here runs on
 // the same loop as `streamRun` and `query` (docs/decisions/0075-the-public-api-as-types.md).
-export { AgentBuilder } from '../builder/agent-builder.ts'
-export { Agent, type ApprovalRequest, type ExecuteOptions } from '../builder/agent.ts'
+export { AgentBuilder } from './agent.ts'
+export { Agent, type ApprovalRequest, type ExecuteOptions } from './agent.ts'
 export {
   UseCooperativeCancellation,
   UseGuards,
@@ -11,8 +11,8 @@ export {
   type AgentConfiguration,
   type Capability,
   type GuardLimits,
-} from '../builder/capability.ts'
-export { AgentExecution, AgentState, type ExecutionFigures } from '../agent-state.ts'
+} from './capability.ts'
+export { AgentExecution, AgentState, type ExecutionFigures } from '../hooks/agent-state.ts'
 export {
   CostLimitHook,
   ExecutionTimeLimitHook,
@@ -20,7 +20,7 @@ export {
   StepsLimitHook,
   TokenUsageLimitHook,
   ToolCallHook,
-} from '../guards/limits.ts'
+} from '../limits/limit-guards.ts'
 export { CallableHook, type CallableHookOptions } from '../hooks/hook.ts'
 export { HookContext } from '../hooks/hook-context.ts'
 export { ExecutionContinuation, type ExecutionContinuationJson } from '../endings/continuation.ts'
@@ -32,4 +32,4 @@ export {
   InMemoryCancellationSource,
   type CancellationSource as CanProvideCancellationSignal,
   type InMemoryCancellationOptions,
-} from '../cancel/source.ts'
+} from '../hooks/cancellation-source.ts'

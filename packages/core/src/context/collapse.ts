@@ -1,6 +1,6 @@
-import type { ModelMessage } from '../messages.ts'
+import type { ModelMessage } from '../model/messages.ts'
 import type { Model } from '../model/model.ts'
-import type { TranscriptEntry } from '../transcript.ts'
+import type { TranscriptEntry } from '../conversation/transcript.ts'
 import { isCutPoint } from './groups.ts'
 import type { CollapseStage, Compaction, ContextView } from './port.ts'
 import { conversationContinues, workQuestion, workQuestionFor, workSummary } from './context-texts.ts'

@@ -1,6 +1,7 @@
-import type { ModelMessage } from '../messages.ts'
+import type { ModelMessage } from '../model/messages.ts'
 import { newestWithin } from './groups.ts'
-import type { CompactionTrigger, ContextView } from './port.ts'
+import type { ContextView } from './port.ts'
+import type { CompactionTrigger } from '../model/questions.ts'
 import { shortenedTo } from './shorten.ts'
 import { usableTokens } from './thresholds.ts'
 

@@ -1,4 +1,4 @@
-import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../messages.ts'
+import { isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../model/messages.ts'
 
 /**
  * Whether a conversation may be cut before this message: what comes behind it stands by itself. Never between a call and its result, nor inside a

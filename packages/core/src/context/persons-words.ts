@@ -1,6 +1,6 @@
-import { isText, isToolResult, textOf, type ModelMessage, type UserMessage } from '../messages.ts'
-import { holdsMedia } from '../media/places.ts'
-import type { Transcript, TranscriptEntry, UserOrigin } from '../transcript.ts'
+import { isText, isToolResult, textOf, type ModelMessage, type UserMessage } from '../model/messages.ts'
+import { holdsMedia } from '../model/media/places.ts'
+import type { Transcript, TranscriptEntry, UserOrigin } from '../conversation/transcript.ts'
 import { shortenText } from './shorten.ts'
 import {
   allUserMessages,

@@ -1,8 +1,8 @@
-import type { AssistantMessage, ModelMessage } from '../messages.ts'
-import type { ModelErrorJson } from '../model/model-error.ts'
+import type { ModelMessage } from '../model/messages.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
-import type { RunState } from '../state.ts'
-import { blockingLimitOf } from './window.ts'
+import type { RunState } from '../state/state.ts'
+import { blockingLimitOf, windowFigures, type WindowFigures } from '../model/window.ts'
+import type { CompactionTrigger, CompactionRequest, CompactionReply } from '../model/questions.ts'
 
 /** What a compaction came to: messages in place of everything before, or that it gave up. */
 export type CompactionResult =
@@ -24,12 +24,6 @@ export type CompactionResult =
       /** Why, in a sentence. */
       readonly message: string
     }
-
-/**
- * Why a conversation is made shorter: before a request that would be too long, after one that was refused, from summaries that were made before, or
- * since a person wants it.
- */
-export type CompactionTrigger = 'auto' | 'reactive' | 'collapse' | 'manual'
 
 /** Makes room in the conversation, by itself or by asking a model. */
 export interface Compaction {
@@ -56,45 +50,6 @@ export interface CompactionScope {
 // Spec R-CTX-7.
 /** How often one compaction may ask: once, and three times more with less of the conversation. */
 export const compactionRequests = 4
-
-/** One question of a compaction. */
-export interface CompactionRequest {
-  /** The run's own when absent; any other must be named in `ContextManager.models`. */
-  readonly model?: Model
-  /** The system prompt of the question. */
-  readonly system: string
-  /** As they stand in the conversation where possible: what the provider has counted is not reserved for by its bytes. */
-  readonly messages: readonly ModelMessage[]
-  /** Listed, and not to be called: a prompt that begins like the run's own is read from the provider's cache. None when absent. */
-  readonly tools?: readonly ToolDefinition[]
-  /**
-   * `none` when absent: no tool can be called. `auto` is as the run asks: a service may keep what it has in its cache only then. What is called is not
-   * done.
-   */
-  readonly toolChoice?: 'auto' | 'none'
-  /** Cap of the reply in tokens; the model's default when absent. The budget may lower it, but not below the least useful answer. */
-  readonly maxOutputTokens?: number
-}
-
-/** What came of a question. */
-export type CompactionReply =
-  /** `streamError` is set when the stream broke after completed blocks. */
-  | {
-      readonly kind: 'answered'
-      /** The answer. */
-      readonly message: AssistantMessage
-      /** How the stream broke; null when it did not. */
-      readonly streamError: ModelErrorJson | null
-    }
-  /** For good, after all retries. `prompt_too_long` is one of the kinds: ask again with less. */
-  | {
-      readonly kind: 'failed'
-      /** The failure of the last attempt. */
-      readonly error: ModelErrorJson
-    }
-  /** The budget has no room for it: nothing was asked. */
-  | { readonly kind: 'over_budget' }
-  | { readonly kind: 'aborted' }
 
 /** The run as a layer sees it. */
 export interface ContextView {
@@ -178,3 +133,19 @@ export const plainContext: ContextManager = Object.freeze<ContextManager>({
   compact: () => undefined,
   blockingLimit: (_model, contextWindow) => blockingLimitOf(contextWindow),
 })
+
+/** Tokens before the next threshold at which a person is told that little is left. */
+const warningMargin = 20_000
+
+/** How full a window is, with the thresholds of a context defence. */
+export function defenceFigures(
+  defence: ContextManager,
+  model: Model,
+  { window, used }: { readonly window: number; readonly used: number },
+): WindowFigures {
+  const compaction = defence.compactionThreshold?.(model, window) ?? Infinity
+  const blocking = defence.autoCompact ? Infinity : defence.blockingLimit(model, window)
+  const next = Math.min(compaction, blocking, window)
+  const warning = Math.max(0, next - Math.min(warningMargin, window * 0.1))
+  return windowFigures(used, window, { warning, compaction, blocking })
+}

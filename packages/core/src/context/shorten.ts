@@ -1,5 +1,5 @@
-import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../messages.ts'
-import { headOf, tailOf } from '../text.ts'
+import { isText, isToolResult, type ContentBlock, type ModelMessage, type ToolResultBlock } from '../model/messages.ts'
+import { headOf, tailOf } from '../values/text.ts'
 import { charactersOmitted } from './context-texts.ts'
 
 /** The line that stands for what is left out has at most so many characters. */

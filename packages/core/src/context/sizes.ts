@@ -1,5 +1,5 @@
-import { isText, isToolResult, type ModelMessage, type ToolResultBlock } from '../messages.ts'
-import { estimateMessages, type Tokens } from './tokens.ts'
+import { isText, isToolResult, type ModelMessage, type ToolResultBlock } from '../model/messages.ts'
+import { estimateMessages, type Tokens } from '../model/tokens.ts'
 
 /** A result is worth a note in its place when it has more characters than this. */
 const leastLength = 1_000

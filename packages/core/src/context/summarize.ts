@@ -1,12 +1,11 @@
-import { isText, isToolUse, textOf, type ModelMessage } from '../messages.ts'
+import { isText, isToolUse, textOf, type ModelMessage, type AssistantMessage } from '../model/messages.ts'
 import type { ModelErrorJson } from '../model/model-error.ts'
 import type { Model } from '../model/model.ts'
 import { mostSummary } from './compaction-plan.ts'
 import { cutPointsOf } from './groups.ts'
-import { compactionRequests } from './port.ts'
-import type { CompactionReply, CompactionScope, ContextView } from './port.ts'
+import { compactionRequests, type CompactionScope, type ContextView } from './port.ts'
+import type { CompactionReply } from '../model/questions.ts'
 import { shortenText, withShortResults } from './shorten.ts'
-import { usableSummary } from './summary-text.ts'
 import {
   calledTool,
   messagesLeftOut,
@@ -153,4 +152,13 @@ export function plainSummary(messages: readonly ModelMessage[], why: string): st
   }
   const newest = lines.slice(-60)
   return plainSummaryText(why, lines.length - newest.length, newest)
+}
+
+/** What a model wrote as a summary, without what it only thought; undefined where that is none. */
+export function usableSummary({ content, stop_reason: reason }: AssistantMessage): string | undefined {
+  if (reason === 'refusal') return undefined
+  const text = textOf(content)
+  const analysis = text.indexOf('</analysis>')
+  const said = (analysis < 0 ? text : text.slice(analysis + '</analysis>'.length)).trim()
+  return said === '' ? undefined : said
 }

@@ -1,7 +1,7 @@
-import { isText, isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../messages.ts'
+import { isText, isToolResult, isToolUse, type ContentBlock, type ModelMessage } from '../model/messages.ts'
 import type { ToolDefinition } from '../model/model.ts'
-import { clearedNoteStart, type Transcript, type UserOrigin } from '../transcript.ts'
-import { estimateMessages, type Tokens } from './tokens.ts'
+import { clearedNoteStart, type Transcript, type UserOrigin } from '../conversation/transcript.ts'
+import { estimateMessages, type Tokens } from '../model/tokens.ts'
 
 /** What fills a window, by kind; in this order it is told. */
 const contextKinds = [

@@ -1,5 +1,5 @@
-import { plainTextOf } from '../content.ts'
-import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../json.ts'
+import { plainTextOf } from '../model/content.ts'
+import { deepFreeze, isJsonObject, jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { StopCategory } from './reason.ts'
 
 /** What a signal is made of. */

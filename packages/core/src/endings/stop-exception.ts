@@ -1,4 +1,4 @@
-import { jsonObjectOf, type JsonObject } from '../json.ts'
+import { jsonObjectOf, type JsonObject } from '../values/json.ts'
 import { StopSignal } from './signal.ts'
 
 /** What a thrown stop says; all of it may be left out. */

@@ -1,6 +1,6 @@
-import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../messages.ts'
-import type { Changes } from './changes.ts'
-import type { Transcript, TranscriptEntry } from '../transcript.ts'
+import { blocksOf, isToolResult, textOf, type ToolResultBlock } from '../model/messages.ts'
+import type { Changes } from '../verification/goal-progress.ts'
+import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 import { formsOf, longestShared, OwnWords, withoutShared, type CalledTool, type RecordedCall } from './own-words.ts'
 import { leastQuote } from './evidence-limits.ts'
 import {

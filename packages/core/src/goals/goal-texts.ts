@@ -1,7 +1,7 @@
 // What the model and people read about goals.
-import { many } from '../text.ts'
-import type { GoalCheck, GoalSpec, RoundRecord } from './goal-record.ts'
-import type { GoalProgress } from './progress.ts'
+import { many } from '../values/text.ts'
+import type { GoalCheck, GoalSpec, RoundRecord } from '../verification/goal-record.ts'
+import type { GoalProgress } from '../verification/goal-progress.ts'
 import { lineOfCheck } from './report.ts'
 
 /** `1 try`, `3 tries`. */

@@ -1,8 +1,8 @@
-import type { AgentState } from '../agent-state.ts'
-import type { AskModel } from '../hooks/questions.ts'
-import type { Json } from '../json.ts'
-import type { GoalSpec } from './goal-record.ts'
-import type { Changes } from './changes.ts'
+import type { AgentState } from '../hooks/agent-state.ts'
+import type { AskModel } from '../model/questions.ts'
+import type { Json } from '../values/json.ts'
+import type { GoalSpec } from '../verification/goal-record.ts'
+import type { Changes } from '../verification/goal-progress.ts'
 
 // Spec R-GOAL-1.
 /** What must hold before a run may end as `completed`. The loop checks it, out of the reach of the model. */

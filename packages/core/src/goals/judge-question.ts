@@ -1,9 +1,9 @@
-import { roughTokens } from '../context/tokens.ts'
-import { digestOf } from '../hash.ts'
-import { isJsonObject } from '../json.ts'
-import { blocksOf, textOf, type ContentBlock } from '../messages.ts'
-import { headOf } from '../text.ts'
-import type { Transcript, UserEntry } from '../transcript.ts'
+import { roughTokens } from '../model/tokens.ts'
+import { digestOf } from '../values/hash.ts'
+import { isJsonObject } from '../values/json.ts'
+import { blocksOf, textOf, type ContentBlock } from '../model/messages.ts'
+import { headOf } from '../values/text.ts'
+import type { Transcript, UserEntry } from '../conversation/transcript.ts'
 import { lastPromptOf, type RecordedResult } from './evidence.ts'
 import {
   agentCall,

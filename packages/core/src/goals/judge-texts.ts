@@ -1,5 +1,5 @@
 // The question to the model that judges a goal, and what its verdict becomes.
-import { headOf, many, tailOf } from '../text.ts'
+import { headOf, many, tailOf } from '../values/text.ts'
 import { leastQuote, mostQuotes } from './evidence-limits.ts'
 
 /** The system prompt of a judge. */

@@ -1,6 +1,6 @@
-import { isJsonObject } from '../json.ts'
-import type { ContentBlock } from '../messages.ts'
-import type { Transcript, TranscriptEntry } from '../transcript.ts'
+import { isJsonObject } from '../values/json.ts'
+import type { ContentBlock } from '../model/messages.ts'
+import type { Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
 /** Letters and digits alone, in one case: what quotes, escapes, line ends and punctuation around words do not change. */
 export function lettersOf(text: string): string {

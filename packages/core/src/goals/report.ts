@@ -1,6 +1,6 @@
-import { hashText } from '../hash.ts'
-import { tailOf } from '../text.ts'
-import type { GoalCheck } from './goal-record.ts'
+import { hashText } from '../values/hash.ts'
+import { tailOf } from '../values/text.ts'
+import type { GoalCheck } from '../verification/goal-record.ts'
 
 /** What the model is shown of a report at most. */
 const mostLines = 200

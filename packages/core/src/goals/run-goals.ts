@@ -1,5 +1,5 @@
-import { plainTextOf } from '../content.ts'
-import { ConfigurationError } from '../errors.ts'
+import { plainTextOf } from '../model/content.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import {
   fieldsOf,
   isFunction,
@@ -12,10 +12,11 @@ import {
   optional,
   refuse,
   shown,
-} from '../given.ts'
-import type { Given } from '../given.ts'
+  type Given,
+} from '../values/given.ts'
 import type { Goal, GoalFiles } from './goal.ts'
-import type { GoalSpec } from './goal-record.ts'
+import type { GoalSpec } from '../verification/goal-record.ts'
+import { mostGoalTries } from '../limits/allowance.ts'
 
 /** What a run is given for its goals. */
 export interface RunGoals {
@@ -35,8 +36,6 @@ export interface RunGoals {
 
 /** How often an answer is sent back unless said otherwise. */
 export const usualGoalTries = 10
-/** The most that may be asked for: without a bound a run would not halt by construction. */
-export const mostGoalTries = 1_000
 /** How long one check may take unless said otherwise. */
 export const usualCheckMs = 600_000
 /** The most passes in a row. */

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
-import { checkField, fieldsOf, isFunction, refuse, shown, type Given } from '../given.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { checkField, fieldsOf, isFunction, refuse, shown, type Given } from '../values/given.ts'
 import type { HookTrigger } from './hook-outcome.ts'
 
 const triggers: { readonly [trigger in HookTrigger]: true } = {

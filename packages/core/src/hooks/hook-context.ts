@@ -1,14 +1,13 @@
-import type { AgentState } from '../agent-state.ts'
-import { messageContentOf, plainTextOf } from '../content.ts'
-import type { CompactionReply, CompactionTrigger } from '../context/port.ts'
-import { jsonObjectOf, jsonOf, type Json } from '../json.ts'
-import type { MessageContent, ModelMessage, ToolUseBlock } from '../messages.ts'
+import type { AgentState } from './agent-state.ts'
+import { messageContentOf, plainTextOf } from '../model/content.ts'
+import type { CompactionReply, CompactionTrigger, AskModel, HookQuestion } from '../model/questions.ts'
+import { jsonObjectOf, jsonOf, type Json } from '../values/json.ts'
+import type { MessageContent, ModelMessage, ToolUseBlock } from '../model/messages.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 import { noFigures, type HookFigures } from './hook-figures.ts'
-import type { AskModel, HookQuestion } from './questions.ts'
 import type { HookOutcome, HookTrigger } from './hook-outcome.ts'
 import { transcriptChange, type TranscriptChange } from './transcript-change.ts'
-import { deniedByHook } from '../tools/permission-texts.ts'
+import { deniedByHook } from '../permissions/permission-texts.ts'
 
 /** What a `HookContext` is made of. */
 export interface HookContextInit {

@@ -1,8 +1,8 @@
-import type { AbortCause } from '../cancel/abort.ts'
-import type { Json, JsonObject } from '../json.ts'
-import type { MessageContent, ModelMessage } from '../messages.ts'
+import type { AbortCause } from '../values/abort.ts'
+import type { Json, JsonObject } from '../values/json.ts'
+import type { MessageContent, ModelMessage } from '../model/messages.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
-import type { Attachment } from '../transcript.ts'
+import type { Attachment } from '../conversation/transcript.ts'
 
 // Spec R-HOOK-3.
 /** When a hook is called. */

@@ -1,10 +1,10 @@
-import type { AbortCause } from '../cancel/abort.ts'
-import { plainTextOf } from '../content.ts'
-import { messageOf } from '../errors.ts'
-import type { AssistantMessage, ModelMessage } from '../messages.ts'
+import type { AbortCause } from '../values/abort.ts'
+import { plainTextOf } from '../model/content.ts'
+import { messageOf } from '../values/errors.ts'
+import type { AssistantMessage, ModelMessage } from '../model/messages.ts'
 import type { HookFigures } from './hook-figures.ts'
-import type { AskModel } from './questions.ts'
-import { uniqueNames } from '../unique-names.ts'
+import type { AskModel } from '../model/questions.ts'
+import { uniqueNames } from '../values/text.ts'
 
 // Spec R-SHOOK-1.
 /** What the stop-hook stage receives. */

@@ -1,9 +1,9 @@
-import { messageContentOf } from '../content.ts'
-import { ConfigurationError } from '../errors.ts'
-import { jsonOf } from '../json.ts'
-import type { MessageContent, ModelMessage } from '../messages.ts'
-import { checkReplaced } from '../replaced-messages.ts'
-import type { Attachment, Transcript, TranscriptEntry } from '../transcript.ts'
+import { messageContentOf } from '../model/content.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { jsonOf } from '../values/json.ts'
+import type { MessageContent, ModelMessage } from '../model/messages.ts'
+import { checkReplaced } from '../conversation/replaced-messages.ts'
+import type { Attachment, Transcript, TranscriptEntry } from '../conversation/transcript.ts'
 
 /** What a hook did to the transcript it was given. */
 export interface TranscriptChange {

@@ -1,6 +1,6 @@
-import { ConfigurationError } from '../errors.ts'
-import type { MessageContent } from '../messages.ts'
-import { isJsonObject } from '../json.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import type { MessageContent } from '../model/messages.ts'
+import { isJsonObject } from '../values/json.ts'
 
 /** Of replies and results: in what a person says no service takes them. */
 const ofOthers: ReadonlySet<unknown> = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking'])

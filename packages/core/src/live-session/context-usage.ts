@@ -1,7 +1,7 @@
-import type { QueryOptions } from '../query-options.ts'
-import type { Transcript } from '../transcript.ts'
-import type { Usage } from '../messages.ts'
-import { contextUsage } from '../context/usage.ts'
+import type { QueryOptions } from '../api/query-options.ts'
+import type { Transcript } from '../conversation/transcript.ts'
+import type { Usage } from '../model/messages.ts'
+import { contextUsage } from '../api/context-usage.ts'
 import type { ContextUsage } from './session.ts'
 
 /** What the next request would hold, by kind. `added`: names of tools that came later. Asks nobody. */

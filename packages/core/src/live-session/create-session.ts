@@ -1,25 +1,21 @@
-import type { AbortCause } from '../cancel/abort.ts'
-import { ConfigurationError } from '../errors.ts'
-import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
-import type { RunEvent } from '../events.ts'
-import type { LimitAnswer } from '../limit-question.ts'
-import type { MessageContent } from '../messages.ts'
-import type { PermissionDecision } from '../tools/permission-decision.ts'
-import { QueryEngine } from '../engine.ts'
+import { type AbortCause, sharedAbort } from '../values/abort.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { LimitAnswer } from '../state/limit-question.ts'
+import type { MessageContent } from '../model/messages.ts'
+import type { PermissionDecision } from '../permissions/permission-decision.ts'
+import { QueryEngine } from '../api/engine.ts'
 import type { SdkMessage, SdkResult } from '../sdk/sdk-messages.ts'
-import { checkApprovals } from '../tools/answer-shape.ts'
-import { compactCommand } from '../prompts.ts'
-import type { PermissionAnswer } from '../tools/can-use-tool.ts'
+import { checkApprovals } from '../run/answer-shape.ts'
+import { compactCommand } from '../api/prompts.ts'
+import type { PermissionAnswer } from '../run/can-use-tool.ts'
 import { EventListeners } from './event-listeners.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { MessageQueue } from './message-queue.ts'
-import { type Beginning, type Running, runningOf } from './beginning.ts'
 import type { SessionParts } from './parts.ts'
-import { LimitQuestions } from './limit-questions.ts'
-import { Questions } from './questions.ts'
-import { notKept, nothingChanged } from './rewound.ts'
+import { LimitQuestions, Questions } from './questions.ts'
 import { SessionView } from './session-view.ts'
-import { StagesAfterRuns } from './stages-after-runs.ts'
 import type {
   ContextUsage,
   Interrupted,
@@ -30,6 +26,7 @@ import type {
   Session,
   SessionEvent,
   SessionSnapshot,
+  QueuedMessage,
 } from './session.ts'
 
 /**
@@ -413,5 +410,93 @@ class LiveSession implements Session {
   #tell(event: SessionEvent): void {
     if (event.type !== 'loop' && event.type !== 'message') this.#snapshot = undefined
     this.#listeners.tell(event)
+  }
+}
+
+/** What begins a run. */
+interface Beginning {
+  /** The message that it begins with; it was taken out of the queue for it. */
+  readonly message?: QueuedMessage
+  begin(engine: QueryEngine): AsyncIterable<SdkMessage>
+}
+
+/** What goes on: a run, from before it begins until its result is told, or something during which none begins. */
+interface Running {
+  /** The message that it begins with: nobody has it until the engine does. */
+  readonly messageId?: string
+  interruptedBy: AbortCause | undefined
+  /** It has its result: what is left is to tell of it. */
+  hasResult: boolean
+}
+
+/** As it begins. */
+function runningOf({ message }: Pick<Beginning, 'message'>): Running {
+  return { interruptedBy: undefined, hasResult: false, ...(message !== undefined && { messageId: message.id }) }
+}
+
+/** No file was changed back. */
+const nothingChanged: Omit<Rewound, 'content'> = Object.freeze({
+  files: [],
+  insertions: 0,
+  deletions: 0,
+  left: [],
+})
+
+function notKept(): ConfigurationError {
+  return new ConfigurationError('This session is not kept on disk, so there is nothing to go back to or to copy.')
+}
+
+interface StageListener {
+  tell(event: SessionEvent): void
+  /** What stages spent may be another sum by now. */
+  changed(): void
+}
+
+/** What comes after the runs of a session: beside the next run, if one comes. */
+class StagesAfterRuns {
+  readonly #afterRun: SessionParts['afterRun']
+  readonly #on: StageListener
+  readonly #going = new Set<Promise<void>>()
+  #controller = sharedAbort()
+
+  constructor(afterRun: SessionParts['afterRun'], on: StageListener) {
+    this.#afterRun = afterRun
+    this.#on = on
+  }
+
+  get isGoing(): boolean {
+    return this.#going.size > 0
+  }
+
+  /** A run has its result. */
+  begin(engine: QueryEngine): void {
+    const going = this.#run(engine)
+    this.#going.add(going)
+    void going.then(() => this.#going.delete(going))
+  }
+
+  /** Ends those that go on. Resolves when what they spent is on record. */
+  async end(): Promise<void> {
+    this.#controller.abort()
+    this.#controller = sharedAbort()
+    await this.settled()
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#going)
+  }
+
+  /** Never rejects. */
+  async #run(engine: QueryEngine): Promise<void> {
+    try {
+      await this.#afterRun?.(engine, this.#controller.signal, (message) => {
+        this.#on.changed()
+        this.#on.tell({ type: 'message', message })
+      })
+    } catch (error) {
+      this.#on.tell({ type: 'failed', error, givenBack: [], isAfterRun: true })
+    } finally {
+      this.#on.changed()
+    }
   }
 }

@@ -1,7 +1,7 @@
 import type { RunResult } from '../endings/terminal.ts'
-import type { RunEvent } from '../events.ts'
-import type { GoalSpec } from '../goals/goal-record.ts'
-import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { GoalSpec } from '../verification/goal-record.ts'
+import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
 import type { SessionGoal } from './session.ts'
 
 /** The goals of a session, by its options, what a person sets, and what its runs report. */

@@ -1,7 +1,7 @@
-import type { LimitsChange, SettingsChange } from '../settings/settings-change.ts'
+import type { LimitsChange, SettingsChange } from '../state/settings-change.ts'
 import type { Model, Thinking } from '../model/model.ts'
-import type { QueryOptions } from '../query-options.ts'
-import { settingsOf } from '../options.ts'
+import type { QueryOptions } from '../api/query-options.ts'
+import { settingsOf } from '../api/options.ts'
 import type { LimitsInForce } from './session.ts'
 
 /** What holds of what a person can set, but for the model, which the engine knows. */

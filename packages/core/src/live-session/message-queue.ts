@@ -1,5 +1,5 @@
-import type { MessageContent } from '../messages.ts'
-import type { QueryEngine } from '../engine.ts'
+import type { MessageContent } from '../model/messages.ts'
+import type { QueryEngine } from '../api/engine.ts'
 import type { InboxMessage } from '../steps/control.ts'
 import type { QueuedMessage } from './session.ts'
 

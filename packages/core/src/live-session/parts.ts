@@ -1,9 +1,9 @@
-import type { RunEvent } from '../events.ts'
-import type { QueryEngine } from '../engine.ts'
-import type { QueryOptions } from '../query-options.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { QueryEngine } from '../api/engine.ts'
+import type { QueryOptions } from '../api/query-options.ts'
 import type { SdkMessage } from '../sdk/sdk-messages.ts'
 import type { StoredSession } from '../steps/fold-session.ts'
-import type { PersonsMessage } from '../rewind.ts'
+import type { PersonsMessage } from '../api/rewind.ts'
 import type { Rewound } from './session.ts'
 
 /** A session on disk, such as `openJournal` of `@halting/journal` returns it. */

@@ -1,5 +1,5 @@
-import type { RunEvent } from '../events.ts'
-import { spendsTurn } from '../allowance.ts'
+import type { RunEvent } from '../state/events.ts'
+import { spendsTurn } from '../limits/allowance.ts'
 import { failureName } from '../model/model-error.ts'
 import type { Activity } from './session.ts'
 

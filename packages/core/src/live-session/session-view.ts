@@ -1,19 +1,19 @@
-import type { RunEvent } from '../events.ts'
-import type { QueryEngine } from '../engine.ts'
-import type { QueryOptions } from '../query-options.ts'
-import type { SettingsChange } from '../settings/settings-change.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { QueryEngine } from '../api/engine.ts'
+import type { QueryOptions } from '../api/query-options.ts'
+import type { SettingsChange } from '../state/settings-change.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import { systemClock } from '../steps/system-clock.ts'
-import { BackgroundList } from './background-list.ts'
+import { systemClock } from '../values/system-clock.ts'
 import { specOf } from '../goals/run-goals.ts'
-import { settingsOf } from '../options.ts'
+import { settingsOf } from '../api/options.ts'
 import { GoalView } from './goal-view.ts'
 import { type InForce, inForceAtFirst, inForceWith, modelIdsOf, orNull } from './in-force.ts'
 import { nextStop } from './next-stop.ts'
 import { RunActivity } from './run-activity.ts'
 import { RunFigures } from './run-figures.ts'
-import { ServiceWaitsView } from './service-waits-view.ts'
-import type { SessionSnapshot } from './session.ts'
+import type { SessionSnapshot, BackgroundTask, WaitingRequest } from './session.ts'
+import type { Background, TaskNote } from '../verification/background.ts'
+import { failureName } from '../model/model-error.ts'
 
 type Viewed =
   | 'activity'
@@ -131,4 +131,100 @@ export class SessionView {
       last: this.#last,
     }
   }
+}
+
+/** Ended tasks that are still shown: the newest. */
+const mostEnded = 20
+
+/** What goes on beside the runs, by what the loop tells of it; that a command has ended, its port knows before. */
+export class BackgroundList {
+  readonly #port: Pick<Background, 'running' | 'knows'> | undefined
+  readonly #now: () => number
+  #tasks: readonly BackgroundTask[] = []
+
+  constructor(port: Pick<Background, 'running' | 'knows'> | undefined, now: () => number) {
+    this.#port = port
+    this.#now = now
+  }
+
+  get tasks(): readonly BackgroundTask[] {
+    const running = new Set(this.#port?.running().map(({ id }) => id))
+    return this.#tasks.map((task) =>
+      task.kind === 'command' && task.status === 'running' && !running.has(task.id)
+        ? { ...task, status: 'ended' }
+        : task,
+    )
+  }
+
+  /** True when something began or ended. */
+  onEvent(event: RunEvent): boolean {
+    if (event.type !== 'message') return false
+    const { entry } = event
+    const notes = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
+    if (notes === undefined || notes.length === 0) return false
+    for (const note of notes) this.#enter(note)
+    return true
+  }
+
+  #enter(note: TaskNote): void {
+    const { id } = note
+    if (id === null) return
+    if (note.type === 'started') {
+      const kind = this.#port?.knows(id) === true ? 'command' : 'agent'
+      const task = { id, kind, description: note.description, startedAtMs: this.#now(), status: 'running' } as const
+      this.#tasks = [...this.#tasks.filter((each) => each.id !== id), task]
+    } else if (note.type === 'ended' || note.how !== 'kept') {
+      this.#tasks = this.#tasks.map((each) => (each.id === id ? { ...each, status: 'ended' } : each))
+    }
+    const ended = this.#tasks.filter(({ status }) => status === 'ended')
+    const old = new Set(ended.slice(0, -mostEnded))
+    if (old.size > 0) this.#tasks = this.#tasks.filter((each) => !old.has(each))
+  }
+}
+
+const none: readonly WaitingRequest[] = Object.freeze([])
+
+/** The requests of a run and of its agents that wait for their services, in the order in which they began to. */
+export class ServiceWaitsView {
+  #present: readonly WaitingRequest[] = none
+
+  get present(): readonly WaitingRequest[] {
+    return this.#present
+  }
+
+  /** Another run begins, or this one has ended. */
+  clear(): void {
+    this.#present = none
+  }
+
+  /** True when there is another one, or one less. */
+  onEvent(event: RunEvent, callIds: readonly string[] = []): boolean {
+    switch (event.type) {
+      case 'agent':
+        return this.onEvent(event.event, [...callIds, event.callId])
+      case 'service_wait': {
+        const { isWaiting, model, sinceMs, untilMs, error } = event
+        const others = this.#present.filter((wait) => !(isAt(wait, callIds) && wait.sinceMs === sinceMs))
+        const began = { callIds, model, sinceMs, untilMs, error: failureName(error), message: error.message }
+        return this.#replace(isWaiting ? [...others, began] : others)
+      }
+      case 'run_end':
+        // Of an agent that was ended in its wait, and of those below it.
+        return this.#replace(
+          this.#present.filter((wait) => !isAt({ callIds: wait.callIds.slice(0, callIds.length) }, callIds)),
+        )
+      default:
+        return false
+    }
+  }
+
+  #replace(next: readonly WaitingRequest[]): boolean {
+    const isAnother = next.length !== this.#present.length || next.some((wait, index) => wait !== this.#present[index])
+    if (isAnother) this.#present = next.length === 0 ? none : next
+    return isAnother
+  }
+}
+
+function isAt(wait: Pick<WaitingRequest, 'callIds'>, callIds: readonly string[]): boolean {
+  return wait.callIds.length === callIds.length && wait.callIds.every((id, index) => id === callIds[index])
 }

@@ -1,4 +1,4 @@
-import { inputTokensOf, noUsage, type Usage, type UsageIteration } from '../messages.ts'
+import { inputTokensOf, noUsage, type Usage, type UsageIteration } from './messages.ts'
 
 /** What one model is billed for within a request. */
 export type BilledPart = { readonly model: string; readonly usage: Usage }

@@ -1,7 +1,7 @@
-import { plainTextOf } from '../content.ts'
-import { HaltingError } from '../errors.ts'
-import { jsonOf } from '../json.ts'
-import type { Usage } from '../messages.ts'
+import { plainTextOf } from './content.ts'
+import { HaltingError } from '../values/errors.ts'
+import { jsonOf } from '../values/json.ts'
+import type { Usage } from './messages.ts'
 
 // Spec R-SDK-12.
 /** The kinds of failure that the loop tells apart. The first eight are names of the SDK message format. */

@@ -1,6 +1,6 @@
-import type { Prices } from '../budget/prices.ts'
-import type { JsonObject } from '../json.ts'
-import type { AssistantMessage, ContentBlock, ModelMessage, Usage } from '../messages.ts'
+import type { Prices } from './prices.ts'
+import type { JsonObject } from '../values/json.ts'
+import type { AssistantMessage, ContentBlock, ModelMessage, Usage } from './messages.ts'
 import type { ModelError } from './model-error.ts'
 import type { Sampling, ToolChoice } from './sampling.ts'
 

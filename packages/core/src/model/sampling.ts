@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
-import { fieldsOf, isListOf, refuse, type Given } from '../given.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { fieldsOf, isListOf, refuse, type Given } from '../values/given.ts'
 
 /**
  * Whether the model is to call a tool: as it likes (`auto`), no tool, some tool (`required`), or the one that is named.

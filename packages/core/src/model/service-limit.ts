@@ -1,5 +1,5 @@
-import { durationMs } from '../duration.ts'
-import { hashText } from '../hash.ts'
+import { durationMs } from '../values/clock.ts'
+import { hashText } from '../values/hash.ts'
 import type { ModelErrorJson } from './model-error.ts'
 
 // Spec R-SERV-2.

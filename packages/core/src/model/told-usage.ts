@@ -1,5 +1,5 @@
-import { isJsonObject } from '../json.ts'
-import { inputTokensOf, type Usage } from '../messages.ts'
+import { isJsonObject } from '../values/json.ts'
+import { inputTokensOf, type Usage } from './messages.ts'
 
 /** A usage as a service told it: one that can be counted, or why it cannot. */
 export type ToldUsage =

@@ -1,8 +1,8 @@
-import { noUsage, withoutOrigin, type ContentBlock, type Usage } from '../messages.ts'
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { noUsage, withoutOrigin, type ContentBlock, type Usage } from '../model/messages.ts'
+import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 import { toldUsage } from '../model/told-usage.ts'
 import type { ModelUpdate } from '../model/model.ts'
-import type { AssistantEntry } from '../transcript.ts'
+import type { AssistantEntry } from '../conversation/transcript.ts'
 import type { SdkAssistant } from './sdk-messages.ts'
 
 type MakeBase = (name: string) => { readonly uuid: string; readonly session_id: string }

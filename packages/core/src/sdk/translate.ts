@@ -1,15 +1,16 @@
-import { budgetWaitText } from '../budget/wait-text.ts'
-import type { TaskNote } from '../background.ts'
+import { budgetWaitText } from '../state/budget-wait-text.ts'
+import type { TaskNote } from '../verification/background.ts'
 import { endings } from '../endings/table.ts'
-import type { RunEvent } from '../events.ts'
-import { fieldsOf } from '../given.ts'
-import { isUuid, uuidOf, uuidsUnder } from '../hash.ts'
-import type { Json } from '../json.ts'
-import { isoTimeOf } from '../iso-time.ts'
-import { isToolResult } from '../messages.ts'
-import type { AssistantEntry, TranscriptEntry, UserEntry } from '../transcript.ts'
+import type { RunEvent } from '../state/events.ts'
+import { fieldsOf } from '../values/given.ts'
+import { isUuid, uuidOf, uuidsUnder } from '../values/hash.ts'
+import type { Json } from '../values/json.ts'
+import { isoTimeOf } from '../values/iso-time.ts'
+import { isToolResult } from '../model/messages.ts'
+import type { AssistantEntry, TranscriptEntry, UserEntry } from '../conversation/transcript.ts'
 import { ReplyLines } from './reply-lines.ts'
-import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser } from './sdk-messages.ts'
+import type { SdkMessage as AnySdkMessage, SdkToolProgress, SdkUser, SdkInitInfo, SdkInit } from './sdk-messages.ts'
+import type { RunContext } from '../run/run-context.ts'
 
 /** Whose messages they are, and which are wanted that only go by. */
 export interface TranslateOptions {
@@ -36,33 +37,30 @@ const nothing: readonly SdkMessage[] = Object.freeze([])
 
 /** For one run: what it tells of itself is numbered. */
 export function createTranslator(options: TranslateOptions): Translator {
-  const base = baseOf(options)
-  const lines = new ReplyLines(base)
+  const translation = new Translation(options)
+  return { messages: (event) => translation.of(event, null) }
+}
 
+class Translation {
+  readonly #options: TranslateOptions
+  readonly #base: MakeBase
+  readonly #lines: ReplyLines
   /** What a subagent told of tasks stands with its result again. */
-  const toldTasks = new Set<string>()
-  const isNew = ({ type, id }: TaskNote): boolean => {
-    const key = `${type} ${id}`
-    const isFirst = id === null || !toldTasks.has(key)
-    toldTasks.add(key)
-    return isFirst
+  readonly #toldTasks = new Set<string>()
+
+  constructor(options: TranslateOptions) {
+    this.#options = options
+    this.#base = baseOf(options)
+    this.#lines = new ReplyLines(this.#base)
   }
 
-  const translate = (event: RunEvent, parent: string | null): readonly SdkMessage[] => {
+  of(event: RunEvent, parent: string | null): readonly SdkMessage[] {
+    const base = this.#base
     switch (event.type) {
-      case 'message': {
-        const { entry } = event
-        if (entry.kind === 'assistant') return lines.rest(parent, entry)
-        const told = entryMessages(entry, parent, base)
-        const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
-        return tasks === undefined ? told : [...told, ...taskLines(tasks.filter(isNew), base)]
-      }
-      case 'model_update': {
-        const line = lines.take(parent, event.entryId, event.update)
-        if (line !== undefined) return [line]
-        if (!options.includePartialMessages || event.update.type !== 'api_event') return nothing
-        return [{ type: 'stream_event', event: event.update.event, parent_tool_use_id: parent, ...base() }]
-      }
+      case 'message':
+        return this.#message(event.entry, parent)
+      case 'model_update':
+        return this.#update(event, parent)
       case 'tool_update':
         return [progressOf(event, parent, base())]
       case 'retry':
@@ -72,61 +70,83 @@ export function createTranslator(options: TranslateOptions): Translator {
         return serviceWaitOf(event, parent, base)
       case 'budget_wait': {
         const message = budgetWaitText(event)
-        return message === null ? nothing : [{ type: 'system', subtype: 'informational', message, ...base() }]
+        return message === null ? nothing : [informational(message, base())]
       }
       case 'goal_end':
         return [goalCheckOf(event, parent, base())]
       case 'permission_denied':
-        return [
-          {
-            type: 'system',
-            subtype: 'permission_denied',
-            tool_name: event.name,
-            tool_use_id: event.callId,
-            message: event.message,
-            ...base(),
-          },
-        ]
+        return [permissionDeniedOf(event, base())]
       case 'hook_start':
-        if (!options.includeHookEvents) return nothing
-        return [
-          {
-            type: 'system',
-            subtype: 'hook_started',
-            hook_id: event.hook,
-            hook_name: event.hook,
-            hook_event: event.trigger,
-            ...base(),
-          },
-        ]
+        return this.#options.includeHookEvents ? [hookStartedOf(event, base())] : nothing
       case 'hook_end':
-        return options.includeHookEvents ? [hookResponseOf(event, base())] : nothing
+        return this.#options.includeHookEvents ? [hookResponseOf(event, base())] : nothing
       case 'model_start':
-        lines.begin(parent, event.model)
-        return options.includePartialMessages
-          ? [{ type: 'system', subtype: 'status', status: 'requesting', ...base() }]
-          : nothing
+        this.#lines.begin(parent, event.model)
+        return this.#options.includePartialMessages ? [statusOfRun('requesting', base())] : nothing
       case 'model_end':
-        return options.includePartialMessages
-          ? [{ type: 'system', subtype: 'status', status: null, ...base() }]
-          : nothing
+        return this.#options.includePartialMessages ? [statusOfRun(null, base())] : nothing
       case 'compact_start':
-        return [{ type: 'system', subtype: 'status', status: 'compacting', ...base() }]
+        return [statusOfRun('compacting', base())]
       case 'compact_end':
-        return [{ type: 'system', subtype: 'status', status: null, ...base() }]
+        return [statusOfRun(null, base())]
       case 'notice':
-        return [{ type: 'system', subtype: 'informational', message: event.message, ...base() }]
+        return [informational(event.message, base())]
       case 'agent':
-        return [...taskMessages(event, base), ...translate(event.event, event.callId)]
+        return [...taskMessages(event, base), ...this.of(event.event, event.callId)]
       case 'background':
-        return event.error === null
-          ? nothing
-          : [{ type: 'system', subtype: 'informational', message: `${event.name} failed: ${event.error}`, ...base() }]
+        return event.error === null ? nothing : [informational(`${event.name} failed: ${event.error}`, base())]
       default:
         return nothing
     }
   }
-  return { messages: (event) => translate(event, null) }
+
+  #message(entry: TranscriptEntry, parent: string | null): readonly SdkMessage[] {
+    if (entry.kind === 'assistant') return this.#lines.rest(parent, entry)
+    const told = entryMessages(entry, parent, this.#base)
+    const tasks = entry.kind === 'user' || entry.kind === 'attachment' ? entry.tasks : undefined
+    if (tasks === undefined) return told
+    const news = tasks.filter((task) => this.#isNew(task))
+    return [...told, ...taskLines(news, this.#base)]
+  }
+
+  #isNew({ type, id }: TaskNote): boolean {
+    const key = `${type} ${id}`
+    const isFirst = id === null || !this.#toldTasks.has(key)
+    this.#toldTasks.add(key)
+    return isFirst
+  }
+
+  #update(
+    { entryId, update }: Extract<RunEvent, { readonly type: 'model_update' }>,
+    parent: string | null,
+  ): readonly SdkMessage[] {
+    const line = this.#lines.take(parent, entryId, update)
+    if (line !== undefined) return [line]
+    if (!this.#options.includePartialMessages || update.type !== 'api_event') return nothing
+    return [{ type: 'stream_event', event: update.event, parent_tool_use_id: parent, ...this.#base() }]
+  }
+}
+
+function informational(message: string, base: ReturnType<MakeBase>): SdkMessage {
+  return { type: 'system', subtype: 'informational', message, ...base }
+}
+
+function statusOfRun(status: 'requesting' | 'compacting' | null, base: ReturnType<MakeBase>): SdkMessage {
+  return { type: 'system', subtype: 'status', status, ...base }
+}
+
+function permissionDeniedOf(
+  { name, callId, message }: Extract<RunEvent, { readonly type: 'permission_denied' }>,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  return { type: 'system', subtype: 'permission_denied', tool_name: name, tool_use_id: callId, message, ...base }
+}
+
+function hookStartedOf(
+  { hook, trigger }: Extract<RunEvent, { readonly type: 'hook_start' }>,
+  base: ReturnType<MakeBase>,
+): SdkMessage {
+  return { type: 'system', subtype: 'hook_started', hook_id: hook, hook_name: hook, hook_event: trigger, ...base }
 }
 
 /** The id of a message that is in the transcript is made of its entry; the others are numbered. */
@@ -350,4 +370,36 @@ function userMessages(entry: UserEntry, parent: string | null, base: MakeBase): 
       ...base(`${entry.id}.${index}`),
     }
   })
+}
+
+/** What `system/init` tells where nothing else is said. */
+const defaultInit: SdkInitInfo = {
+  cwd: '',
+  mcp_servers: [],
+  permissionMode: 'default',
+  slash_commands: [],
+  output_style: 'default',
+  skills: [],
+  plugins: [],
+  apiKeySource: 'none',
+  claude_code_version: '2.1.0',
+}
+
+/** The first message of a run: with the model, the mode and the tools that it begins with. */
+export function initMessage(
+  { model, settings, toolDefinitions }: RunContext,
+  init: Partial<SdkInitInfo> | undefined,
+  { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
+): SdkInit {
+  return {
+    type: 'system',
+    subtype: 'init',
+    ...defaultInit,
+    ...init,
+    ...(settings.permissionMode !== null && { permissionMode: settings.permissionMode }),
+    tools: toolDefinitions.map(({ name }) => name),
+    model: model.id,
+    uuid: uuidOf(`${sessionId}/${runId}/init`),
+    session_id: sessionId,
+  }
 }

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
-import { isJsonObject } from '../json.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { isJsonObject } from '../values/json.ts'
 import type { StepRecord } from './log.ts'
 
 type StartRecord = Extract<StepRecord, { readonly type: 'start' }>

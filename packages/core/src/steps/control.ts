@@ -1,8 +1,8 @@
-import type { TaskEnded, TaskLeft } from '../background.ts'
-import type { AbortCause } from '../cancel/abort.ts'
-import type { MessageContent } from '../messages.ts'
-import type { AgentEnd } from '../agent-figures.ts'
-import type { SettingsChange } from '../settings/settings-change.ts'
+import type { TaskEnded, TaskLeft } from '../verification/background.ts'
+import type { AbortCause } from '../values/abort.ts'
+import type { MessageContent } from '../model/messages.ts'
+import type { AgentEnd } from '../state/agent-figures.ts'
+import type { SettingsChange } from '../state/settings-change.ts'
 import type { StopSignalJson } from '../endings/signal.ts'
 
 /** A message handed in while a run goes on. */

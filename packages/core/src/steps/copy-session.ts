@@ -1,4 +1,4 @@
-import { ConfigurationError, HaltingError } from '../errors.ts'
+import { ConfigurationError, HaltingError } from '../values/errors.ts'
 import { headOf } from './session-records.ts'
 import type { OpenSession, SessionStore } from './session-store.ts'
 

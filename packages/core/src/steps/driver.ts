@@ -1,8 +1,8 @@
-import { HaltingError } from '../errors.ts'
-import { after, type Eventually } from '../eventually.ts'
-import { isJsonObject, type Json } from '../json.ts'
-import type { Iteration, RunEnd, RunStart } from '../state.ts'
-import { steadyClock, type Clock } from './clock.ts'
+import { HaltingError } from '../values/errors.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { isJsonObject, type Json } from '../values/json.ts'
+import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
+import { steadyClock, type Clock } from '../values/clock.ts'
 import type { ExternalInput } from './control.ts'
 import type { StepStore, StepRecord } from './log.ts'
 import type {
@@ -17,9 +17,7 @@ import type {
   Waited,
   WaitOptions,
 } from './steps.ts'
-import { RecordedAnswers } from './recorded-answers.ts'
-import { Rest } from './rest.ts'
-import { systemClock } from './system-clock.ts'
+import { systemClock } from '../values/system-clock.ts'
 import { momentsFrom, momentsOn, WallWait, type WaitMoments } from './wall-wait.ts'
 
 /** What a driver begins with. */
@@ -436,4 +434,142 @@ class ScopedSteps implements StepEngine {
 
 function notOnRecord(key: StepKey): HaltingError {
   return new HaltingError('replay_exhausted', `What happens at ${key} is not known: the record ends before it.`)
+}
+
+/** Counts what goes on in a run, and tells when nothing of it but waiting is left. */
+export class Rest {
+  readonly #tell: (ms: number | null | undefined) => void
+  readonly #clock: Clock
+  #working = 0
+  /** By step: until when it waits, on the clock; Infinity for a person. */
+  readonly #waits = new Map<string, number>()
+  #told: number | undefined
+
+  constructor(tell: (ms: number | null | undefined) => void, clock: Clock) {
+    this.#tell = tell
+    this.#clock = clock
+  }
+
+  /** The step goes on until this settles, unless it waits. */
+  during<T>(key: string, step: Promise<T>): Promise<T> {
+    return this.#waits.has(key) ? step : this.#goingOn(step)
+  }
+
+  async #goingOn<T>(step: Promise<T>): Promise<T> {
+    this.#working++
+    this.#look()
+    try {
+      return await step
+    } finally {
+      this.#working--
+      this.#look()
+    }
+  }
+
+  /** `until`: milliseconds of the clock; Infinity for a person. */
+  waits(key: string, until: number): void {
+    this.#waits.set(key, until)
+    this.#look()
+  }
+
+  wakes(key: string): void {
+    this.#waits.delete(key)
+    this.#look()
+  }
+
+  #look(): void {
+    const until = this.#working > 0 || this.#waits.size === 0 ? undefined : Math.min(...this.#waits.values())
+    if (until === this.#told) return
+    this.#told = until
+    if (until === undefined) this.#tell(undefined)
+    else this.#tell(until === Infinity ? null : Math.max(0, until - this.#clock.now()))
+  }
+}
+
+export type Answer = Extract<StepRecord, { readonly type: 'result' | 'intent' | 'control' }>
+
+/**
+ * What is on record of the main loop and of all that it waits for, or of one agent that works beside it, and was not asked for yet.
+ * Each goes on live where its own record ends.
+ */
+export class RecordedAnswers {
+  /** Without any when nothing is replayed. */
+  #answers: Map<StepKey, Answer> | undefined
+  /** Something ran that was not on record: from here on nothing is a replay. */
+  #isLive = false
+
+  constructor(records: readonly StepRecord[] = []) {
+    for (const record of records) {
+      // A result comes after its intent and takes its place.
+      if (record.type === 'result' || record.type === 'intent' || record.type === 'control') this.#put(record)
+    }
+  }
+
+  #put(answer: Answer): void {
+    ;(this.#answers ??= new Map()).set(answer.key, answer)
+  }
+
+  get replaying(): boolean {
+    return !this.#isLive && this.hasAny
+  }
+
+  get hasAny(): boolean {
+    return this.#answers !== undefined && this.#answers.size > 0
+  }
+
+  goLive(): void {
+    this.#isLive = true
+  }
+
+  find(key: StepKey): Answer | undefined {
+    return this.#answers?.get(key)
+  }
+
+  /** @throws HaltingError `step_mismatch` for the answer to something else. */
+  take(key: StepKey, digest: string | null): Answer | undefined {
+    const found = this.#answers?.get(key)
+    if (found === undefined) return undefined
+    this.#answers?.delete(key)
+    if (found.type !== 'control' && found.digest !== digest) {
+      throw new HaltingError(
+        'step_mismatch',
+        `The record of ${key} is of another prompt or another call. Nothing was written: resume it over the transcript that it was made over.`,
+      )
+    }
+    return found
+  }
+
+  /** Takes all whose keys begin so. */
+  abandon(prefix: StepKey): readonly AbandonedStep[] {
+    return this.#takeAll(prefix).flatMap((answer): readonly AbandonedStep[] => {
+      if (answer.type === 'control') return []
+      const { key } = answer
+      return answer.type === 'result'
+        ? [{ key, isDone: true, value: answer.value }]
+        : [{ key, isDone: false, value: answer.intent }]
+    })
+  }
+
+  /** The answers of an agent, which from now on are asked for beside these. */
+  split(prefix: StepKey): RecordedAnswers {
+    const others = new RecordedAnswers()
+    for (const answer of this.#takeAll(prefix)) others.#put(answer)
+    return others
+  }
+
+  #takeAll(prefix: StepKey): readonly Answer[] {
+    const taken = [...(this.#answers ?? [])].flatMap(([key, answer]) => (key.startsWith(prefix) ? [answer] : []))
+    for (const { key } of taken) this.#answers?.delete(key)
+    return taken
+  }
+
+  /** Whether there is one in whose key the name stands. */
+  hasOf(name: string): boolean {
+    for (const key of this.#answers?.keys() ?? []) if (key.includes(name)) return true
+    return false
+  }
+
+  clear(): void {
+    this.#answers?.clear()
+  }
 }

@@ -1,8 +1,8 @@
-import { stagesOf, type RecordedStage } from '../after/stage-record.ts'
-import type { BudgetLease } from '../budget/lease.ts'
-import type { RunProgress, RunStart } from '../state.ts'
+import { stagesOf, type RecordedStage } from './stage-record.ts'
+import type { BudgetLease } from '../limits/lease.ts'
+import type { RunProgress, RunStart } from '../state/state.ts'
 import type { RunResult } from '../endings/terminal.ts'
-import { Transcript } from '../transcript.ts'
+import { Transcript } from '../conversation/transcript.ts'
 import { beginningOf, isOwnStart } from './check-records.ts'
 import type { StepStore, StepRecord } from './log.ts'
 

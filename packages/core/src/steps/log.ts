@@ -1,8 +1,8 @@
-import type { StageRecord } from '../after/stage-record.ts'
-import type { Amount } from '../budget/ledger.ts'
-import type { Eventually } from '../eventually.ts'
-import type { Json } from '../json.ts'
-import type { Iteration, RunEnd, RunStart } from '../state.ts'
+import type { StageRecord } from './stage-record.ts'
+import type { Amount } from '../limits/ledger.ts'
+import type { Eventually } from '../values/eventually.ts'
+import type { Json } from '../values/json.ts'
+import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type { ExternalInput } from './control.ts'
 import type { StepKey } from './steps.ts'
 

@@ -1,5 +1,5 @@
-import { fieldsOf, isFunction, refuse } from '../given.ts'
-import type { Clock } from './clock.ts'
+import { fieldsOf, isFunction, refuse } from '../values/given.ts'
+import type { Clock } from '../values/clock.ts'
 import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from './driver.ts'
 import { lastMomentOf } from './fold.ts'
 import type { StepStore, StepRecord } from './log.ts'

@@ -1,5 +1,5 @@
 import type { EndingReason } from '../endings/ending.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../values/clock.ts'
 import type { AnswerableStepEngine } from './driver.ts'
 import type { StoredSession } from './fold-session.ts'
 import type { StepRecord } from './log.ts'

@@ -1,6 +1,6 @@
-import { HaltingError } from '../errors.ts'
-import type { Eventually } from '../eventually.ts'
-import type { Iteration, RunEnd, RunStart } from '../state.ts'
+import { HaltingError } from '../values/errors.ts'
+import type { Eventually } from '../values/eventually.ts'
+import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type {
   AbandonedStep,
   ExternalInputOptions,

@@ -1,7 +1,7 @@
-import type { RunEvent } from '../events.ts'
-import type { Eventually } from '../eventually.ts'
-import type { Json } from '../json.ts'
-import type { Iteration, RunEnd, RunStart } from '../state.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { Eventually } from '../values/eventually.ts'
+import type { Json } from '../values/json.ts'
+import type { Iteration, RunEnd, RunStart } from '../state/state.ts'
 import type { ExternalInput } from './control.ts'
 
 // Spec R-STEP-2.

@@ -1,5 +1,5 @@
-import { transitions } from '../allowance.ts'
-import { isJsonObject } from '../json.ts'
+import { transitions } from '../limits/allowance.ts'
+import { isJsonObject } from '../values/json.ts'
 import {
   isAmount,
   isBoolean,
@@ -16,8 +16,8 @@ import {
   optional,
   orNull,
   type Check,
-} from '../stored.ts'
-import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } from '../stored-transcript.ts'
+} from '../values/stored.ts'
+import { isContent, isListOfBlocks, isModelMessages, isTranscript, isUsage } from '../conversation/stored-transcript.ts'
 import { endings } from '../endings/table.ts'
 
 /**

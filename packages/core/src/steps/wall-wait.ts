@@ -1,6 +1,6 @@
-import { fieldsOf } from '../given.ts'
-import type { Json } from '../json.ts'
-import { wallTimeOf, type Clock } from './clock.ts'
+import { fieldsOf } from '../values/given.ts'
+import type { Json } from '../values/json.ts'
+import { wallTimeOf, type Clock } from '../values/clock.ts'
 
 /** When a wait began and when it ends at the latest, in milliseconds since 1970. JSON: the intent of its step. */
 export type WaitMoments = { readonly since: number; readonly until: number }

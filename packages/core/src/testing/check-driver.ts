@@ -1,6 +1,6 @@
-import { HaltingError, messageOf } from '../errors.ts'
+import { HaltingError, messageOf } from '../values/errors.ts'
 import type { StepRecord } from '../steps/log.ts'
-import { Transcript } from '../transcript.ts'
+import { Transcript } from '../conversation/transcript.ts'
 import {
   DriverProcess,
   endedAs,

@@ -1,4 +1,4 @@
-import type { Clock } from '../steps/clock.ts'
+import type { Clock } from '../values/clock.ts'
 
 /** A clock that moves only when told to. Tests with it take no real time. */
 export interface FakeClock extends Clock {

@@ -1,5 +1,5 @@
-import { fieldsOf } from '../given.ts'
-import type { Json } from '../json.ts'
+import { fieldsOf } from '../values/given.ts'
+import type { Json } from '../values/json.ts'
 
 /**
  * What the input of a call must be like: an object that it has at least the fields of, or a function that says so. Values are JSON, regular expressions for

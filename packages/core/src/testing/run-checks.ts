@@ -1,5 +1,5 @@
-import { messageOf } from '../errors.ts'
-import { systemClock } from '../steps/system-clock.ts'
+import { messageOf } from '../values/errors.ts'
+import { systemClock } from '../values/system-clock.ts'
 
 /** A promise that a driver does not keep. */
 export interface StepEngineProblem {

@@ -1,7 +1,7 @@
 import { ModelError, type ModelErrorInit } from '../model/model-error.ts'
 import type { Model, ModelCallOptions, ModelReply, ModelRequest } from '../model/model.ts'
-import type { AssistantMessage, ContentBlock, ModelStopReason, ToolUseBlock, Usage } from '../messages.ts'
-import { noUsage } from '../messages.ts'
+import type { AssistantMessage, ContentBlock, ModelStopReason, ToolUseBlock, Usage } from '../model/messages.ts'
+import { noUsage } from '../model/messages.ts'
 
 /** One reply of a scripted model. A string is a text that ends the turn. */
 export type ScriptedReply =

@@ -1,5 +1,5 @@
-import { isModel, isOutput } from '../check-options.ts'
-import { ConfigurationError } from '../errors.ts'
+import { isModel, isOutput } from './check-options.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import {
   checkField,
   fieldsOf,
@@ -15,7 +15,7 @@ import {
   shown,
   type Fields,
   type Given,
-} from '../given.ts'
+} from '../values/given.ts'
 import type { Model } from '../model/model.ts'
 import { toolsByName } from './definitions.ts'
 import type { AnyTool } from './tool.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
 /** Below this nothing is looked at any more; an input of a tool has two or three levels. */
 const mostLevels = 20

@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../errors.ts'
-import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { deepFreeze, isJsonObject, type JsonObject } from '../values/json.ts'
 import { checkToolOptions, checkWrittenSchema } from './check-tool.ts'
 import type { FromJsonSchema } from './json-schema-type.ts'
 import {

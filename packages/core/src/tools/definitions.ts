@@ -1,6 +1,7 @@
-import { ConfigurationError } from '../errors.ts'
+import { ConfigurationError } from '../values/errors.ts'
 import type { Model, ToolDefinition } from '../model/model.ts'
 import type { AnyTool } from './tool.ts'
+import { type Given, refuse } from '../values/given.ts'
 
 /** Tools as the model is shown them, in the order in which they were given: those that are offered to it. */
 export function toolDefinitionsOf(tools: Iterable<AnyTool>, model: Model): readonly ToolDefinition[] {
@@ -35,4 +36,29 @@ export function toolsByName(tools: readonly AnyTool[]): ReadonlyMap<string, AnyT
     byName.set(tool.name, tool)
   }
   return byName
+}
+
+/** Names under which a model may call tools that have other names. */
+export type ToolAliases = { readonly [written: string]: string }
+
+interface Named {
+  readonly tools: ReadonlyMap<string, AnyTool>
+  readonly toolAliases: ReadonlyMap<string, string>
+}
+
+// Spec R-TOOL-20.
+/** The name of the tool that a call is of. One step: what an alias leads to is no alias. */
+export function calledName(name: string, { toolAliases }: Pick<Named, 'toolAliases'>): string {
+  return toolAliases.get(name) ?? name
+}
+
+/** The tool that a call by this name runs; undefined where there is none. */
+export function calledTool(name: string, named: Named): AnyTool | undefined {
+  return named.tools.get(calledName(name, named))
+}
+
+export const isToolAliases: Given = (name, value) => {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (!isObject || !Object.values(value).every((target) => typeof target === 'string' && target !== ''))
+    refuse(name, 'an object of names of tools, such as { Bash: "mcp__workspace__bash" }', value)
 }

@@ -1,4 +1,4 @@
-import { isFunction, isObject, isPositive, optional, type Given } from '../given.ts'
+import { isFunction, isObject, isPositive, optional, type Given } from '../values/given.ts'
 import type { ReadCall } from './result-texts.ts'
 
 /** The text of one result, whole, as hooks left it. */

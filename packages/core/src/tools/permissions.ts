@@ -1,8 +1,8 @@
-import type { ToolUseBlock } from '../messages.ts'
+import type { ToolUseBlock } from '../model/messages.ts'
 import type { HookFigures } from '../hooks/hook-figures.ts'
-import type { AskModel } from '../hooks/questions.ts'
-import type { PermissionDecision } from './permission-decision.ts'
-import type { PermissionUpdate } from './permission-update.ts'
+import type { AskModel } from '../model/questions.ts'
+import type { PermissionDecision } from '../permissions/permission-decision.ts'
+import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import type { AnyTool } from './tool.ts'
 
 /** A call that wants to run, as the rules see it: its input has passed the checks of its tool. */

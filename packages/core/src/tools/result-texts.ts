@@ -1,5 +1,5 @@
 // Results that the loop writes in place of a tool, and notes in results that were shortened.
-import type { JsonObject } from '../json.ts'
+import type { JsonObject } from '../values/json.ts'
 
 export const noOutputText = '(no output)'
 export const silentFailure = 'The tool failed without an error message.'
@@ -96,3 +96,8 @@ export const lostReasons = {
   noName: 'the store returned no name for it',
   unknown: 'saving it failed',
 }
+
+// What the model is told of a subagent that cannot be started.
+
+export const missingTools = (agent: string, names: readonly string[]): string =>
+  `The agent ${agent} cannot be started: it needs ${names.join(', ')}, which this run does not have. Do the work yourself.`

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../values/json.ts'
 
 /** Finds what a `$ref` names; undefined where it is not followed. */
 export type TargetOf = (reference: string) => unknown

@@ -1,4 +1,4 @@
-import { isJsonObject, isSameJson, type Json, type JsonObject } from '../json.ts'
+import { isJsonObject, isSameJson, type Json, type JsonObject } from '../values/json.ts'
 import { aboutPart, accept, joined, mostProblems, none, spend, wrong, type Check, type PartOf } from './schema-check.ts'
 import { isFullyChecked, type TargetOf } from './schema-coverage.ts'
 import { listCheck, numberCheck, objectCheck, stringCheck } from './schema-kinds.ts'

@@ -1,5 +1,5 @@
 // What is wrong with the input of a tool or a structured answer, as one clause for each place: `path must be string, not object`.
-import { many } from '../text.ts'
+import { many } from '../values/text.ts'
 
 export const wholeInput = 'the input'
 export const tooLarge = 'the input is too large to be checked'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonObject, type JsonObject } from '../values/json.ts'
 import {
   hasKnownKeywords,
   hasOwnReferences,

@@ -1,5 +1,5 @@
-import { isText, type ContentBlock } from '../messages.ts'
-import { headOf, tailOf } from '../text.ts'
+import { isText, type ContentBlock } from '../model/messages.ts'
+import { headOf, tailOf } from '../values/text.ts'
 import { completeOutputNote, omittedNote, type Whole } from './result-texts.ts'
 
 type Content = string | readonly ContentBlock[]

@@ -1,8 +1,8 @@
-import { plainTextOf } from '../content.ts'
-import { ConfigurationError, messageOf } from '../errors.ts'
-import { disregard } from '../eventually.ts'
-import { fieldsOf } from '../given.ts'
-import { deepFreeze, isJsonObject, type JsonObject } from '../json.ts'
+import { plainTextOf } from '../model/content.ts'
+import { ConfigurationError, messageOf } from '../values/errors.ts'
+import { disregard } from '../values/eventually.ts'
+import { fieldsOf } from '../values/given.ts'
+import { deepFreeze, isJsonObject, type JsonObject } from '../values/json.ts'
 import type { InputCheck } from './tool.ts'
 import { doesNotMatch, moreCount, schemaReturnedPromise } from './schema-texts.ts'
 

@@ -1,12 +1,12 @@
-import type { Json, JsonObject } from '../json.ts'
-import type { ContentBlock } from '../messages.ts'
-import type { AgentState } from '../agent-state.ts'
-import type { TaskNews } from '../background.ts'
+import type { Json, JsonObject } from '../values/json.ts'
+import type { ContentBlock } from '../model/messages.ts'
+import type { AgentState } from '../hooks/agent-state.ts'
+import type { TaskNews } from '../verification/background.ts'
 import type { Goal } from '../goals/goal.ts'
 import type { FileWork } from '../verification/file-work.ts'
-import type { AskModel } from '../hooks/questions.ts'
+import type { AskModel } from '../model/questions.ts'
 import type { Model } from '../model/model.ts'
-import type { PermissionUpdate } from './permission-update.ts'
+import type { PermissionUpdate } from '../permissions/permission-update.ts'
 import type { OutputSchema } from './structured-output.ts'
 
 /** What a tool gives back; a string is the plain form. `content` is bounded by the tool: everything that the model sees is. */

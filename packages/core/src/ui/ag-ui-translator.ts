@@ -1,5 +1,5 @@
-import type { RunEvent } from '../events.ts'
-import { textOf } from '../messages.ts'
+import type { RunEvent } from '../state/events.ts'
+import { textOf } from '../model/messages.ts'
 import type { RunResult } from '../endings/terminal.ts'
 import type { AgUiCustomValues, AgUiEvent, AgUiInterrupt, AgUiUsage } from './ag-ui-event.ts'
 import type { HaltingDataParts, UIMessageChunk } from './ui-message-chunk.ts'

@@ -1,4 +1,4 @@
-import { wellFormed } from '../well-formed.ts'
+import { wellFormed } from '../values/well-formed.ts'
 
 /**
  * Where a chunk is in the stream of its run. Chunks that are derived from the record alone are counted: `step` is the number of the last of them, so a

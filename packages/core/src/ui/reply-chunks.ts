@@ -1,5 +1,5 @@
-import { isJsonObject, jsonOf } from '../json.ts'
-import { isToolUse, type ContentBlock } from '../messages.ts'
+import { isJsonObject, jsonOf } from '../values/json.ts'
+import { isToolUse, type ContentBlock } from '../model/messages.ts'
 import type { ModelUpdate } from '../model/model.ts'
 import type { UIMessageChunk } from './ui-message-chunk.ts'
 

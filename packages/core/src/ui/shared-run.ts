@@ -1,5 +1,5 @@
-import type { RunEvent } from '../events.ts'
-import type { RunStream } from '../iterate.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { RunStream } from '../api/iterate.ts'
 
 /** A run that any number of clients read: each reads every event from the first on. The run goes on when they leave. */
 export interface SharedRun extends AsyncIterable<RunEvent> {

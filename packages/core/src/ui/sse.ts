@@ -1,6 +1,6 @@
-import { refuse } from '../given.ts'
-import type { Clock } from '../steps/clock.ts'
-import { systemClock } from '../steps/system-clock.ts'
+import { refuse } from '../values/given.ts'
+import type { Clock } from '../values/clock.ts'
+import { systemClock } from '../values/system-clock.ts'
 import { eventIdOf } from './event-ids.ts'
 
 /** Options of `toSse`. */

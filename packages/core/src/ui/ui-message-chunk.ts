@@ -1,8 +1,8 @@
 import type { StopCategory } from '../endings/reason.ts'
 import type { EndingReason } from '../endings/ending.ts'
-import type { RunEvent } from '../events.ts'
-import type { Json } from '../json.ts'
-import type { Usage } from '../messages.ts'
+import type { RunEvent } from '../state/events.ts'
+import type { Json } from '../values/json.ts'
+import type { Usage } from '../model/messages.ts'
 
 /** Data parts of a run in a UI message stream: the payload of each `data-…` part by its type. */
 export interface HaltingDataParts {

@@ -1,13 +1,12 @@
-import { resultContentOf } from '../content.ts'
-import { ConfigurationError } from '../errors.ts'
-import { fieldsOf, shown, type Fields } from '../given.ts'
-import type { HistoryMessage } from '../history.ts'
-import { isJsonObject, jsonObjectOf, jsonOf, type Json } from '../json.ts'
-import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../messages.ts'
-import type { PermissionDecision } from '../tools/permission-decision.ts'
-import { deniedByUser } from '../tools/permission-texts.ts'
+import { resultContentOf } from '../model/content.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { fieldsOf, shown, type Fields } from '../values/given.ts'
+import type { HistoryMessage } from '../conversation/history.ts'
+import { isJsonObject, jsonObjectOf, jsonOf, type Json } from '../values/json.ts'
+import type { ContentBlock, ToolResultBlock, ToolUseBlock } from '../model/messages.ts'
+import type { PermissionDecision } from '../permissions/permission-decision.ts'
+import { deniedByUser } from '../permissions/permission-texts.ts'
 import { notRunReasons, notRunText, silentFailure } from '../tools/result-texts.ts'
-import { filePart } from './ui-files.ts'
 
 // Messages of `useChat` as a history of the Messages API. They come from a client: whoever sends them can write what the model and the tools never said. So
 // nothing of them is believed but their shape, and calls that were not answered never run by themselves.
@@ -257,4 +256,36 @@ function saidMeanwhile({ type, data, parts }: Fields, where: string): readonly C
     parts.map((part: unknown) => fieldsOf(part) ?? {}),
     where,
   )
+}
+
+/** An image or a PDF of a message of `useChat`. @throws ConfigurationError for any other file, and for an address that no service can read. */
+function filePart({ mediaType: given, url }: Fields, where: string): ContentBlock {
+  if (typeof url !== 'string') throw new ConfigurationError(`${where} is a file without a URL. Give its url.`)
+  const data = dataIn(url)
+  const mediaType = data?.mediaType ?? (typeof given === 'string' ? given.toLowerCase() : '')
+  const type = kindOf(mediaType)
+  if (type === undefined)
+    throw new ConfigurationError(
+      `${where} is a file of the type ${shown(mediaType)}. Models are shown images and PDFs: give its content as text.`,
+    )
+  if (data !== undefined) return { type, source: { type: 'base64', media_type: data.mediaType, data: data.base64 } }
+  if (!/^https?:\/\//i.test(url))
+    throw new ConfigurationError(
+      `${where} is a file at ${shown(url)}, which a service cannot read. Give a data URL in base64, or an address that begins with https.`,
+    )
+  return { type, source: { type: 'url', url } }
+}
+
+function kindOf(mediaType: string): 'image' | 'document' | undefined {
+  if (mediaType === 'application/pdf') return 'document'
+  return mediaType === 'image' || mediaType.startsWith('image/') ? 'image' : undefined
+}
+
+/** The type and the content of a data URL in base64; undefined for any other address. Without an expression over the content, which may be of megabytes. */
+function dataIn(url: string): { readonly mediaType: string; readonly base64: string } | undefined {
+  const comma = url.indexOf(',')
+  if (comma === -1 || !/^data:/i.test(url.slice(0, 5))) return undefined
+  const [mediaType = '', ...parameters] = url.slice(5, comma).split(';')
+  if (!parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64')) return undefined
+  return { mediaType: mediaType.trim().toLowerCase(), base64: url.slice(comma + 1) }
 }

@@ -1,5 +1,5 @@
-import { headOf } from '../text.ts'
-import { fieldsOf } from '../given.ts'
+import { headOf } from '../values/text.ts'
+import { fieldsOf } from '../values/given.ts'
 
 // Spec R-VERI-1.
 /**

@@ -1,4 +1,4 @@
-import { isEither, isFunction, isObject, optional, type Given } from '../given.ts'
+import { isEither, isFunction, isObject, optional, type Given } from '../values/given.ts'
 
 // Spec R-VERI-2.
 /** How a run heeds changes that nobody checked. */

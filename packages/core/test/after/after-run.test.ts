@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { afterRun, runStages, type Stage, type StageContext, type StageReport } from '../../src/after/index.ts'
 import { QueryEngine, type Prices, type SdkMessage } from '../../src/index.ts'
-import { foldRun, foldSession, recordedSpending, type StoredSession, type StepRecord } from '../../src/steps/index.ts'
+import { foldRun, foldSession, recordedSpending, type StoredSession, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf, type EngineGiven } from '../support/engine.ts'
 import { hanging, reader, type Script } from '../support/harness.ts'

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'
 import type { BudgetLease, Prices, QueryEngine } from '../../src/index.ts'
-import type { StoredSession, StepRecord } from '../../src/steps/index.ts'
-import { foldSession } from '../../src/steps/index.ts'
+import type { StoredSession, StepRecord } from '../../src/entries/steps.ts'
+import { foldSession } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
 

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-BUD-1 to R-BUD-6, R-BUD-11, R-BUD-12, R-CTX-6, for anything that may spend in a run, in any mixture.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { noUsage, plainContext, type Compaction } from '../../src/adapters/index.ts'
+import { noUsage, plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import {
   createMemorySteps,
   streamRun,
@@ -16,7 +16,7 @@ import {
   type Usage,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/steps/index.ts'
+import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/entries/steps.ts'
 import { calls, hook, json, reader, tool } from '../support/harness.ts'
 import { drawn } from '../support/deep.ts'
 

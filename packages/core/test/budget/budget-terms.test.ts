@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-STAND-10a, R-STAND-23a: what tells standing budgets apart, and which models each counts.
 import { expect, test } from 'vitest'
-import { budgetName, countsModel, type BudgetTerms } from '../../src/budget/budget-terms.ts'
+import { budgetName, countsModel, type BudgetTerms } from '../../src/limits/standing.ts'
 
 test.each<[BudgetTerms, string]>([
   [{ per: 'day', usd: 20 }, '$20 a day'],

@@ -6,7 +6,7 @@ import {
   type Compaction,
   type CompactionReply,
   type CompactionRequest,
-} from '../../src/adapters/index.ts'
+} from '../../src/entries/adapters.ts'
 import {
   ConfigurationError,
   createMemorySteps,
@@ -18,7 +18,7 @@ import {
   type RunOptions,
   type Prices,
 } from '../../src/index.ts'
-import type { StepRecord } from '../../src/steps/index.ts'
+import type { StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   begin,

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-CTX-2, R-CTX-5: what a compaction costs is in the figures of the run.
 import { describe, expect, test } from 'vitest'
-import { plainContext, type Compaction } from '../../src/adapters/index.ts'
+import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { StopSignal, type ContextManager, type Guard } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, reader, run } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-BUD-13b: of counts of a conversation that only grew the highest holds.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, plainContext } from '../../src/adapters/index.ts'
+import { isJsonObject, plainContext } from '../../src/entries/adapters.ts'
 import type { ModelMessage, Prices } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, reader, run, type Given } from '../support/harness.ts'

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BUD-5, R-BUD-11, R-BUD-12: what services and prices tell is looked at before it counts.
 import { describe, expect, test } from 'vitest'
-import { noUsage } from '../../src/adapters/index.ts'
+import { noUsage } from '../../src/entries/adapters.ts'
 import {
   ConfigurationError,
   streamRun,

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BUD-2, R-BUD-2a, R-BUD-14 to R-BUD-15: what a service bills beside the reply is counted, and reserved for.
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, noUsage, type UsageIteration } from '../../src/adapters/index.ts'
+import { isJsonObject, noUsage, type UsageIteration } from '../../src/entries/adapters.ts'
 import {
   certificate,
   ConfigurationError,

@@ -12,7 +12,7 @@ import {
   type RunEvent,
   type RunOptions,
 } from '../../src/index.ts'
-import { DurableStepEngine, type StepRecord } from '../../src/steps/index.ts'
+import { DurableStepEngine, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, json, reader, run, tool, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

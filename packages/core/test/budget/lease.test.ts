@@ -13,7 +13,7 @@ import {
   type RunOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import type { StepStore } from '../../src/steps/index.ts'
+import type { StepStore } from '../../src/entries/steps.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, reader, run, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

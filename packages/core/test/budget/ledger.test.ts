@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { HaltingError } from '../../src/index.ts'
-import { Ledger, type Reservation } from '../../src/steps/index.ts'
-import { nanosOf, usdOf } from '../../src/budget/prices.ts'
+import { Ledger, type Reservation } from '../../src/entries/steps.ts'
+import { nanosOf, usdOf } from '../../src/model/prices.ts'
 
 const amount = (nanos: number, tokens = nanos) => ({ nanos, tokens })
 const zero = amount(0)

@@ -11,7 +11,7 @@ import {
   type Prices,
   type RunOptions,
 } from '../../src/index.ts'
-import { contextLayers } from '../../src/adapters/index.ts'
+import { contextLayers } from '../../src/entries/adapters.ts'
 import { runStages, type Stage } from '../../src/after/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 

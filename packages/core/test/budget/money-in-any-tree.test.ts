@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-BUD-18, for any tree of agents: who waits is paid or told no in the end, and nobody ends for money that came back.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hashText } from '../../src/hash.ts'
+import { hashText } from '../../src/values/hash.ts'
 import {
   createMemorySteps,
   streamRun,
@@ -17,7 +17,7 @@ import {
   type RunResult,
   type Tool,
 } from '../../src/index.ts'
-import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/steps/index.ts'
+import { Ledger, ledgerOf, settingsOf, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json } from '../support/harness.ts'
 import { drawn } from '../support/deep.ts'

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BUD-18: money that others have reserved is waited for, and only settled money ends a run.
 import { describe, expect, test } from 'vitest'
-import { budgetWaitText } from '../../src/adapters/index.ts'
+import { budgetWaitText } from '../../src/entries/adapters.ts'
 import {
   createMemorySteps,
   streamRun,
@@ -13,8 +13,8 @@ import {
   type Prices,
   type Tool,
 } from '../../src/index.ts'
-import { isJsonObject } from '../../src/json.ts'
-import { Ledger, type StepRecord } from '../../src/steps/index.ts'
+import { isJsonObject } from '../../src/values/json.ts'
+import { Ledger, type StepRecord } from '../../src/entries/steps.ts'
 import { accountOf } from '@halting/analysis'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import {

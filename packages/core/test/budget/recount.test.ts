@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BUD-2, R-BUD-13: a provider's count holds for what it was made of.
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, plainContext } from '../../src/adapters/index.ts'
+import { isJsonObject, plainContext } from '../../src/entries/adapters.ts'
 import { resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import {
   createFakeClock,

@@ -13,7 +13,7 @@ import {
   type RunOutcome,
   type SharedRunBudget,
 } from '../../src/index.ts'
-import { limitOfResult, sharedBudgetOf } from '../../src/adapters/index.ts'
+import { limitOfResult, sharedBudgetOf } from '../../src/entries/adapters.ts'
 import { afterRun } from '../../src/after/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'

@@ -10,7 +10,7 @@ import {
   setBudgetLimit,
   type Lease,
   type SharedBudget,
-} from '../../src/budget/shared-budget.ts'
+} from '../../src/limits/shared-budget.ts'
 
 type Call =
   | {

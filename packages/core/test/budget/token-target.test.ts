@@ -6,7 +6,7 @@ import {
   freshTracker,
   tokenTargetBound,
   type BudgetTracker,
-} from '../../src/budget/token-target.ts'
+} from '../../src/limits/token-target.ts'
 
 const tracker = (continuationCount: number, lastDeltaTokens = 0, lastGlobalTurnTokens = 0): BudgetTracker => ({
   continuationCount,

@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-LIM-60, R-LIM-60a, R-LIM-60b, R-LIM-61: what a dollar limit buys at most, in tokens.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { noUsage, plainContext } from '../../src/adapters/index.ts'
-import { mostTokensFor, nanosOf } from '../../src/budget/prices.ts'
+import { noUsage, plainContext } from '../../src/entries/adapters.ts'
+import { mostTokensFor, nanosOf } from '../../src/model/prices.ts'
 import {
   certificate,
   createMemorySteps,
@@ -17,7 +17,7 @@ import {
   type Usage,
 } from '../../src/index.ts'
 import { CostLimitHook } from '../../src/compat/index.ts'
-import type { StepRecord } from '../../src/steps/index.ts'
+import type { StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { drawn } from '../support/deep.ts'
 import { calls, json, reader, subagent } from '../support/harness.ts'

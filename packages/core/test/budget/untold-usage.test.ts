@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-BUD-2 and R-BUD-5, for replies of which the service does not say what it billed.
 import { describe, expect, test } from 'vitest'
-import { isJsonObject } from '../../src/adapters/index.ts'
-import { upperBoundOfMessages } from '../../src/context/tokens.ts'
+import { isJsonObject } from '../../src/entries/adapters.ts'
+import { upperBoundOfMessages } from '../../src/model/tokens.ts'
 import type { Model, StepRecord } from '../../src/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, dollarATokenPrices as prices, run, until } from '../support/harness.ts'

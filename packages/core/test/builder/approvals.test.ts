@@ -12,10 +12,10 @@ import {
   type SdkMessage,
 } from '../../src/index.ts'
 import { AgentBuilder } from '../../src/compat/index.ts'
-import type { ApprovalRequest } from '../../src/builder/agent.ts'
+import type { ApprovalRequest } from '../../src/compat/agent.ts'
 import { createFakeClock, scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
-import type { StepStore } from '../../src/steps/index.ts'
-import { freshProgress } from '../../src/state.ts'
+import type { StepStore } from '../../src/entries/steps.ts'
+import { freshProgress } from '../../src/state/state.ts'
 import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { calls, tool, until, type Script } from '../support/harness.ts'
 

@@ -9,7 +9,7 @@ import {
   type RunOptions,
   type StartOptions,
 } from '../../src/index.ts'
-import { textOf } from '../../src/messages.ts'
+import { textOf } from '../../src/model/messages.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { begin, calls, failures, hook, reader, run, said, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

@@ -3,17 +3,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { contextLayers, type ContextLayersOptions } from '../../src/context/layers.ts'
-import type {
-  Compaction,
-  CompactionReply,
-  CompactionRequest,
-  CompactionTrigger,
-  ContextView,
-} from '../../src/context/port.ts'
-import { isToolResult, isToolUse, noUsage, textOf, type ModelMessage } from '../../src/messages.ts'
-import { checkReplaced } from '../../src/replaced-messages.ts'
+import type { Compaction, ContextView } from '../../src/context/port.ts'
+import type { CompactionReply, CompactionRequest, CompactionTrigger } from '../../src/model/questions.ts'
+import { isToolResult, isToolUse, noUsage, textOf, type ModelMessage } from '../../src/model/messages.ts'
+import { checkReplaced } from '../../src/conversation/replaced-messages.ts'
 import { transcriptProblems } from '../../src/testing/index.ts'
-import { project, Transcript, type TranscriptEntry } from '../../src/transcript.ts'
+import { project, Transcript, type TranscriptEntry } from '../../src/conversation/transcript.ts'
 import {
   answered,
   boundaryOf,

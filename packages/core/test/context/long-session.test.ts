@@ -11,8 +11,8 @@ import {
   type ModelRequest,
   type RunState,
 } from '../../src/index.ts'
-import { hashText } from '../../src/hash.ts'
-import type { LearnedContext } from '../../src/state.ts'
+import { hashText } from '../../src/values/hash.ts'
+import type { LearnedContext } from '../../src/state/state.ts'
 import { createFakeClock, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, reader } from '../support/harness.ts'
 import { plainTokensOf } from '../support/conversations.ts'

@@ -2,8 +2,8 @@
 // (gpt-tokenizer 4.0.0); of these tokenizers the newer one needs fewer tokens for scripts other than Latin, and older ones up to three times as many.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { roughTokens, upperBoundOfText } from '../../src/adapters/index.ts'
-import { estimateByLoop, estimateByPatterns } from '../../src/context/token-estimate.ts'
+import { roughTokens, upperBoundOfText } from '../../src/entries/adapters.ts'
+import { estimateByLoop, estimateByPatterns } from '../../src/model/token-estimate.ts'
 import { drawn } from '../support/deep.ts'
 import { tokenSamples } from '../support/token-samples.ts'
 

@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-CTX-20.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { contextLayers, contextUsage, plainContext, type ContextUsage } from '../../src/adapters/index.ts'
-import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
+import { contextLayers, contextUsage, plainContext, type ContextUsage } from '../../src/entries/adapters.ts'
+import { estimateMessages, roughTokens } from '../../src/model/tokens.ts'
 import { streamRun, startRun, tool, Transcript, type RunOptions, type TranscriptEntry } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { entriesOf, transcripts } from '../support/conversations.ts'

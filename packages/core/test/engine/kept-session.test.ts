@@ -11,7 +11,7 @@ import {
   type QueryOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import { createMemorySteps, foldSession, type StoredSession, type StepRecord } from '../../src/steps/index.ts'
+import { createMemorySteps, foldSession, type StoredSession, type StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 
 const script: readonly ScriptedReply[] = [{ toolCalls: [{ name: 'Look' }] }, { toolCalls: [{ name: 'Write' }] }, 'done']

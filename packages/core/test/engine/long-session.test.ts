@@ -10,7 +10,7 @@ import {
   type QueryOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import { foldSession, type StepRecord } from '../../src/steps/index.ts'
+import { foldSession, type StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 
 const look = tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' })

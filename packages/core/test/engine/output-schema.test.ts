@@ -4,7 +4,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { outputThatFits } from '../../src/adapters/index.ts'
+import { outputThatFits } from '../../src/entries/adapters.ts'
 import {
   streamRun,
   outputSchema,

@@ -8,7 +8,7 @@ import {
   type QueryOptions,
   type SdkMessage,
 } from '../../src/index.ts'
-import { foldSession, runsOf, type StepRecord, type StoredSession } from '../../src/steps/index.ts'
+import { foldSession, runsOf, type StepRecord, type StoredSession } from '../../src/entries/steps.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { hook } from '../support/harness.ts'
 

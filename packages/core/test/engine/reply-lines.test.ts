@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-SDK-3, R-SDK-3b to R-SDK-3d.
 import { expect, test } from 'vitest'
 import { ModelError, QueryEngine, type ContentBlock, type Model, type SdkMessage } from '../../src/index.ts'
-import type { ModelCallOptions, ModelUpdate } from '../../src/adapters/index.ts'
+import type { ModelCallOptions, ModelUpdate } from '../../src/entries/adapters.ts'
 
 const usage = { input_tokens: 7, output_tokens: 3, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 const text = (said: string): ContentBlock => ({ type: 'text', text: said })

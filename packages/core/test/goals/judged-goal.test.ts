@@ -1,7 +1,7 @@
 // Judged goals: spec R-GOAL-50 to R-GOAL-57.
 import { describe, expect, it } from 'vitest'
 import { judgedGoal } from '../../src/goals/judged-goal.ts'
-import { textOf } from '../../src/messages.ts'
+import { textOf } from '../../src/model/messages.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { answered, answers, changedBy, counts, failed, judge, met, runs, says, shownTo, works } from './judging.ts'
 import { judgeUnreadable, nothingToQuote, quoteNotFound } from '../../src/goals/judge-texts.ts'

@@ -1,12 +1,11 @@
-import type { CompactionReply } from '../../src/context/port.ts'
+import type { CompactionReply, HookQuestion } from '../../src/model/questions.ts'
 import type { GoalContext, GoalVerdict } from '../../src/goals/goal.ts'
 import { judgedGoal, type JudgedGoalOptions } from '../../src/goals/judged-goal.ts'
-import type { HookQuestion } from '../../src/hooks/questions.ts'
-import { noUsage, textOf, type ContentBlock } from '../../src/messages.ts'
+import { noUsage, textOf, type ContentBlock } from '../../src/model/messages.ts'
 import type { ModelErrorKind } from '../../src/model/model-error.ts'
-import type { Changes } from '../../src/goals/changes.ts'
-import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/transcript.ts'
-import { AgentState } from '../../src/agent-state.ts'
+import type { Changes } from '../../src/verification/goal-progress.ts'
+import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/conversation/transcript.ts'
+import { AgentState } from '../../src/hooks/agent-state.ts'
 
 // Conversations, and judges that answer as they are told to.
 

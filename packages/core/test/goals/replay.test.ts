@@ -10,7 +10,7 @@ import {
   type RunOptions,
   type StepRecord,
 } from '../../src/index.ts'
-import { misfitOfRecord } from '../../src/steps/index.ts'
+import { misfitOfRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, json, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

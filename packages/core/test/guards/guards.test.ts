@@ -25,7 +25,7 @@ import {
   StepsLimitHook,
   TokenUsageLimitHook,
 } from '../../src/compat/index.ts'
-import { nearestCycle } from '../../src/guards/recent-turns.ts'
+import { nearestCycle } from '../../src/limits/recent-turns.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, reader, run, tool, type Given } from '../support/harness.ts'
 

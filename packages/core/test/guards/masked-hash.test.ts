@@ -1,9 +1,8 @@
 // Holds rules of docs/spec: R-PROG-5: outputs are compared without what changes by itself.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { exactHash, maskedHash } from '../../src/guards/masked-hash.ts'
-import { turnHash } from '../../src/guards/recent-turns.ts'
-import { wellFormed } from '../../src/well-formed.ts'
+import { exactHash, maskedHash, turnHash } from '../../src/limits/recent-turns.ts'
+import { wellFormed } from '../../src/values/well-formed.ts'
 
 const same = (a: string, b: string): boolean => maskedHash(a) === maskedHash(b)
 

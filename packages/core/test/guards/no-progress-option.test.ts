@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-GUARD-11, R-GUARD-11a: what repetition comes to, by an option.
 import { expect, test } from 'vitest'
 import { noProgress, query, run as runPrompt, startRun, streamRun, type RunOptions } from '../../src/index.ts'
-import { noProgressNudge } from '../../src/guards/guard-texts.ts'
+import { noProgressNudge } from '../../src/limits/guard-texts.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { reader } from '../support/harness.ts'
 

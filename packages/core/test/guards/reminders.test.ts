@@ -16,8 +16,8 @@ import {
   type StepRecord,
   type StopHook,
 } from '../../src/index.ts'
-import { noProgressNudge } from '../../src/guards/guard-texts.ts'
-import { nearestCycle, withNewest } from '../../src/guards/recent-turns.ts'
+import { noProgressNudge } from '../../src/limits/guard-texts.ts'
+import { nearestCycle, withNewest } from '../../src/limits/recent-turns.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader, run, said } from '../support/harness.ts'
 

@@ -11,7 +11,7 @@ import {
   type GuardCall,
   type ModelMessage,
 } from '../../src/index.ts'
-import { lastCallsIn } from '../../src/guards/last-calls.ts'
+import { lastCallsIn } from '../../src/limits/last-calls.ts'
 import { ToolCallHook } from '../../src/compat/index.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { reader, run } from '../support/harness.ts'

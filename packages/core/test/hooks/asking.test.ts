@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-HOOK-16 to R-HOOK-16c: what a hook asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
+import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import {
   CallableHook,
   ModelError,
@@ -14,7 +14,7 @@ import {
   type StopHookInput,
 } from '../../src/index.ts'
 import { accountOf, trajectoryOf } from '@halting/analysis'
-import type { StepRecord } from '../../src/steps/index.ts'
+import type { StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices as prices, hook, json, reader, run, tick, until } from '../support/harness.ts'
 import { killedAfter, killedBefore } from '../support/killed.ts'

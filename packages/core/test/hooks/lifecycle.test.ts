@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-HOOK-1 to R-HOOK-3, R-HOOK-6 to R-HOOK-8.
 import { describe, expect, test } from 'vitest'
-import { agentStateOf } from '../../src/turn/agent-view.ts'
+import { agentStateOf } from '../../src/run/run.ts'
 import {
   AgentStopException,
   StopSignal,

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-HOOK-1, R-STEP-10: what a run hands out is as it was, whatever the run does later.
 import { expect, test } from 'vitest'
 import { createMemorySteps, streamRun, startRun, type ContextManager, type HookTrigger } from '../../src/index.ts'
-import { plainContext } from '../../src/adapters/index.ts'
+import { plainContext } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices, hook, run, tool } from '../support/harness.ts'
 

@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-CALLS-1 to R-CALLS-3, R-TELL-1, R-TELL-2, R-STAND-1 to R-STAND-5, for any tree of agents and a kill at any record.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { innermostEvent } from '../../src/figures-in.ts'
-import { hashText } from '../../src/hash.ts'
+import { innermostEvent } from '../../src/state/figures-in.ts'
+import { hashText } from '../../src/values/hash.ts'
 import {
   createMemorySteps,
   replay,

@@ -11,7 +11,7 @@ import {
   stepLimit,
   type RunOptions,
 } from '../../src/index.ts'
-import type { LimitAnswer, LimitRequest } from '../../src/limit-question.ts'
+import type { LimitAnswer, LimitRequest } from '../../src/state/limit-question.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import {
   begin,

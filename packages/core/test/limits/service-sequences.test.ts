@@ -2,8 +2,8 @@
 // machines that sleep.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { plainContext, type ModelErrorInit } from '../../src/adapters/index.ts'
-import { hashText } from '../../src/hash.ts'
+import { plainContext, type ModelErrorInit } from '../../src/entries/adapters.ts'
+import { hashText } from '../../src/values/hash.ts'
 import {
   ModelError,
   resume,
@@ -18,8 +18,8 @@ import {
   type StandingBudgets,
 } from '../../src/index.ts'
 import { longestWaitForLimitsMs } from '../../src/model/service-limit.ts'
-import { noUsage } from '../../src/messages.ts'
-import { DurableStepEngine, type Clock, type StepRecord } from '../../src/steps/index.ts'
+import { noUsage } from '../../src/model/messages.ts'
+import { DurableStepEngine, type Clock, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, type FakeClock } from '../../src/testing/index.ts'
 import { isWhole } from '../support/deep.ts'
 import { dollarATokenPrices as prices, json, reader, subagent } from '../support/harness.ts'

@@ -9,7 +9,7 @@ import {
   type StandingBudgets,
   type StandingRequest,
 } from '../../src/index.ts'
-import { budgetWaitText, limitOfResult } from '../../src/adapters/index.ts'
+import { budgetWaitText, limitOfResult } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, dollarATokenPrices, reader, run, until, type Given } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-LIVE-1 to R-LIVE-4, R-LIVE-9: whatever is asked of a session, whenever.
 import { allowAll } from '../../src/tools/permissions.ts'
-import { ConfigurationError } from '../../src/errors.ts'
+import { ConfigurationError } from '../../src/values/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'
 import type { Session, SessionEvent } from '../../src/live-session/session.ts'
 import * as fc from 'fast-check'

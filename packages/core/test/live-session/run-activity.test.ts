@@ -1,6 +1,6 @@
 // What a run does that is no plain turn, as R-TERM-23 has it told.
-import type { RunEvent } from '../../src/events.ts'
-import type { IterationReason } from '../../src/allowance.ts'
+import type { RunEvent } from '../../src/state/events.ts'
+import type { IterationReason } from '../../src/limits/allowance.ts'
 import { expect, test } from 'vitest'
 import { RunActivity } from '../../src/live-session/run-activity.ts'
 

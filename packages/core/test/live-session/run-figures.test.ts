@@ -1,5 +1,5 @@
 // Holds R-LIVE-11: how full the window is, as a session tells it; R-FIG-3a: what the whole tree has spent.
-import type { RunEvent } from '../../src/events.ts'
+import type { RunEvent } from '../../src/state/events.ts'
 import { describe, expect, test } from 'vitest'
 import { RunFigures } from '../../src/live-session/run-figures.ts'
 

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { ModelError, type RunEvent } from '../../src/index.ts'
-import { ServiceWaitsView } from '../../src/live-session/service-waits-view.ts'
+import { ServiceWaitsView } from '../../src/live-session/session-view.ts'
 import { scriptedModel } from '../../src/testing/scripted-model.ts'
 import { sessionOf } from './support.ts'
 

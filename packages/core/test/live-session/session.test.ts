@@ -1,8 +1,8 @@
 // Holds rules of docs/spec: R-LIVE-1 to R-LIVE-7, R-LIVE-9.
 import { allowAll } from '../../src/tools/permissions.ts'
-import { ConfigurationError } from '../../src/errors.ts'
+import { ConfigurationError } from '../../src/values/errors.ts'
 import { tool } from '../../src/tools/define-tool.ts'
-import type { QueryOptions } from '../../src/query-options.ts'
+import type { QueryOptions } from '../../src/api/query-options.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/scripted-model.ts'
 import { expect, test } from 'vitest'
 import { course, looks, sessionOf, shown } from './support.ts'

@@ -1,7 +1,7 @@
 // Holds R-FIG-3a: while agents work, a session shows what the whole tree has spent, and what it has reserved.
 import { agentTool } from '../../src/tools/agent-tool.ts'
 import { tool } from '../../src/tools/define-tool.ts'
-import type { Prices } from '../../src/budget/prices.ts'
+import type { Prices } from '../../src/model/prices.ts'
 import { expect, test, vi } from 'vitest'
 import { sessionOf } from './support.ts'
 

@@ -11,7 +11,7 @@ import {
   type StepRecord,
   type TranscriptEntry,
 } from '../../src/index.ts'
-import type { Background } from '../../src/adapters/index.ts'
+import type { Background } from '../../src/entries/adapters.ts'
 import {
   DurableStepEngine,
   type EffectScope,
@@ -19,7 +19,7 @@ import {
   type StepKey,
   type StepOptions,
   type StepResult,
-} from '../../src/steps/index.ts'
+} from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { agent, byPrompt, held, notesIn, processWith, start as startAgent, starts } from '../support/background.ts'
 import { engineOf } from '../support/engine.ts'
@@ -37,8 +37,8 @@ import {
   type Going,
 } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
-import { noProgressNudge } from '../../src/guards/guard-texts.ts'
-import { answerAgain } from '../../src/turn/turn-texts.ts'
+import { noProgressNudge } from '../../src/limits/guard-texts.ts'
+import { answerAgain } from '../../src/run/turn-texts.ts'
 
 const inFull = answerAgain
 

@@ -10,7 +10,7 @@ import {
   type Permissions,
 } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { figuresIn } from '../../src/adapters/index.ts'
+import { figuresIn } from '../../src/entries/adapters.ts'
 import { contextLayers } from '../../src/context/layers.ts'
 import { engineOf } from '../support/engine.ts'
 import { isQuestion, windowedModel } from '../support/windowed-model.ts'

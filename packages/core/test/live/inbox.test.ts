@@ -9,8 +9,8 @@ import {
   type RunEvent,
   type StepRecord,
 } from '../../src/index.ts'
-import { type InboxMessage } from '../../src/steps/index.ts'
-import { foldRun } from '../../src/steps/index.ts'
+import { type InboxMessage } from '../../src/entries/steps.ts'
+import { foldRun } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { engineOf } from '../support/engine.ts'
 import { begin, calls, json, reader, said, type Going } from '../support/harness.ts'

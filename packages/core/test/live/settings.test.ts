@@ -15,7 +15,7 @@ import {
   type StepRecord,
 } from '../../src/index.ts'
 import { TokenUsageLimitHook } from '../../src/compat/index.ts'
-import { foldRun } from '../../src/steps/index.ts'
+import { foldRun } from '../../src/entries/steps.ts'
 import {
   createFakeClock,
   scriptedModel,

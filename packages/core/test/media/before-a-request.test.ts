@@ -12,9 +12,9 @@ import {
   type StartOptions,
   type TranscriptEntry,
 } from '../../src/index.ts'
-import { defaultMediaLimits } from '../../src/media/limits.ts'
-import { mediaIn, type PlacedMedia } from '../../src/media/places.ts'
-import { isTooMuch, mediaDropped, noMedia, plusMedia, type MediaTotals } from '../../src/media/too-much.ts'
+import { defaultMediaLimits } from '../../src/model/media/limits.ts'
+import { mediaIn, type PlacedMedia } from '../../src/model/media/places.ts'
+import { isTooMuch, mediaDropped, noMedia, plusMedia, type MediaTotals } from '../../src/model/media/too-much.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { ask } from '../support/engine.ts'
 import { begin, calls, failures, json, reader, run, tool, type Given } from '../support/harness.ts'

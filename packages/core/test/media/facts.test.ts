@@ -1,11 +1,11 @@
 // Holds rules of docs/spec: R-MEDIA-1 to R-MEDIA-2a.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mediaProblem, type MediaLimits } from '../../src/adapters/index.ts'
-import { bytesOfBase64, textAt } from '../../src/media/bytes.ts'
-import { imageFactsOf } from '../../src/media/image-facts.ts'
-import { defaultMediaLimits } from '../../src/media/limits.ts'
-import { isPdf, pdfPagesOf } from '../../src/media/pdf-pages.ts'
+import { mediaProblem, type MediaLimits } from '../../src/entries/adapters.ts'
+import { bytesOfBase64, textAt } from '../../src/model/media/bytes.ts'
+import { imageFactsOf } from '../../src/model/media/image-facts.ts'
+import { defaultMediaLimits } from '../../src/model/media/limits.ts'
+import { isPdf, pdfPagesOf } from '../../src/model/media/pdf-pages.ts'
 import type { ContentBlock } from '../../src/index.ts'
 import { gifHead, imageOf, jpegHead, pdf, png, pngHead, webpHead } from '../support/images.ts'
 

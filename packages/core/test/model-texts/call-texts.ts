@@ -2,7 +2,7 @@ import type { SamplesOf } from '../support/model-texts.ts'
 
 const agent = 'The agent reviewer (Review the diff)'
 
-export const samples: SamplesOf<typeof import('../../src/turn/calls/call-texts.ts')> = {
+export const samples: SamplesOf<typeof import('../../src/tool-calls/call-texts.ts')> = {
   invalidInput: [['Read', 'file_path is missing. Its fields are file_path, offset?, limit?']],
   fieldsOfTool: [[['file_path', 'offset?', 'limit?']]],
   inputChangedByHook: [['Invalid input for Read: file_path is missing. Nothing was run.']],

@@ -1,6 +1,6 @@
 import type { SamplesOf } from '../support/model-texts.ts'
 
-export const samples: SamplesOf<typeof import('../../src/media/media-texts.ts')> = {
+export const samples: SamplesOf<typeof import('../../src/model/media/media-texts.ts')> = {
   unsupportedImage: [
     ['image/bmp', ['image/png', 'image/jpeg']],
     ['in an unknown format (declared as image/png)', ['image/png', 'image/jpeg']],

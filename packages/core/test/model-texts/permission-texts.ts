@@ -1,6 +1,6 @@
 import type { SamplesOf } from '../support/model-texts.ts'
 
-export const samples: SamplesOf<typeof import('../../src/tools/permission-texts.ts')> = {
+export const samples: SamplesOf<typeof import('../../src/permissions/permission-texts.ts')> = {
   deniedWithInstructions: [['use git mv']],
   noAnswerInTime: [[60]],
   cannotAsk: [['the dialog was closed']],

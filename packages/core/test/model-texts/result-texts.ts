@@ -16,4 +16,5 @@ export const samples: SamplesOf<typeof import('../../src/tools/result-texts.ts')
     [{ savedAs: '/results/c1.txt' }],
     [{ lostBecause: 'no space left on device' }],
   ],
+  missingTools: [['researcher', ['WebSearch', 'WebFetch']]],
 }

@@ -2,7 +2,7 @@ import type { SamplesOf } from '../support/model-texts.ts'
 
 const command = 'The command "npm start"'
 
-export const samples: SamplesOf<typeof import('../../src/turn/turn-texts.ts')> = {
+export const samples: SamplesOf<typeof import('../../src/run/turn-texts.ts')> = {
   remainingLimits: [
     [[{ of: 'turns', left: 10, limit: 20 }]],
     [
@@ -22,7 +22,6 @@ export const samples: SamplesOf<typeof import('../../src/turn/turn-texts.ts')> =
     [1, 'npm test'],
     [12, 'npm test'],
   ],
-  tokenTargetReminder: [[25, 50_000, 200_000]],
   mediaRemoved: [
     ['image', 'The image is 9000x100 px; at most 8000x8000 are accepted. Make it smaller.'],
     ['document', 'The PDF has 120 pages; at most 100 are accepted. Send a part of it.'],

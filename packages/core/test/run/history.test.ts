@@ -1,9 +1,9 @@
 // A history in the shape of the Messages API: what is none is refused with the message, the reason and what to do.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { historyEntries } from '../../src/history.ts'
+import { historyEntries } from '../../src/conversation/history.ts'
 import { ConfigurationError, Transcript } from '../../src/index.ts'
-import { transcriptProblems } from '../../src/transcript-problems.ts'
+import { transcriptProblems } from '../../src/conversation/transcript-problems.ts'
 
 const user = { role: 'user', content: 'hello' } as const
 const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'Look', input: {} }] } as const

@@ -9,7 +9,7 @@ import {
   type StepRecord,
 } from '../../src/index.ts'
 import { CostLimitHook, StepsLimitHook } from '../../src/compat/index.ts'
-import { plainContext, type Compaction } from '../../src/adapters/index.ts'
+import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, dollarATokenPrices as prices, hook, json, reader, resultTexts, said, tool } from '../support/harness.ts'
 import { killedBefore, killedBeforeLap } from '../support/killed.ts'

@@ -7,7 +7,7 @@ import {
   type StepRecord,
   type StepResult,
   type StepEngineOptions,
-} from '../../src/steps/index.ts'
+} from '../../src/entries/steps.ts'
 import { checkStepEngine, type CheckedSession, type CheckedStore } from '../../src/testing/index.ts'
 import { HaltingError, type Json } from '../../src/index.ts'
 

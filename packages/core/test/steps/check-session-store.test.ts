@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-STEP-16, R-STEP-16a, R-STEP-16b, R-STEP-16c, R-STEP-16d: the kit for stores of sessions finds what a store does wrong.
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test, vi } from 'vitest'
-import type { OpenSession, SessionStore } from '../../src/steps/index.ts'
+import type { OpenSession, SessionStore } from '../../src/entries/steps.ts'
 import { checkSessionStore } from '../../src/testing/index.ts'
 import { sampled } from '../support/deep.ts'
 

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-STEP-9a, R-STEP-9b, R-ABORT-8b, R-ABORT-8c, R-JOUR-4d: time that a clock shows wrongly.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { streamRun, QueryEngine, replay, startRun, type RunOptions, type StepRecord } from '../../src/index.ts'
-import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/steps/index.ts'
+import { createMemorySteps, misfitOfRecord, runsOf, systemClock, type Clock } from '../../src/entries/steps.ts'
 import { accountOf, trajectoryOf, whatIf } from '@halting/analysis'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 // Spec R-STEP-15b: clocks that keep to no contract end no run the wrong way, and keep none from its end.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { steadyClock, type Clock } from '../../src/steps/clock.ts'
+import { steadyClock, type Clock } from '../../src/values/clock.ts'
 import { createFakeClock, scriptedModel, type FakeClock } from '../../src/testing/index.ts'
 import { calls, reader, run } from '../support/harness.ts'
 

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-BUD-21, R-BUD-21a, R-BUD-21b, R-BUD-21c: what a lost request came to is asked of its service.
 import { describe, expect, test, vi } from 'vitest'
 import { accountOf } from '@halting/analysis'
-import { noUsage } from '../../src/adapters/index.ts'
+import { noUsage } from '../../src/entries/adapters.ts'
 import { type AgentTool, type Model, replay, resume, type RunOptions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { calls, json, reader } from '../support/harness.ts'

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-STEP-4 to R-STEP-9, R-STEP-12.
 import { describe, expect, test } from 'vitest'
 import { createMemorySteps, HaltingError, type StepRecord } from '../../src/index.ts'
-import type { StepKey, StepEngine } from '../../src/steps/index.ts'
+import type { StepKey, StepEngine } from '../../src/entries/steps.ts'
 import { createFakeClock } from '../../src/testing/index.ts'
 import { calls, reader, run, until } from '../support/harness.ts'
 

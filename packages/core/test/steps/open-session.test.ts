@@ -8,8 +8,8 @@ import {
   createOpenSession,
   decodeRecords,
   type RecordBatch,
-} from '../../src/steps/index.ts'
-import type { StepRecord } from '../../src/steps/index.ts'
+} from '../../src/entries/steps.ts'
+import type { StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 /** A session whose store keeps what it is given in a list, and takes as long as it is told. */

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { replay, resume, type Permissions, type StepRecord } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { unknownTool } from '../../src/turn/calls/call-texts.ts'
-import { lastAnswerPrompt, remainingLimits, runEnding } from '../../src/turn/turn-texts.ts'
+import { unknownTool } from '../../src/tool-calls/call-texts.ts'
+import { lastAnswerPrompt, remainingLimits, runEnding } from '../../src/run/turn-texts.ts'
 import { calls, json, reader, run, tool } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 

@@ -1,7 +1,7 @@
 // Holds R-JOUR-4b: what is read of a record that was stored is of its type, or it is told what is not.
 import { describe, expect, test } from 'vitest'
 import { streamRun, startRun, tool } from '../../src/index.ts'
-import { createMemorySteps, misfitOfRecord, type StepRecord } from '../../src/steps/index.ts'
+import { createMemorySteps, misfitOfRecord, type StepRecord } from '../../src/entries/steps.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 
 async function recorded(): Promise<readonly StepRecord[]> {

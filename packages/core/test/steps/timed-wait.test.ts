@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMemorySteps, type Clock, type StepRecord } from '../../src/steps/index.ts'
+import { createMemorySteps, type Clock, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock } from '../../src/testing/fake-clock.ts'
 
 const { signal } = new AbortController()

@@ -1,5 +1,5 @@
 // Runs beside which something goes on: agents in the background by prompt, and a process with tasks.
-import type { Background, TaskEnded, TaskLeft, TaskNote } from '../../src/adapters/index.ts'
+import type { Background, TaskEnded, TaskLeft, TaskNote } from '../../src/entries/adapters.ts'
 import type { AgentTool, ChildRun, RunEvent, ModelRequest, StepRecord, Tool, TranscriptEntry } from '../../src/index.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, tool } from './harness.ts'

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
-import type { ContentBlock, MessageContent, ModelMessage } from '../../src/messages.ts'
-import type { CompactionReply, CompactionRequest, CompactionScope, ContextView } from '../../src/context/port.ts'
+import { type ContentBlock, type MessageContent, type ModelMessage, noUsage } from '../../src/model/messages.ts'
+import type { CompactionScope, ContextView } from '../../src/context/port.ts'
+import type { CompactionReply, CompactionRequest } from '../../src/model/questions.ts'
 import { sizesOf } from '../../src/context/sizes.ts'
-import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
-import { freshProgress, startState } from '../../src/state.ts'
-import { noUsage } from '../../src/messages.ts'
+import { estimateMessages, roughTokens } from '../../src/model/tokens.ts'
+import { freshProgress, startState } from '../../src/state/state.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/transcript.ts'
+import { Transcript, type TranscriptEntry, type UserOrigin } from '../../src/conversation/transcript.ts'
 
 /** What comes next in a conversation that a service would take. */
 type Part =

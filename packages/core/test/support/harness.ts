@@ -23,7 +23,7 @@ import {
   type TranscriptEntry,
   type IterationReason,
 } from '../../src/index.ts'
-import type { Attachment, ToolResultBlock } from '../../src/adapters/index.ts'
+import type { Attachment, ToolResultBlock } from '../../src/entries/adapters.ts'
 import {
   createFakeClock,
   scriptedModel,

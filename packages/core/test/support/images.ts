@@ -1,5 +1,5 @@
 import { deflateSync } from 'node:zlib'
-import type { ImageBlock } from '../../src/adapters/index.ts'
+import type { ImageBlock } from '../../src/entries/adapters.ts'
 
 /** Images that are what they say, made here: a PNG that decoders read, and heads of the other kinds. */
 

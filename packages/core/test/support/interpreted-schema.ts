@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../src/adapters/index.ts'
+import { isJsonObject } from '../../src/entries/adapters.ts'
 import type { JsonObject } from '../../src/index.ts'
 
 /** The checker as it was before schemas were compiled: it reads the schema anew at every call. What `compileSchema` is compared with. */

@@ -17,7 +17,7 @@ export interface ProcessEnd {
 export function runProgram(code: string, flags: readonly string[] = []): Promise<ProcessEnd> {
   const program = `
     import * as core from '${built('index.js')}'
-    import * as entry from '${built('steps/index.js')}'
+    import * as entry from '${built('entries/steps.js')}'
     import * as testing from '${built('testing/index.js')}'
     import { writeSync } from 'node:fs'
     const say = (value) => writeSync(1, JSON.stringify(value) + '\\n')

@@ -1,4 +1,4 @@
-import { estimateMessages, roughTokens } from '../../src/context/tokens.ts'
+import { estimateMessages, roughTokens } from '../../src/model/tokens.ts'
 import type { ModelRequest } from '../../src/index.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 

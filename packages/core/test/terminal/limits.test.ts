@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '../../src/index.ts'
 import { StepsLimitHook, TokenUsageLimitHook } from '../../src/compat/index.ts'
-import { plainContext } from '../../src/adapters/index.ts'
+import { plainContext } from '../../src/entries/adapters.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { ask } from '../support/engine.ts'
 import { calls, dollarATokenPrices, hanging, reader, tool } from '../support/harness.ts'
 import { expectEnding } from './ending.ts'
-import { noProgressNudge } from '../../src/guards/guard-texts.ts'
+import { noProgressNudge } from '../../src/limits/guard-texts.ts'
 
 const forever = () => calls('Look')
 const tools = [reader('Look')]

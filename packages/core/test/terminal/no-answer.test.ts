@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { afterRun, type Stage } from '../../src/after/index.ts'
 import { AgentBuilder } from '../../src/compat/index.ts'
-import { lastAnswer, resultForHosts } from '../../src/adapters/index.ts'
+import { lastAnswer, resultForHosts } from '../../src/entries/adapters.ts'
 import {
   AgentState,
   endings,
@@ -15,7 +15,7 @@ import {
   type SdkMessage,
   type SdkResult,
 } from '../../src/index.ts'
-import { recordedResult } from '../../src/steps/index.ts'
+import { recordedResult } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { ask, engineOf, resultOf as resultIn } from '../support/engine.ts'
 import { calls, hook, reader, results, run } from '../support/harness.ts'

@@ -10,9 +10,9 @@ import {
   type Permissions,
   type RunResult,
 } from '../../src/index.ts'
-import type { ModelUpdate } from '../../src/adapters/index.ts'
-import { AbortScope, abortCauseOf } from '../../src/cancel/abort.ts'
-import { settleWithin } from '../../src/cancel/settle.ts'
+import type { ModelUpdate } from '../../src/entries/adapters.ts'
+import { AbortScope, abortCauseOf } from '../../src/values/abort.ts'
+import { settleWithin } from '../../src/values/settle.ts'
 import { createFakeClock, scriptedModel, type ScriptedModel } from '../../src/testing/index.ts'
 import {
   begin,

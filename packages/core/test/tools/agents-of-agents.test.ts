@@ -11,7 +11,7 @@ import {
   type PermissionRequest,
   type StepRecord,
 } from '../../src/index.ts'
-import type { SpawnContext } from '../../src/adapters/index.ts'
+import type { SpawnContext } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   begin,
@@ -26,7 +26,7 @@ import {
   until,
 } from '../support/harness.ts'
 import { killedBefore } from '../support/killed.ts'
-import { lastResultOfAgent } from '../../src/turn/calls/call-texts.ts'
+import { lastResultOfAgent } from '../../src/tool-calls/call-texts.ts'
 
 type Spawn = (input: { readonly prompt: string }, context: SpawnContext) => ChildRun
 

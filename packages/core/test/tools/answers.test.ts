@@ -11,7 +11,7 @@ import {
   type Permissions,
 } from '../../src/index.ts'
 import { AgentBuilder } from '../../src/compat/index.ts'
-import type { CanUseTool } from '../../src/adapters/index.ts'
+import type { CanUseTool } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import { begin, calls, run, tool, until } from '../support/harness.ts'

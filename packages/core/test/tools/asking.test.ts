@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-TOOL-19 to R-TOOL-19c: what a tool asks a model is paid, counted and on record like any other request.
 import { describe, expect, test } from 'vitest'
-import { textOf, type CompactionReply } from '../../src/adapters/index.ts'
+import { textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import { accountOf, recordedWork, trajectoryOf, whatIf } from '@halting/analysis'
 import {
   replay,

@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-BACK-10 to R-BACK-15.
 import { describe, expect, test } from 'vitest'
-import type { ToolResultBlock } from '../../src/adapters/index.ts'
+import type { ToolResultBlock } from '../../src/entries/adapters.ts'
 import { QueryEngine, type GuardView, type TranscriptEntry } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import { agent, byPrompt, held, ofAgents, start } from '../support/background.ts'

@@ -11,7 +11,7 @@ import {
   type StepRecord,
   type TranscriptEntry,
 } from '../../src/index.ts'
-import { toolCallsOf } from '../../src/messages.ts'
+import { toolCallsOf } from '../../src/model/messages.ts'
 import { scriptedModel, transcriptProblems, type ScriptedModel } from '../../src/testing/index.ts'
 import { engineOf, resultOf } from '../support/engine.ts'
 import {

@@ -11,8 +11,8 @@ import {
   type Permissions,
   type StepRecord,
 } from '../../src/index.ts'
-import type { CanUseTool, PermissionUpdate } from '../../src/adapters/index.ts'
-import { foldSession } from '../../src/steps/index.ts'
+import type { CanUseTool, PermissionUpdate } from '../../src/entries/adapters.ts'
+import { foldSession } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { ask, engineOf, resultOf } from '../support/engine.ts'
 import { begin, calls, hook, resultTexts, run, tick, tool, until } from '../support/harness.ts'

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Permissions } from '../../src/index.ts'
-import { coercedInput, schemaProblems } from '../../src/adapters/index.ts'
-import type { Json, JsonObject } from '../../src/json.ts'
+import { coercedInput, schemaProblems } from '../../src/entries/adapters.ts'
+import type { Json, JsonObject } from '../../src/values/json.ts'
 import { isDeep } from '../support/deep.ts'
 import { calls, hook, results, resultTexts, run, tool } from '../support/harness.ts'
 

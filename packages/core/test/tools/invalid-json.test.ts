@@ -1,9 +1,9 @@
 // Holds R-TOOL-2b and R-TOOL-2c of docs/spec: arguments that are not a JSON object run nothing, and the model is told what is wrong with them, and where.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { invalidJsonInput, invalidJsonOf } from '../../src/adapters/index.ts'
+import { invalidJsonInput, invalidJsonOf } from '../../src/entries/adapters.ts'
 import type { Tool } from '../../src/index.ts'
-import { jsonProblemOf } from '../../src/json-problem.ts'
+import { jsonProblemOf } from '../../src/values/json-problem.ts'
 import { drawn } from '../support/deep.ts'
 import { calls, results, run } from '../support/harness.ts'
 

@@ -11,9 +11,9 @@ import {
   type RunOptions,
   type Tool,
 } from '../../src/index.ts'
-import { largeResultLimit, textOf, type LargeResult, type LargeResults } from '../../src/adapters/index.ts'
+import { largeResultLimit, textOf, type LargeResult, type LargeResults } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import type { ContentBlock } from '../../src/messages.ts'
+import type { ContentBlock } from '../../src/model/messages.ts'
 import { shortened, wholeTextOf } from '../../src/tools/shortened.ts'
 import {
   begin,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { agentTool, certificate, query, tool, type Model, type RunOptions } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { unknownTool } from '../../src/turn/calls/call-texts.ts'
+import { unknownTool } from '../../src/tool-calls/call-texts.ts'
 import { calls, resultTexts, run } from '../support/harness.ts'
 
 const searching = (model: Model): boolean => model.webSearch !== undefined

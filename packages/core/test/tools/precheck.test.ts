@@ -11,7 +11,7 @@ import {
   type StepRecord,
   type Tool,
 } from '../../src/index.ts'
-import type { CanUseTool } from '../../src/adapters/index.ts'
+import type { CanUseTool } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel } from '../../src/testing/index.ts'
 import { begin, calls, hook, json, resultTexts, run, tool, toolEnds, until } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'

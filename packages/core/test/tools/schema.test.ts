@@ -1,7 +1,7 @@
 // Holds R-SCHEMA-1 to R-SCHEMA-5 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compileSchema, schemaProblems } from '../../src/adapters/index.ts'
+import { compileSchema, schemaProblems } from '../../src/entries/adapters.ts'
 import type { Json, JsonObject } from '../../src/index.ts'
 import { interpretedProblems } from '../support/interpreted-schema.ts'
 

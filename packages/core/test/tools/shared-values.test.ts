@@ -9,7 +9,7 @@ import {
   type Model,
   type StepRecord,
 } from '../../src/index.ts'
-import { type ToolUseBlock } from '../../src/adapters/index.ts'
+import { type ToolUseBlock } from '../../src/entries/adapters.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
 import {
   begin,

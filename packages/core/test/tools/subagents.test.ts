@@ -25,7 +25,7 @@ import {
   tool,
   until,
 } from '../support/harness.ts'
-import { agentLimitReached } from '../../src/turn/calls/call-texts.ts'
+import { agentLimitReached } from '../../src/tool-calls/call-texts.ts'
 
 const agent = (
   spawn: (input: { readonly prompt: string }) => ChildRun = ({ prompt }) => ({ prompt }),

@@ -10,7 +10,7 @@ import {
   type RunState,
   type StepRecord,
 } from '../../src/index.ts'
-import { noProgressNudge, type Clock } from '../../src/steps/index.ts'
+import { noProgressNudge, type Clock } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import {
   begin,

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-SEARCH-1 to R-SEARCH-5: a question that lets its service search the web is reserved with all that it may be billed.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isJsonObject, textOf, type CompactionReply } from '../../src/adapters/index.ts'
+import { isJsonObject, textOf, type CompactionReply } from '../../src/entries/adapters.ts'
 import {
   resume,
   startRun,

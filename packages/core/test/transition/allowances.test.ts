@@ -12,7 +12,7 @@ import {
   transitions,
   turnsBegun,
   type SpentIterations,
-} from '../../src/allowance.ts'
+} from '../../src/limits/allowance.ts'
 import type { IterationReason } from '../../src/index.ts'
 import { calls, reader, run } from '../support/harness.ts'
 

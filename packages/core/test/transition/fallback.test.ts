@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-REQ-4, for few retries.
 import { describe, expect, test } from 'vitest'
-import type { ModelErrorInit } from '../../src/adapters/index.ts'
+import type { ModelErrorInit } from '../../src/entries/adapters.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { run } from '../support/harness.ts'
 

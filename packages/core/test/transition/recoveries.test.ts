@@ -1,6 +1,6 @@
 // Holds rules of docs/spec: R-LAP-1, R-LAP-3, R-REQ-4 to R-REQ-9, R-CTX-4.
 import { describe, expect, test } from 'vitest'
-import { plainContext, type Compaction } from '../../src/adapters/index.ts'
+import { plainContext, type Compaction } from '../../src/entries/adapters.ts'
 import type { ContextManager, IterationReason } from '../../src/index.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { tinyImage } from '../support/images.ts'

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { AgentTool, StopHook } from '../../src/index.ts'
-import { misfitOfRecord } from '../../src/steps/index.ts'
+import { misfitOfRecord } from '../../src/entries/steps.ts'
 import type { ScriptedReply } from '../../src/testing/index.ts'
 import { calls, hook, reader, run, tool } from '../support/harness.ts'
 

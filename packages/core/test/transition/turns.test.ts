@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-LAP-1 to R-LAP-7, R-SHOOK-4, R-GATE-2 to R-GATE-4, R-PROG-4, R-DEC-6.
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { allowances } from '../../src/allowance.ts'
+import { allowances } from '../../src/limits/allowance.ts'
 import { noProgress, type IterationReason } from '../../src/index.ts'
 import { begin, calls, hook, reader, run, said } from '../support/harness.ts'
 import { scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'

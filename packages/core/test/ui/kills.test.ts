@@ -3,7 +3,7 @@
 import type { UIMessage } from 'ai'
 import { expect, test } from 'vitest'
 import { resume, startRun, streamRun, type RunOptions } from '../../src/index.ts'
-import { DurableStepEngine, type StepRecord } from '../../src/steps/index.ts'
+import { DurableStepEngine, type StepRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
 import { eventIdOf, recordedEvents, shareRun, toUIMessageStream, type UIMessageChunk } from '../../src/ui/index.ts'
 import { reader, tool } from '../support/harness.ts'

@@ -3,7 +3,7 @@ import type { UIMessage } from 'ai'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConfigurationError, run, tool, Transcript } from '../../src/index.ts'
-import { historyEntries } from '../../src/history.ts'
+import { historyEntries } from '../../src/conversation/history.ts'
 import { scriptedModel, transcriptProblems } from '../../src/testing/index.ts'
 import { approvalsOf, modelMessagesOf, type UIMessageLike } from '../../src/ui/index.ts'
 

@@ -11,11 +11,11 @@ import {
   type RunState,
   type StepRecord,
 } from '../../src/index.ts'
-import { lastAnswer } from '../../src/adapters/index.ts'
-import { misfitOfRecord } from '../../src/steps/index.ts'
+import { lastAnswer } from '../../src/entries/adapters.ts'
+import { misfitOfRecord } from '../../src/entries/steps.ts'
 import { createFakeClock, scriptedModel, transcriptProblems, type ScriptedReply } from '../../src/testing/index.ts'
-import { hashText } from '../../src/hash.ts'
-import { isToolUse } from '../../src/messages.ts'
+import { hashText } from '../../src/values/hash.ts'
+import { isToolUse } from '../../src/model/messages.ts'
 import { begin, calls, json, subagent, tool, type Run } from '../support/harness.ts'
 import { killedAfter } from '../support/killed.ts'
 

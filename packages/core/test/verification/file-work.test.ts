@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { Transcript, type TranscriptEntry } from '../../src/index.ts'
 import { fileWorkOf } from '../../src/verification/file-work.ts'
-import { answerStands, endOfAnswer } from '../../src/verification/kept-answer.ts'
+import { answerStands, endOfAnswer } from '../../src/conversation/kept-answer.ts'
 import { afterAgent, afterWork, carriedVerification, verifiedOf } from '../../src/verification/progress.ts'
 
 describe('what a tool tells of files', () => {

@@ -12,9 +12,9 @@ import {
   type StopHook,
   type Verification,
 } from '../../src/index.ts'
-import { lastAnswer } from '../../src/adapters/index.ts'
+import { lastAnswer } from '../../src/entries/adapters.ts'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '../../src/testing/index.ts'
-import { verifyRequest } from '../../src/turn/turn-texts.ts'
+import { verifyRequest } from '../../src/run/turn-texts.ts'
 import { begin, calls, dollarATokenPrices, hook, run, said, subagent, tool, type Given } from '../support/harness.ts'
 
 const lines = (changedLines: number): FileWork => ({ changedLines })

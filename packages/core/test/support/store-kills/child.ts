@@ -11,7 +11,7 @@ import {
   type RunResult,
   type Tool,
 } from '../../../src/index.ts'
-import { DurableStepEngine, type SessionStore, type StepRecord, type StepStore } from '../../../src/steps/index.ts'
+import { DurableStepEngine, type SessionStore, type StepRecord, type StepStore } from '../../../src/entries/steps.ts'
 import { scriptedModel, transcriptProblems, type ScriptedReply } from '../../../src/testing/index.ts'
 import type { Left, Orders } from './orders.ts'
 

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isToolResult, isToolUse } from '../../../src/adapters/index.ts'
+import { isToolResult, isToolUse } from '../../../src/entries/adapters.ts'
 import type { ContentBlock, ModelMessage } from '../../../src/index.ts'
 import type { Left, Orders } from './orders.ts'
 

@@ -1,0 +1,171 @@
+import { askPrices } from '../model/prices.ts'
+import { inputTokensOf, noUsage, type MessageContent } from '../model/messages.ts'
+import { contextOf, type RunOptions } from './options.ts'
+import type { RunContext } from '../run/run-context.ts'
+import { startRun } from './start.ts'
+import type { RunState } from '../state/state.ts'
+import { Transcript } from '../conversation/transcript.ts'
+import { estimateFixed, ratioOf } from '../request/estimate.ts'
+import { compactionRoom, planCompaction } from '../context/compaction-plan.ts'
+import { defenceFigures, type ContextView } from '../context/port.ts'
+import { personsWordsOf } from '../context/persons-words.ts'
+import { longResultsOf } from '../context/sizes.ts'
+import { estimateMessages } from '../model/tokens.ts'
+import { partsOf, type ContextPart } from '../context/usage-parts.ts'
+import type { WindowFigures } from '../model/window.ts'
+
+/** What fills the window with the next request, and what happens when it is full. */
+export interface ContextUsage {
+  /** Id of the model. */
+  readonly model: string
+  /** By kind and name; together they have `figures.usedTokens`. */
+  readonly parts: readonly ContextPart[]
+  /** The window, and the thresholds in it. */
+  readonly figures: WindowFigures
+  /** Whether a provider's count of an earlier request was there to go by; else all of it is estimated. */
+  readonly isCounted: boolean
+  /** Dollars for the input of a turn: when nothing of it is in the provider's cache, and when all of it is. Null for a model without a price. */
+  readonly inputUsd: {
+    /** US dollars when nothing is in the cache. */
+    readonly uncached: number
+    /** US dollars when all of it is. */
+    readonly cached: number
+  } | null
+  /** Null where no conversation is compacted by itself. */
+  readonly autoCompact: {
+    /** Tokens from which on the conversation is compacted. */
+    readonly atTokens: number
+    /** What it frees then at least: all that may stay is taken to be as long as it may be. */
+    readonly freesTokens: number
+  } | null
+  /** About what a compaction would free now; 0 where there is nothing to make shorter. */
+  readonly compactionFreesTokens: number
+}
+
+/** What the next request is about: the session so far, and a prompt. */
+export interface ContextUsageInput {
+  /** The session so far. Default: an empty one. */
+  readonly transcript?: Transcript
+  /** The prompt that follows it. Default: none. */
+  readonly prompt?: MessageContent
+}
+
+/**
+ * Looks at the next request of a session with these options: asks nobody.
+ * @throws ConfigurationError for options that cannot be run.
+ */
+export function contextUsage(options: RunOptions, { transcript, prompt }: ContextUsageInput = {}): ContextUsage {
+  const context = contextOf(options)
+  const { settings, model, contextDefence, toolDefinitions: tools, tokens } = context
+  const { system, userContext, systemContext } = settings
+  const state = stateOf({ transcript, prompt })
+  const counted = lastCount(context, state.transcript)
+  const ratio = counted ?? 1
+  const raw = partsOf({
+    system,
+    tools,
+    transcript: state.transcript,
+    entries: { ...systemContext, ...userContext },
+    tokens,
+  })
+  const parts = scaled(raw, ratio)
+  const used = parts.reduce((sum, part) => sum + part.tokens, 0)
+  const window = settings.contextWindow ?? model.contextWindow
+  const messages = state.transcript.messages()
+  const tokensOf: ContextView['tokensOf'] = (list) => Math.ceil(ratio * estimateMessages(tokens, list))
+  const view: ContextView = {
+    state,
+    model,
+    system,
+    tools,
+    estimatedTokens: used,
+    fixedTokens: Math.ceil(ratio * estimateFixed({ context })),
+    contextWindow: window,
+    tokensOf,
+    tokensBetween: (from, to) => tokensOf(messages.slice(from, to)),
+    clearableBefore: (index) => tokensOf(messages.slice(0, index).filter((each) => longResultsOf(each).length > 0)),
+  }
+  const figures = defenceFigures(contextDefence, model, { window, used })
+  return {
+    model: model.id,
+    parts,
+    figures,
+    isCounted: counted !== undefined,
+    inputUsd: inputCost(context, used),
+    autoCompact: autoCompactOf(view, figures.thresholds.compaction),
+    compactionFreesTokens: contextDefence.compact(view, 'manual') === undefined ? 0 : freedNow(view),
+  }
+}
+
+/** The run that would begin; with nothing said yet, one that has nothing to say. */
+function stateOf({ transcript = Transcript.empty(), prompt }: ContextUsageInput): RunState {
+  if (prompt !== undefined) return startRun({ transcript, prompt })
+  if (transcript.messages().length > 0) return startRun({ transcript })
+  return { ...startRun({ prompt: '' }), transcript }
+}
+
+/** What the provider counted for the newest request whose messages still stand as they did, to what is estimated for them; undefined for none. */
+function lastCount(context: RunContext, transcript: Transcript): number | undefined {
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind !== 'assistant' && entry?.kind !== 'user' && entry?.kind !== 'attachment') {
+      if (entry?.kind !== 'collapse_staged') return undefined
+      continue
+    }
+    if (entry.kind !== 'assistant' || entry.error !== undefined) continue
+    const { message } = entry
+    const counted = inputTokensOf(message.usage)
+    if (counted === 0 || (message.by ?? message.model) !== context.model.id) continue
+    const before = Transcript.of(transcript.since(0).slice(0, index)).messages()
+    return ratioOf(counted, estimateFixed({ context }) + estimateMessages(context.tokens, before))
+  }
+  return undefined
+}
+
+/** Whole tokens that together have the whole: what rounding leaves goes to those that lost most by it. */
+function scaled(parts: readonly ContextPart[], ratio: number): readonly ContextPart[] {
+  const exact = parts.map(({ tokens }) => tokens * ratio)
+  const floors = exact.map(Math.floor)
+  let left = Math.ceil(exact.reduce((sum, each) => sum + each, 0) - 1e-6) - floors.reduce((sum, each) => sum + each, 0)
+  const losers = exact.map((each, index) => [each - Math.floor(each), index] as const).toSorted(([a], [b]) => b - a)
+  for (const [, index] of losers) {
+    if (left-- <= 0) break
+    floors[index] = (floors[index] ?? 0) + 1
+  }
+  return parts.map((part, index) => ({ ...part, tokens: floors[index] ?? 0 }))
+}
+
+/** As a provider with a cache bills it: written the first time, then read. */
+function inputCost({ prices, model }: RunContext, tokens: number): ContextUsage['inputUsd'] {
+  const cost = (usage: Partial<typeof noUsage>): number | undefined => {
+    const answer = askPrices(() => prices.cost(model.id, { ...noUsage, ...usage }))
+    return answer.kind === 'usd' ? answer.usd : undefined
+  }
+  const uncached = cost({ cache_creation_input_tokens: tokens })
+  const cached = cost({ cache_read_input_tokens: tokens })
+  return uncached === undefined || cached === undefined ? null : { uncached, cached }
+}
+
+function autoCompactOf(view: ContextView, atTokens: number): ContextUsage['autoCompact'] {
+  if (!Number.isFinite(atTokens)) return null
+  const { tail, summary, words, carried } = compactionRoom(view, 'auto')
+  const leaves = view.fixedTokens + tail + summary + words + carried
+  return { atTokens, freesTokens: Math.max(0, Math.floor(atTokens - leaves)) }
+}
+
+/** Share of what is summarized that a summary is taken to have, up to its cap. */
+const summaryShare = 0.1
+
+function freedNow(view: ContextView): number {
+  const plan = planCompaction(view, 'manual')
+  if (plan === undefined) return 0
+  const { tokensOf, state } = view
+  const replaced = tokensOf(plan.replaced)
+  const words = personsWordsOf(state.transcript, plan.kept).reduce(
+    (sum, text) => sum + tokensOf([{ role: 'user', content: text }]),
+    0,
+  )
+  const shortened = tokensOf(state.transcript.messages().slice(plan.replaced.length)) - tokensOf(plan.kept)
+  const left = Math.min(words, plan.wordsTokens) + Math.min(replaced * summaryShare, plan.summaryTokens)
+  return Math.max(0, Math.floor(replaced + shortened - left))
+}

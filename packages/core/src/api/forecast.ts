@@ -1,0 +1,192 @@
+import { plus, nothing, type Amount } from '../limits/ledger.ts'
+import { askPrices, nanosOf, usdOf } from '../model/prices.ts'
+import { estimateMessages } from '../model/tokens.ts'
+import { noUsage, type MessageContent, type Usage } from '../model/messages.ts'
+import { contextOf, type RunOptions } from './options.ts'
+import { startRun } from './start.ts'
+import { worstCase } from '../request/charge.ts'
+import { outputCap } from '../request/current-model.ts'
+import { inputBoundOf, type Asking } from '../request/input-bound.ts'
+import { heldForLastAnswer } from '../request/reserve.ts'
+
+/** What a run with these options is likely to come to: an estimate, where the certificate has bounds. */
+export interface Forecast {
+  /** Id of the model. */
+  readonly model: string
+  /** What the first request needs at least, as it is reserved. `usd` is null for a model without a price. */
+  readonly first: {
+    /** US dollars; null for a model without a price. */
+    readonly usd: number | null
+    /** Input and output tokens. */
+    readonly tokens: number
+  }
+  /** Whether the limits leave room for it. */
+  readonly canBegin: boolean
+  /** Turns until a limit stops the run, what they cost, and which it is; null when none does within 1,000 turns. */
+  readonly likely: LikelyFigures & {
+    /** The limit that ends the run; null for none. */
+    readonly endsBy: LikelyEnd | null
+  }
+  /** What runs that end sooner, after 10 and after 50 turns, come to. Empty where a limit ends them before. */
+  readonly shorter: readonly LikelyFigures[]
+  /** What a turn is taken to be, and what a conversation is that was made shorter. */
+  readonly assumes: {
+    /** Tokens that a turn adds. */
+    readonly writtenTokens: number
+    /** Tokens of results that a turn adds. */
+    readonly readTokens: number
+    /** Tokens of a conversation after a compaction. */
+    readonly summaryTokens: number
+  }
+}
+
+/** The limit that is likely to end a run; `contextWindow`: its conversation is too long, and nothing makes it shorter. */
+export type LikelyEnd = 'maxBudgetUsd' | 'maxRunUsd' | 'maxTokens' | 'maxTurns' | 'contextWindow'
+
+/** What so many turns are likely to come to. `usd` is null for a model without a price. */
+export interface LikelyFigures {
+  /** Turns. */
+  readonly turns: number
+  /** US dollars; null for a model without a price. */
+  readonly usd: number | null
+  /** Input and output tokens. */
+  readonly tokens: number
+}
+
+const writtenTokens = 400
+const readTokens = 1_500
+const summaryTokens = 4_000
+const mostTurns = 1_000
+const shorterTurns: readonly number[] = [10, 50]
+
+/** Estimates a run before it begins: asks nobody. @throws ConfigurationError for options that cannot be run. */
+export function forecast(options: RunOptions, prompt: MessageContent = ''): Forecast {
+  const { spent, transcript } = startRun({ prompt })
+  const asking: Asking = { context: contextOf(options), spent, transcript }
+  const { settings, model } = asking.context
+  const input = inputBoundOf(asking, model)
+  const needs = needsOf(asking)
+  const leftUsd = settings.maxBudgetUsd - (options.spentBeforeUsd ?? 0)
+  const limits = {
+    nanos: nanosOf(Math.min(leftUsd, settings.maxRunUsd)),
+    tokens: settings.maxTotalTokens,
+  }
+  const first = needs(input)
+  const canBegin = isWithin(first, limits)
+  return {
+    model: model.id,
+    first: { usd: isPriced(asking) ? usdOf(first.nanos) : null, tokens: first.tokens },
+    canBegin,
+    ...likelyRun(asking, limits, needs, settings.maxRunUsd < leftUsd ? 'maxRunUsd' : 'maxBudgetUsd'),
+    assumes: { writtenTokens, readTokens, summaryTokens },
+  }
+}
+
+/** The least that must be left for a request of so many tokens: its worst case with a useful reply, and the last answer. */
+function needsOf(asking: Asking): (inputTokens: number) => Amount {
+  const { model, settings } = asking.context
+  const useful = Math.min(outputCap(asking, model), settings.minUsefulTokens)
+  const held = heldForLastAnswer(asking)?.(useful) ?? nothing
+  return (inputTokens) => plus(worstCase(asking, model, inputTokens, useful), held)
+}
+
+function isWithin(needed: Amount, limits: Amount): boolean {
+  return needed.nanos <= limits.nanos && needed.tokens <= limits.tokens
+}
+
+function isPriced({ context: { prices, model } }: Asking): boolean {
+  return askPrices(() => prices.worstCase(model.id, { inputTokens: 1, outputTokens: 1 })).kind === 'usd'
+}
+
+/** Turn after turn as they are taken to be, until a limit leaves no room for the next. */
+function likelyRun(
+  asking: Asking,
+  limits: Amount,
+  needs: (inputTokens: number) => Amount,
+  dollarLimit: 'maxBudgetUsd' | 'maxRunUsd',
+): Pick<Forecast, 'likely' | 'shorter'> {
+  const { settings, model } = asking.context
+  const conversation = new LikelyConversation(asking)
+  const isModelPriced = isPriced(asking)
+  const shorter: LikelyFigures[] = []
+  let turns = 0
+  let spent = nothing
+  let endsBy: Forecast['likely']['endsBy'] = null
+  const figures = (): LikelyFigures => ({ turns, usd: isModelPriced ? usdOf(spent.nanos) : null, tokens: spent.tokens })
+  const limitBelow = ({ nanos, tokens }: Amount): typeof endsBy =>
+    nanos > limits.nanos ? dollarLimit : tokens > limits.tokens ? 'maxTokens' : null
+  while (turns < mostTurns) {
+    const bound = turns === 0 ? inputBoundOf(asking, model) : conversation.tokens + readTokens
+    endsBy = limitBelow(plus(spent, needs(bound))) ?? (turns >= settings.maxTurns ? 'maxTurns' : null)
+    if (endsBy === null && conversation.isFull) endsBy = 'contextWindow'
+    if (endsBy !== null) break
+    const after = conversation.addTurn()
+    // Before the turn there may be a summary to pay for.
+    endsBy = limitBelow(after)
+    if (endsBy !== null) break
+    if (shorterTurns.includes(turns)) shorter.push(figures())
+    spent = after
+    turns++
+  }
+  // So many turns are all that is estimated, and may be all that there can be.
+  if (endsBy === null && turns >= settings.maxTurns) endsBy = 'maxTurns'
+  return { likely: { ...figures(), endsBy }, shorter }
+}
+
+/** What was there is read from the cache, what is new is written to it, and what is too long gives way to a summary. */
+class LikelyConversation {
+  tokens: number
+  readonly #asking: Asking
+  /** System prompt and tools. */
+  readonly #fixed: number
+  readonly #threshold: number
+  readonly #mostTokens: number
+  #cached = 0
+  #spent = nothing
+
+  constructor(asking: Asking) {
+    const { context, transcript } = asking
+    const { settings, model, contextDefence, tokens: estimator } = context
+    this.#asking = asking
+    this.#fixed = estimator.estimate(settings.system + JSON.stringify(context.toolDefinitions))
+    this.tokens = this.#fixed + estimateMessages(estimator, transcript.messages())
+    const window = settings.contextWindow ?? model.contextWindow
+    this.#mostTokens = contextDefence.autoCompact ? Infinity : contextDefence.blockingLimit(model, window)
+    // Where no request is too long to be tried, one that the service finds too long is.
+    const threshold = contextDefence.compactionThreshold?.(model, window) ?? Infinity
+    this.#threshold = this.#mostTokens === Infinity ? Math.min(threshold, window) : threshold
+  }
+
+  /** No request is made of it any more. */
+  get isFull(): boolean {
+    return this.tokens >= this.#mostTokens
+  }
+
+  /** Gives what was spent since the beginning. */
+  addTurn(): Amount {
+    const shorter = this.#fixed + summaryTokens
+    // Where a summary frees nothing the conversation stays as it is.
+    if (this.tokens >= this.#threshold && this.tokens > shorter) {
+      this.#ask(summaryTokens)
+      this.#cached = this.#fixed
+      this.tokens = shorter
+    }
+    this.#ask(writtenTokens)
+    this.tokens += writtenTokens + readTokens
+    return this.#spent
+  }
+
+  #ask(outputTokens: number): void {
+    const { prices, model } = this.#asking.context
+    const usage: Usage = {
+      ...noUsage,
+      output_tokens: outputTokens,
+      cache_creation_input_tokens: this.tokens - this.#cached,
+      cache_read_input_tokens: this.#cached,
+    }
+    const cost = askPrices(() => prices.cost(model.id, usage))
+    const nanos = cost.kind === 'usd' ? nanosOf(cost.usd) : 0
+    this.#spent = plus(this.#spent, { nanos, tokens: this.tokens + outputTokens })
+    this.#cached = this.tokens
+  }
+}

@@ -1,0 +1,535 @@
+import type { HookFigures } from '../hooks/hook-figures.ts'
+import { abortCauseOf, AbortScope, type AbortCause } from '../values/abort.ts'
+import { createDeadline, noDeadline } from '../values/deadline.ts'
+import { OrphanedTools } from '../values/orphaned-tools.ts'
+import type { Ledger } from '../limits/ledger.ts'
+import { nanosOf } from '../model/prices.ts'
+import { checkedLimitAnswer, type LimitAnswer, type LimitRequest } from '../state/limit-question.ts'
+import { ConfigurationError, isInstance } from '../values/errors.ts'
+import type { Emit, RunEvent } from '../state/events.ts'
+import { fieldsOf, refuse } from '../values/given.ts'
+import { disregard } from '../values/eventually.ts'
+import { freshGoal, isSameGoals } from '../verification/goal-progress.ts'
+import { checkKnown, specOf } from '../goals/run-goals.ts'
+import { createInbox, inboxIdsOf, type OpenInbox } from '../steps/inbox.ts'
+import { EventQueue } from './event-queue.ts'
+import { finishBroken } from '../loop/finish.ts'
+import { runLoop } from '../loop/loop.ts'
+import { openCallsOf } from '../conversation/open-calls.ts'
+import type { Json } from '../values/json.ts'
+import type { MessageContent } from '../model/messages.ts'
+import { WaitTime } from '../model/service-waits.ts'
+import { pendingOf, type PendingApproval } from '../run/pending-approval.ts'
+import { promptStart, type PromptOptions } from './prompt-options.ts'
+import { outcomeOf, type RunOutcome } from './run-outcome.ts'
+import { contextOf, ledgersOf, type RunLedgers, type RunOptions } from './options.ts'
+import type { FinishedRun, RunContext, RunPorts, RunSettings } from '../run/run-context.ts'
+import { checkedChange } from '../run/check-change.ts'
+import { contextWith } from '../run/context-with.ts'
+import { inForceAfter, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
+import type { RunLimits, RunState } from '../state/state.ts'
+import type { InboxMessage } from '../steps/control.ts'
+import { createMemorySteps, type MemorySteps } from '../steps/memory.ts'
+import { steadyClock, type Clock } from '../values/clock.ts'
+import { StallableSteps } from '../steps/stallable.ts'
+import { onStalled, systemClock } from '../values/system-clock.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { Transcript } from '../conversation/transcript.ts'
+import { finalFigures } from '../run/limits-left.ts'
+import { Run } from '../run/run.ts'
+import { checkAnswer, InvalidAnswer } from '../run/answer-shape.ts'
+import { answerOf, changesPermissions, keptAnswer } from '../run/can-use-tool.ts'
+import { recordedAnswer, type PermissionDecision } from '../permissions/permission-decision.ts'
+
+/** A run that goes on, or has ended. */
+export interface RunStream<Output = unknown> extends AsyncIterable<RunEvent> {
+  /** How it ended, with the answer. Never rejects. Asking for it starts the run, if nothing else did. */
+  readonly result: Promise<RunOutcome<Output>>
+  /** The terminal and the state it ended in. */
+  readonly ended: Promise<FinishedRun>
+  /** Whether the run has begun. */
+  readonly hasStarted: boolean
+  /** Aborts what is in flight, and ends. */
+  abort(cause?: AbortCause): void
+  /** Ends at the next checkpoint, as `user_requested`. */
+  stop(message?: string): void
+  /** A person's answer to `approval_needed`, when the run waits for one (`onAsk: 'wait'`). `key` is the event's. @throws ConfigurationError for what is no answer: the run waits on. */
+  answer(key: string, decision: PermissionDecision): void
+  /**
+   * A person's answer to `limit_question`, when the run pauses at a limit (`onLimit: 'pause'`). False when no such question is open any more.
+   * @throws ConfigurationError for what is no answer, such as a limit that is not above what is used: the question stays.
+   */
+  answerLimit(id: string, answer: LimitAnswer): boolean
+  /**
+   * Hands in a message that is taken before the next request. Gives its id: yours, or a derived one. The `message` event
+   * of an entry with this `inboxId` tells that it is taken. A message of an id that was handed in before is passed over.
+   * @throws ConfigurationError for an id that is no text.
+   */
+  steer(content: MessageContent, id?: string): string
+  /** The same for a message that is taken when the run would end. */
+  followUp(content: MessageContent, id?: string): string
+  /** Takes a message back that no run has taken. False when it is too late, or when there is none of this id. */
+  retract(id: string): boolean
+  /** Messages that were handed in and not taken. A run that ends leaves them here. */
+  readonly waiting: readonly InboxMessage[]
+  /**
+   * Tool calls that wait for a person: those that `answer` takes while the run waits (`onAsk: 'wait'`, `canUseTool`), with a `key`; once it has ended as
+   * `needs_approval`, those that `approvals` of a later run answer.
+   */
+  readonly pending: readonly PendingApproval[]
+  /**
+   * Sets model, permission mode, thinking and limits while the run goes on. Taken at the next checkpoint, on record before it counts, in
+   * force from the next request on; the `settings` event tells of it. A limit that is set below what is spent ends the run there, as that limit does.
+   * @throws ConfigurationError for what cannot be set (a model that the options do not have, …); then nothing is.
+   */
+  set(change: SettingsChange): void
+  // Spec R-SERV-6.
+  /** Ends the waits for services of the run and its agents: they are asked now. False where nothing of it waits. */
+  retryNow(): boolean
+  /** Stops a subagent that works in the background, by the id that the model knows. False where none of this id works. */
+  stopAgent(id: string): Promise<boolean>
+}
+
+/** What `streamRun` shares with an owner of several runs, and what a resume brings along. */
+export interface RunSurroundings {
+  /** Messages that wait, shared with the owner. */
+  readonly inbox?: OpenInbox
+  /** The ledger that the run spends from. Default: one of its own. */
+  readonly ledger?: Ledger
+  /** The ledger above that one which `maxBudgetUsd` limits, where the budget is that of a session. */
+  readonly sessionLedger?: Ledger
+  /** Tools that earlier runs left behind because they did not react to an abort. */
+  readonly orphanedTools?: OrphanedTools
+  /** The state is that of a run that has begun already: a resume or a replay. */
+  readonly resumed?: boolean
+  /** A replay: nothing goes on live, and guards and limits are heeded throughout. */
+  readonly replayed?: boolean
+  /** How far the record of a resumed run goes, on the session's active clock: the time that its open turn took already counts. */
+  readonly recordedUntil?: number
+  /** What the records that a resume answers from show as set, beyond the state that it begins with. */
+  readonly inForce?: SettingsInForce | null
+  /** The files around the checks were in order when the run before ended, and nothing was begun since that could change them. */
+  readonly filesInOrder?: boolean
+  /** Agents of the background whose ends those records hold. */
+  readonly endedAgents?: RunPorts['endedAgents']
+}
+
+/**
+ * Runs the loop and gives its events. The run starts when somebody begins to iterate or asks for `result`;
+ * breaking out of the iteration aborts it at once and still settles it; a slow consumer never slows it.
+ * @throws ConfigurationError at once, for options that cannot be run.
+ */
+export function streamRun<Output = string>(options: PromptOptions<Output>): RunStream<Output>
+/** The same for a state that `startRun` made. */
+export function streamRun(start: RunState, options: RunOptions, context?: RunSurroundings): RunStream
+export function streamRun(
+  given: PromptOptions<unknown> | RunState,
+  options?: RunOptions,
+  context: RunSurroundings = {},
+): RunStream {
+  // A state, or what should be one, comes with options of its own.
+  if (options !== undefined || isState(given)) return streamState(given as RunState, options as RunOptions, context)
+  const { start, options: rest } = promptStart(given)
+  return streamState(start, rest, context)
+}
+
+const noEndedAgents: RunPorts['endedAgents'] = new Map()
+
+function streamState(start: RunState, options: RunOptions, context: RunSurroundings): RunStream {
+  const run = contextOf(options)
+  const inbox = context.inbox ?? createInbox(idsOf(start.transcript))
+  checkStart(start, run, context, inbox)
+  const { settings } = contextWith(run, start.spent.settings)
+  const clock = steadyClock(options.clock ?? systemClock)
+  const abort = new AbortScope()
+  const steps = options.steps ?? createMemorySteps({ clock, keep: 'nothing', sessionId: start.run.sessionId })
+  const { spentBeforeUsd = 0 } = options
+  const { ledger, sessionLedger } = givenLedgers(context) ?? ledgersOfStart(start, settings, spentBeforeUsd)
+  const live: LiveRun = { inForce: context.inForce ?? start.spent.settings }
+  checkAnswerable(run, steps)
+  if (start.spent.settings !== null) limitLedgers(settings, ledger, sessionLedger)
+  const stallable = new StallableSteps(steps)
+  const events = new EventQueue()
+  const waitTime = new WaitTime(start.spent.waits)
+  const own = { steps: stallable, abort, inbox, ledger, waitTime, spentBeforeUsd }
+  const ports = openPorts(own, { live, events, context, answering: steps, sessionLedger })
+  abort.checkBy(() => ports.deadline.check())
+  const put: Emit = (event) => events.put(event)
+  /** Until the run has begun: it changes, and nobody needs the state that it began with. */
+  let from: RunState | undefined = start
+
+  const play = (): Promise<FinishedRun> => {
+    const begins = from
+    from = undefined
+    return playFrom(begins, { run, how: { ...context, inForce: live.inForce }, ports, clock, put })
+  }
+  const execute = async (): Promise<FinishedRun> => {
+    // Whoever starts a run has the rest of their turn to say more.
+    await Promise.resolve()
+    if (options.signal !== undefined) abort.follow(options.signal)
+    const stopListening = onStalled(() => stallable.break())
+    const ended = await play()
+    live.finished = ended
+    stopListening()
+    inbox.giveBack()
+    ports.deadline.cancel()
+    abort.dispose()
+    events.close()
+    tellResult(options, ended, () => finalFigures(ended, contextWith(run, live.inForce), ports))
+    return ended
+  }
+  const started = (): Promise<FinishedRun> => (live.running ??= execute())
+  return streamOf(started, { run, live, steps, abort, inbox, events, output: options.output })
+}
+
+/** What changes while a run goes on, for its ports and for its reader. */
+interface LiveRun {
+  inForce: SettingsInForce | null
+  agents?: Parameters<RunPorts['onAgents']>[0]
+  limitQuestion?: LimitRequest | undefined
+  waiting?: Map<string, PendingApproval>
+  running?: Promise<FinishedRun>
+  finished?: FinishedRun
+}
+
+/** @throws ConfigurationError where a person is to be asked whose answers these steps do not take. */
+function checkAnswerable({ canUseTool, askLimit }: RunContext, steps: object): void {
+  const asks = canUseTool !== null ? 'canUseTool' : askLimit === null ? undefined : 'askLimit'
+  if (asks !== undefined && !('answer' in steps))
+    throw new ConfigurationError(`These Steps take their answers elsewhere: give ${asks} to whoever gives them.`)
+}
+
+type OwnPorts = Pick<OpenPorts, 'steps' | 'abort' | 'ledger' | 'waitTime' | 'spentBeforeUsd'> & {
+  readonly inbox: OpenInbox
+}
+
+interface PortSurroundings {
+  readonly live: LiveRun
+  readonly events: EventQueue
+  readonly context: RunSurroundings
+  /** The steps as they were given. */
+  readonly answering: object
+  readonly sessionLedger: Ledger | undefined
+}
+
+function openPorts(own: OwnPorts, { live, events, context, answering, sessionLedger }: PortSurroundings): OpenPorts {
+  const { abort, ledger } = own
+  const ports: OpenPorts = {
+    ...own,
+    isResumed: context.resumed === true && context.replayed !== true,
+    isRecordOnly: context.replayed === true,
+    wholeLedger: ledger,
+    isHeard: () => events.isListening,
+    catchUp: () => events.catchUp(),
+    deadline: noDeadline,
+    wholeDeadline: noDeadline,
+    onSettings(nowInForce, limits) {
+      live.inForce = nowInForce
+      limitLedgers(limits, ledger, sessionLedger)
+      ports.deadline.setLimit(limits.maxDurationMs)
+    },
+    endedAgents: context.endedAgents ?? noEndedAgents,
+    onAgents: (given) => void (live.agents = given),
+    // Only a driver that waits in this process has `answer`.
+    answer: 'answer' in answering ? (key, answer) => (answering as MemorySteps).answer(key, answer as Json) : undefined,
+    onWaiting: (key, call) =>
+      void (call === undefined ? live.waiting?.delete(key) : (live.waiting ??= new Map()).set(key, call)),
+    onLimitQuestion: (request) => {
+      live.limitQuestion = request
+    },
+    interrupt: () => abort.abort('user'),
+    orphanedTools: context.orphanedTools ?? new OrphanedTools(),
+  }
+  return ports
+}
+
+interface StreamParts {
+  readonly run: RunContext
+  readonly live: LiveRun
+  readonly steps: object
+  readonly abort: AbortScope
+  readonly inbox: OpenInbox
+  readonly events: EventQueue
+  readonly output: RunOptions['output']
+}
+
+function streamOf(
+  started: () => Promise<FinishedRun>,
+  { run, live, steps, abort, inbox, events, output }: StreamParts,
+): RunStream {
+  let outcome: Promise<RunOutcome> | undefined
+  return {
+    get result() {
+      return (outcome ??= started().then((ended) => outcomeOf(ended, output)))
+    },
+    get ended() {
+      return started()
+    },
+    get hasStarted() {
+      return live.running !== undefined
+    },
+    abort: (cause = 'user') => abort.abort(abortCauseOf(cause)),
+    stop: (message) => inbox.stop(StopSignal.userRequested(message)),
+    answer: (key, decision) => giveAnswer({ steps, permissions: run.permissions, abort }, key, decision),
+    answerLimit(id, given) {
+      if (live.limitQuestion?.id !== id) return false
+      answersOf(steps).answer(id, checkedLimitAnswer(live.limitQuestion, given))
+      live.limitQuestion = undefined
+      return true
+    },
+    steer: (content, id) => inbox.put({ kind: 'steer', content, ...(id !== undefined && { id }) }),
+    followUp: (content, id) => inbox.put({ kind: 'follow_up', content, ...(id !== undefined && { id }) }),
+    retract: (id) => inbox.retract(id),
+    get waiting() {
+      return inbox.waiting
+    },
+    get pending() {
+      const { finished, waiting } = live
+      return finished === undefined
+        ? [...(waiting?.values() ?? [])]
+        : pendingOf(finished.terminal, finished.state.transcript)
+    },
+    retryNow: () => inbox.retryNow(),
+    async stopAgent(id) {
+      const agent = live.agents?.find(id)
+      const isWorking = agent?.isWorking === true
+      if (isWorking) await agent.stop()
+      return isWorking
+    },
+    set(change) {
+      const { settings: pending } = inbox
+      const { inForce } = live
+      inbox.set(checkedChange(run, pending === undefined ? inForce : inForceAfter(inForce, pending, false), change))
+    },
+    [Symbol.asyncIterator]: () => readerOf(events, started, abort),
+  }
+}
+
+/** The deadline is set once the run begins. */
+type OpenPorts = Omit<RunPorts, 'deadline' | 'wholeDeadline'> & {
+  deadline: RunPorts['deadline']
+  wholeDeadline: RunPorts['wholeDeadline']
+}
+
+/** Ids of messages that the transcript has, for whoever hands one in. */
+function idsOf(transcript: Transcript): () => readonly string[] {
+  return () => inboxIdsOf(transcript)
+}
+
+interface Playing {
+  readonly run: RunContext
+  readonly how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>
+  readonly ports: OpenPorts
+  readonly clock: Clock
+  readonly put: Emit
+}
+
+/** Plays a run that was not played yet. It is no async function, whose frame would hold the state that it began with. */
+function playFrom(start: RunState | undefined, { run, how, ports, clock, put }: Playing): Promise<FinishedRun> {
+  if (start === undefined) throw new Error('a run begins once')
+  try {
+    const state = entered(start, run, how, ports, put)
+    const reached = Math.max(state.spent.now, how.recordedUntil ?? 0)
+    // A limit that was set in the turn that is open holds from the start: that turn may have taken longer than the one before it allows.
+    const limitMs = contextWith(run, how.inForce).settings.maxDurationMs
+    const times = { usedMs: reached - state.spent.startedAt, limitMs }
+    ports.deadline = ports.wholeDeadline = createDeadline(clock, times, () => ports.abort.abort('time'))
+    return runLoop(run, ports, state, put)
+  } catch (thrown) {
+    // The driver could not even put the beginning on record.
+    return finishBroken(new Run(run, ports, start, put), thrown)
+  }
+}
+
+/** Reading starts the run, and whoever leaves ends it. */
+function readerOf(events: EventQueue, start: () => Promise<unknown>, abort: AbortScope): AsyncIterator<RunEvent> {
+  events.listen()
+  const ending = start()
+  return {
+    next: () => events.next(),
+    async return() {
+      abort.abort('abandoned')
+      events.drop()
+      await ending
+      return { done: true, value: undefined }
+    },
+  }
+}
+
+interface Answering {
+  readonly steps: object
+  readonly permissions: RunContext['permissions']
+  readonly abort: AbortScope
+}
+
+/** Gives a person's answer to who waits for it. What it changes of the permissions is kept first. */
+function giveAnswer({ steps, permissions, abort }: Answering, key: string, decision: PermissionDecision): void {
+  const answers = answersOf(steps)
+  checkAnswer(decision)
+  const give = (answer: PermissionDecision): void => answers.answer(key, answer as Json)
+  if (isInstance(decision, InvalidAnswer)) return give(decision)
+  const said = recordedAnswer(decision)
+  if (!changesPermissions(said)) return give(said)
+  void keptAnswer(permissions, answerOf(said, permissions)).then((kept) => {
+    if (!abort.signal.aborted) give(kept)
+  })
+}
+
+/** @throws ConfigurationError for a driver that takes its answers elsewhere. */
+function answersOf(steps: object): Pick<MemorySteps, 'answer'> {
+  if (!('answer' in steps)) throw new ConfigurationError('These Steps take their answers elsewhere: give it to them.')
+  // Only a driver that waits in this process has `answer`; the memory driver is the one there is.
+  return steps as MemorySteps
+}
+
+/** The run has ended; what a listener does with that is its own affair. */
+function tellResult({ onResult }: RunOptions, { terminal }: FinishedRun, figures: () => HookFigures): void {
+  try {
+    disregard(onResult?.(terminal, figures()))
+  } catch {
+    // Nothing depends on it.
+  }
+}
+
+/** Plain JavaScript may give a prompt. @throws ConfigurationError for what is no state. */
+function checkState(start: unknown): void {
+  if (isState(start)) return
+  refuse('The start of a run', 'a state, such as startRun({ prompt }) makes', start)
+}
+
+function isState(start: unknown): start is RunState {
+  const { transcript, spent } = fieldsOf(start) ?? {}
+  return transcript instanceof Transcript && fieldsOf(spent) !== undefined
+}
+
+/** Those of the session that the run is of; undefined where it is of none. */
+function givenLedgers({
+  ledger,
+  sessionLedger,
+}: RunSurroundings): (Partial<Pick<RunLedgers, 'sessionLedger'>> & Pick<RunLedgers, 'ledger'>) | undefined {
+  return ledger === undefined ? undefined : { ledger, ...(sessionLedger !== undefined && { sessionLedger }) }
+}
+
+/** A run that goes on where another ended has spent that already. */
+function ledgersOfStart({ spent }: RunState, settings: RunSettings, spentBeforeUsd: number): RunLedgers {
+  const ledgers = ledgersOf(settings, spentBeforeUsd)
+  const { nanos, unknownNanos, totalTokens } = spent
+  ledgers.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  return ledgers
+}
+
+/** Where the limits of dollars and tokens are kept. */
+function limitLedgers(settings: RunSettings, ledger: Ledger, sessionLedger: Ledger | undefined): void {
+  const { maxBudgetUsd, maxRunUsd, maxTotalTokens: tokens } = settings
+  const ownUsd = sessionLedger === undefined ? Math.min(maxBudgetUsd, maxRunUsd) : maxRunUsd
+  ledger.setLimits({ nanos: nanosOf(ownUsd), tokens })
+  sessionLedger?.setLimits({ nanos: nanosOf(maxBudgetUsd) })
+}
+
+function limitsOf(settings: RunSettings, spentBeforeUsd: number): RunLimits {
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, waitForLimitsMs } = settings
+  const orNull = (limit: number): number | null => (limit === Infinity ? null : limit)
+  return {
+    maxTurns: orNull(maxTurns),
+    maxBudgetUsd: orNull(maxBudgetUsd),
+    maxRunUsd: orNull(maxRunUsd),
+    maxTotalTokens: orNull(maxTotalTokens),
+    maxDurationMs: orNull(maxDurationMs),
+    ...(maxToolCalls !== Infinity && { maxToolCalls }),
+    ...(waitForLimitsMs > 0 && { waitForLimitsMs }),
+    spentBeforeUsd,
+  }
+}
+
+/**
+ * With the goals that a run begins with: those that were set or given, with the progress of one that it goes on with. One that only compacts, or gives a
+ * last answer, has none.
+ */
+function withGoals(start: RunState, { goals }: RunContext, { filesInOrder }: RunSurroundings): RunState {
+  const { compacting, closing, settings, goal, laps } = start.spent
+  const set = compacting !== null || closing !== null ? [] : settings?.until
+  const specs = set ?? goals.given.map(specOf)
+  const isKept = goal !== undefined && (isSameGoals(goal.specs, specs) || (set === undefined && specs.length === 0))
+  if (isKept || (goal === undefined && specs.length === 0)) return start
+  const { goal_unmet: triesBefore } = laps.inRun
+  const anew = triesBefore === undefined ? {} : { laps: { ...laps, triesBefore } }
+  const fresh = freshGoal(specs, 0)
+  const begins = fresh !== undefined && filesInOrder === true ? { ...fresh, looksAnew: true as const } : fresh
+  return { ...start, spent: { ...start.spent, ...anew, goal: begins } }
+}
+
+/**
+ * Looks at the state that a run begins with. Goals that whoever goes on with a run gives in place of those on its record are set as a person would, so that they are on record from here on.
+ * @throws ConfigurationError for what is no state, and for goals of the record that nobody here knows.
+ */
+function checkStart(start: RunState, { goals }: RunContext, how: RunSurroundings, inbox: OpenInbox): void {
+  checkState(start)
+  const { goal, settings, compacting, closing } = start.spent
+  if (how.replayed === true) return
+  const specs = goals.given.map(specOf)
+  // A person set others in their place, and these are the same as then: those of the person stay.
+  const isReplaced = settings?.untilBefore !== undefined && isSameGoals(specs, settings.untilBefore)
+  const isAnew = how.resumed === true && specs.length > 0 && !isReplaced
+  checkKnown(goals, isAnew ? specs : (goal?.specs ?? []))
+  // A run that only compacts, or gives its last answer, has none. What a resume before this one set is on record, and is not set again.
+  if (!isAnew || compacting !== null || closing !== null) return
+  const standing = [goal?.specs ?? [], how.inForce?.until ?? []]
+  if (standing.some((each) => isSameGoals(specs, each))) return
+  inbox.set({ until: specs })
+}
+
+/** The state that the loop begins with: that of a run which begins, or of one that is resumed or replayed. */
+function entered(
+  start: RunState,
+  context: RunContext,
+  how: RunSurroundings & Required<Pick<RunSurroundings, 'inForce'>>,
+  ports: RunPorts,
+  emit: Emit,
+): RunState {
+  if (how.resumed !== true) return begun(withGoals(start, context, how), context, ports, emit)
+  const { model } = contextWith(context, how.inForce)
+  // A replay tells the beginning itself, from the record.
+  if (ports.isResumed) emit({ type: 'run_start', run: start.run, model: model.id, isResumed: true })
+  return start
+}
+
+/** Puts the beginning on record, and the moment of it into the state. */
+function begun(start: RunState, context: RunContext, { steps, spentBeforeUsd }: RunPorts, emit: Emit): RunState {
+  const { model } = context
+  const { history = 0 } = start
+  const added = start.transcript.since(start.startLength - history)
+  const { settings } = contextWith(context, start.spent.settings)
+  const { goal } = start.spent
+  const limits = {
+    ...limitsOf(settings, spentBeforeUsd),
+    ...(goal !== undefined && { maxGoalTries: settings.maxGoalTries }),
+  }
+  const answers = start.spent.approvals === null ? [] : openCallsOf(start.transcript)
+  const at = steps.begin({
+    run: start.run,
+    added,
+    ...(history > 0 && { history }),
+    spent: start.spent,
+    limits,
+    ...(answers.length > 0 && { answers: answers.map(({ id, name }) => ({ id, name })) }),
+  })
+  emit({ type: 'run_start', run: start.run, model: model.id })
+  for (const entry of added.slice(history)) emit({ type: 'message', entry })
+  // A run that goes on where another ended carries its counters; its own clock begins now.
+  const carried = start.spent.now - start.spent.startedAt
+  return {
+    ...start,
+    spent: { ...start.spent, startedAt: at - carried, now: at, tracker: { ...start.spent.tracker, startedAt: at } },
+  }
+}
+
+/**
+ * Runs a prompt to its end. Whatever happens in the run is in the outcome: `reason` says how it ended, `output` has the answer.
+ * The model is reminded once where it repeats itself (`noProgress`).
+ * @throws ConfigurationError alone, for options that cannot be run: the promise rejects with it before anything starts.
+ */
+export async function run<Output = string>(options: PromptOptions<Output>): Promise<RunOutcome<Output>> {
+  // What is no object is refused by name.
+  const isObject = typeof options === 'object' && options !== null
+  return streamRun(isObject ? { ...options, noProgress: options.noProgress ?? 'remind' } : options).result
+}

@@ -1,0 +1,135 @@
+import { whenAborted } from '../values/abort.ts'
+import { QueryEngine } from './engine.ts'
+import { disregard } from '../values/eventually.ts'
+import { fieldsOf, refuse } from '../values/given.ts'
+import { leavable, Leaving } from '../values/leaving.ts'
+import type { MessageContent } from '../model/messages.ts'
+import type { QueryOptions } from './query-options.ts'
+import type { SdkMessages } from '../sdk/sdk-messages.ts'
+
+/** The argument of `query`. */
+export interface QueryInput<Output = unknown> {
+  /** One prompt, or prompts that come one after another: each is a run. */
+  readonly prompt: MessageContent | AsyncIterable<MessageContent>
+  /** What the query runs with. */
+  readonly options: QueryOptions<Output>
+}
+
+/** SDK messages of a query, with a hand on the run that goes on. */
+export interface Query<Output = unknown> extends SdkMessages<Output> {
+  /** The engine behind the query, for further prompts and for its state. */
+  readonly engine: QueryEngine<Output>
+  /** Ends the current run at once. */
+  interrupt(): void
+}
+
+// Spec R-SDK-1.
+/** Asks an agent and gives messages in the SDK message format; the last of each run is its result. */
+export function query<Output = unknown>(input: QueryInput<Output>): Query<Output> {
+  if (fieldsOf(input) === undefined) refuse('query', 'given { prompt, options }', input)
+  const { prompt, options } = input
+  const engine = new QueryEngine(options)
+  checkPrompts(prompt)
+  if (typeof prompt === 'string' || Array.isArray(prompt)) {
+    const messages = leavable((leaving) => runOne(engine, prompt, leaving))
+    return Object.assign(messages, { engine, interrupt: () => engine.interrupt() })
+  }
+  // What is neither text nor a list of blocks is the iterable of the type.
+  const prompts = new ComingPrompts(prompt as AsyncIterable<MessageContent>, options.signal)
+  const messages = leavable((leaving) => runAll(engine, prompts, leaving))
+  return Object.assign(messages, { engine, interrupt: () => prompts.stopWaiting() || engine.interrupt() })
+}
+
+/** Plain JavaScript may give none. */
+function checkPrompts(prompt: unknown): void {
+  const isPrompts =
+    typeof prompt === 'object' && prompt !== null && (Symbol.asyncIterator in prompt || Symbol.iterator in prompt)
+  if (typeof prompt !== 'string' && !isPrompts)
+    refuse('prompt', 'a text, a list of blocks, or an async iterable of these', prompt)
+}
+
+async function* runOne<Output>(
+  engine: QueryEngine<Output>,
+  prompt: MessageContent,
+  leaving: Leaving,
+): SdkMessages<Output> {
+  const messages = engine.submit(prompt)
+  const stop = leaving.onLeave(() => disregard(messages.return()))
+  try {
+    yield* messages
+  } finally {
+    stop()
+  }
+}
+
+async function* runAll<Output>(
+  engine: QueryEngine<Output>,
+  prompts: ComingPrompts,
+  leaving: Leaving,
+): SdkMessages<Output> {
+  const stop = leaving.onLeave(() => prompts.stopWaiting())
+  try {
+    for (;;) {
+      const next = await prompts.next()
+      if (next === undefined || leaving.hasLeft) return
+      yield* runOne(engine, next.prompt, leaving)
+    }
+  } finally {
+    stop()
+    prompts.close()
+  }
+}
+
+// Spec R-SDK-15.
+/** Prompts of a caller, who may never give the next: what ends the query ends the wait for it, too. */
+class ComingPrompts {
+  /** A plain list may hold promises of prompts. */
+  readonly #prompts: AsyncIterator<MessageContent> | Iterator<MessageContent | PromiseLike<MessageContent>>
+  readonly #signal: AbortSignal | undefined
+  #waiting: Leaving | undefined
+  #isOver = false
+
+  constructor(prompts: AsyncIterable<MessageContent> | Iterable<MessageContent>, signal: AbortSignal | undefined) {
+    this.#prompts = Symbol.asyncIterator in prompts ? prompts[Symbol.asyncIterator]() : prompts[Symbol.iterator]()
+    this.#signal = signal
+  }
+
+  /** Undefined where there is none, or nobody waits for it any more. */
+  async next(): Promise<{ readonly prompt: MessageContent } | undefined> {
+    const waiting = (this.#waiting = new Leaving())
+    const unfollow = this.#signal === undefined ? undefined : whenAborted(this.#signal, () => waiting.leave())
+    try {
+      const next = await waiting.until(this.#ask())
+      if (next?.done !== false) this.#isOver = next !== undefined
+      return next?.done === false ? { prompt: next.value } : undefined
+    } catch (thrown) {
+      this.#isOver = true
+      throw thrown
+    } finally {
+      this.#waiting = undefined
+      unfollow?.()
+    }
+  }
+
+  async #ask(): Promise<IteratorResult<MessageContent>> {
+    const { done, value } = await this.#prompts.next()
+    return done === true ? { done, value: undefined } : { done: false, value: await value }
+  }
+
+  /** False where no prompt is waited for. */
+  stopWaiting(): boolean {
+    this.#waiting?.leave()
+    return this.#waiting !== undefined
+  }
+
+  /** Tells the caller's iterator that no more is asked for. It may never answer: nobody waits for that. */
+  close(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    try {
+      disregard(this.#prompts.return?.())
+    } catch {
+      // The query is over; what its iterator does with that is its own affair.
+    }
+  }
+}

@@ -1,0 +1,183 @@
+import type { RunEvent } from '../state/events.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { createInbox, inboxIdsOf } from '../steps/inbox.ts'
+import { streamRun, type RunStream, type RunSurroundings } from './iterate.ts'
+import { contextOf, ledgersOf, settingsOf, type RunOptions } from './options.ts'
+import { runOptionsOf } from './prompt-options.ts'
+import { contextWith } from '../run/context-with.ts'
+import { inForceAfter, type SettingsInForce } from '../state/settings-change.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import { DurableStepEngine, type AnswerableStepEngine, type StepEngineOptions } from '../steps/driver.ts'
+import type { StepStore, StepRecord } from '../steps/log.ts'
+import { createMemorySteps, type MemorySteps } from '../steps/memory.ts'
+import { foldRun, inboxIdsIn, recordedStart } from '../steps/fold.ts'
+import type { RunResult } from '../endings/terminal.ts'
+import { Transcript } from '../conversation/transcript.ts'
+import type { CameToEnd } from '../state/agent-figures.ts'
+import { isJsonObject } from '../values/json.ts'
+import type { ExternalInput } from '../steps/control.ts'
+
+/** A run that goes on from its record, and the driver that keeps the whole record from now on. */
+export interface Resumed {
+  /** The run, from where its record ends. */
+  readonly loop: RunStream
+  /** The engine with the whole record. */
+  readonly steps: MemorySteps
+}
+
+/**
+ * Goes on with a run whose process ended in the middle. Past turns ask nothing again; the open turn is answered from the record
+ * as far as that goes; hooks and limits that are new act from the first live step.
+ * @throws ConfigurationError when the run has ended: going on after that is a new run (`startRun` with `carry`). Also for what is no record
+ * of one run.
+ */
+export function resume(records: readonly StepRecord[], options: RunOptions, before?: Transcript): Resumed
+/** The same with a log of your own, which holds these records already: what happens from now on is appended to it. */
+export function resume(
+  records: readonly StepRecord[],
+  options: RunOptions,
+  before: Transcript | undefined,
+  log: StepStore,
+): Omit<Resumed, 'steps'> & {
+  /** The engine that appends to the log. */
+  readonly steps: AnswerableStepEngine
+}
+export function resume(
+  records: readonly StepRecord[],
+  options: RunOptions,
+  before: Transcript = Transcript.empty(),
+  log?: StepStore,
+): Omit<Resumed, 'steps'> & {
+  /** The engine that appends to the log. */
+  readonly steps: AnswerableStepEngine
+} {
+  return resumeOn(records, runOptionsOf(options), before, ({ past, ...open }) =>
+    log === undefined ? createMemorySteps({ ...open, past }) : new DurableStepEngine({ ...open, log }),
+  )
+}
+
+/** What a driver that goes on with a run begins with. */
+export interface OpenTurn extends Omit<StepEngineOptions, 'log'> {
+  /** Records from before the open turn, those of `agents` with them. */
+  readonly past: readonly StepRecord[]
+}
+
+/** The same on a driver that is made for it; an owner of several runs keeps their inbox and the ledger above theirs. */
+export function resumeOn(
+  records: readonly StepRecord[],
+  options: RunOptions,
+  before: Transcript,
+  make: (turn: OpenTurn) => AnswerableStepEngine,
+  owner: Pick<RunSurroundings, 'inbox' | 'ledger' | 'sessionLedger' | 'orphanedTools'> = {},
+): Omit<Resumed, 'steps'> & { readonly steps: AnswerableStepEngine } {
+  const folded = foldRun(records, before)
+  if (folded.kind === 'ended') {
+    throw new ConfigurationError(`This run has ended (${folded.terminal.reason}). Start a new one over its transcript.`)
+  }
+  const inForce = settingsOnRecord(folded.replay, folded.state.spent.settings, options)
+  const clock = options.clock === undefined ? {} : { clock: options.clock }
+  const { sessionId } = folded.state.run
+  const { past, replay: open, agents, recordedUntil } = folded
+  const steps = make({ ...clock, past, replay: open, agents, sessionId, recordedUntil })
+  const inbox = owner.inbox ?? createInbox(() => [...inboxIdsOf(folded.state.transcript), ...inboxIdsIn(folded.replay)])
+  const { ledger, sessionLedger } =
+    owner.ledger === undefined
+      ? ledgersOf(settingsOf(options), options.spentBeforeUsd)
+      : { ledger: owner.ledger, sessionLedger: owner.sessionLedger }
+  ledger.restore(folded.spent.settled, folded.spent.unknown)
+  const { state } = folded
+  const context: RunSurroundings = {
+    ...owner,
+    resumed: true,
+    recordedUntil,
+    ledger,
+    ...(sessionLedger !== undefined && { sessionLedger }),
+    inbox,
+    inForce,
+    endedAgents: endedAgentsIn(folded.replay),
+  }
+  return { loop: streamRun(state, { ...options, steps }, context), steps }
+}
+
+/** What a record told when it was played back, and how it ended. */
+export interface Replayed {
+  /** What the run told, but for what came live from inside effects. */
+  readonly events: readonly RunEvent[]
+  /** How the run ended. */
+  readonly terminal: RunResult
+}
+
+/**
+ * Plays a record back without running anything: the same loop, answered from the record alone.
+ * @throws ConfigurationError for what is no record of one run.
+ */
+export async function replay(
+  records: readonly StepRecord[],
+  given: RunOptions,
+  before: Transcript = Transcript.empty(),
+): Promise<Replayed> {
+  const options = runOptionsOf(given)
+  const begin = beginningOf(records)
+  settingsOnRecord(records, begin.start.spent.settings, options)
+  const steps = createMemorySteps({
+    replay: records.filter((record) => record !== begin),
+    recordedOnly: true,
+    clock: frozenClock,
+  })
+  const start = recordedStart(begin, before)
+  const events: RunEvent[] = [{ type: 'run_start', run: start.run, model: options.model.id }]
+  for (const entry of begin.start.added.slice(begin.start.history ?? 0)) events.push({ type: 'message', entry })
+  const { signal: _signal, ...rest } = options
+  // What belongs after a run belonged after the run itself.
+  const replayed = streamRun(
+    start,
+    { ...rest, steps, clock: frozenClock, postRun: [] },
+    { resumed: true, replayed: true },
+  )
+  for await (const event of replayed) events.push(event)
+  return { events, terminal: (await replayed.ended).terminal }
+}
+
+/**
+ * What a person set, as far as the records show, without what subagents took of it.
+ * @throws ConfigurationError when a model was chosen that the options do not have: before anything is written.
+ */
+export function settingsOnRecord(
+  records: readonly StepRecord[],
+  before: SettingsInForce | null,
+  options: RunOptions,
+): SettingsInForce | null {
+  const context = contextOf(options)
+  let inForce = before
+  for (const record of records) {
+    if (record.type !== 'control' || record.control.settings === undefined) continue
+    inForce = inForceAfter(inForce, record.control.settings, false)
+    contextWith(context, inForce)
+  }
+  return inForce
+}
+
+/** A replay waits for nothing. */
+const frozenClock = Object.freeze({ now: () => 0, after: () => () => {} })
+
+/** Agents of the background whose ends are on record, as they came in, or as they were stopped with the run. */
+function endedAgentsIn(records: readonly StepRecord[]): ReadonlyMap<string, CameToEnd> {
+  const ended = new Map<string, CameToEnd>()
+  for (const { agents = [], tasks = [], left = [] } of records.flatMap(endsIn))
+    for (const end of agents) {
+      const { id } = end
+      const task = tasks.find((each) => each.id === id)
+      const { how, description = '', status = 'completed', result } = left.find((each) => each.id === id) ?? {}
+      const said = result === undefined ? {} : { result }
+      const stopped = { type: 'ended', id, status: how === 'ended' ? status : 'stopped', summary: description } as const
+      ended.set(id, { task: task ?? { ...stopped, ...said }, end })
+    }
+  return ended
+}
+
+function endsIn(record: StepRecord): readonly ExternalInput[] {
+  if (record.type === 'control') return [record.control]
+  const isStop = record.type === 'result' && record.key.endsWith('/background:stop') && isJsonObject(record.value)
+  // What is recorded of that step is what a control record holds of agents.
+  return isStop ? [record.value] : []
+}

@@ -1,0 +1,68 @@
+import { ConfigurationError } from '../values/errors.ts'
+import { uuidOf } from '../values/hash.ts'
+import type { MessageContent } from '../model/messages.ts'
+import { lineName } from '../sdk/reply-lines.ts'
+import type { FoldedSession } from '../steps/fold-session.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { isOfPerson, type Transcript, type TranscriptEntry, type UserEntry } from '../conversation/transcript.ts'
+
+/** A message of a person, and where it stands in the transcript. */
+export interface PersonsMessage {
+  /** Id of the entry. */
+  readonly id: string
+  /** Index in the transcript. */
+  readonly index: number
+  /** The message. */
+  readonly content: MessageContent
+}
+
+/** What persons said in a conversation, the newest last. */
+export function personsMessages(transcript: Transcript): readonly PersonsMessage[] {
+  return transcript
+    .since(0)
+    .flatMap((entry, index) => (isPersons(entry) ? [{ id: entry.id, index, content: entry.message.content }] : []))
+}
+
+function isPersons(entry: TranscriptEntry): entry is UserEntry {
+  return entry.kind === 'user' && isOfPerson(entry)
+}
+
+/** The place of a message in the transcript: by the id of its entry, the one under which it was handed in, or a uuid that was told of it in one of these sessions. -1 for none. */
+export function placeOfMessage(transcript: Transcript, id: string, sessionIds: readonly string[]): number {
+  const given = id.toLowerCase()
+  return transcript
+    .since(0)
+    .findLastIndex(
+      (entry) =>
+        entry.id === id ||
+        (entry.kind === 'user' && entry.inboxId === id) ||
+        sessionIds.some((session) => namesOf(entry).some((name) => uuidOf(`${session}/${name}`) === given)),
+    )
+}
+
+/** Names of the lines in which the message was told: a reply has one for each block, results have one each. */
+function namesOf(entry: TranscriptEntry): readonly string[] {
+  if (entry.kind === 'assistant')
+    return [entry.id, ...entry.message.content.map((_block, index) => lineName(entry.id, entry.message.id, index))]
+  if (entry.kind !== 'user' || typeof entry.message.content === 'string') return [entry.id]
+  return [entry.id, ...entry.message.content.map((_block, index) => `${entry.id}.${index}`)]
+}
+
+/**
+ * The record of a session whose conversation goes back: its first `entries` are left, and what was spent stays spent. It belongs behind the
+ * records of the last run.
+ * @throws ConfigurationError where a run did not end, or there is nothing to take back.
+ */
+export function rewindRecord(
+  { transcript, open }: Pick<FoldedSession, 'transcript' | 'open'>,
+  entries: number,
+): Extract<StepRecord, { readonly type: 'rewind' }> {
+  if (open !== undefined)
+    throw new ConfigurationError(
+      'The last run of the session did not end. Let it go on (resume), or close it by a new prompt, before the conversation goes back.',
+    )
+  if (!Number.isSafeInteger(entries) || entries < 0 || entries > transcript.length)
+    throw new ConfigurationError(`The conversation has ${transcript.length} entries; it cannot go back to ${entries}.`)
+  // A place before the first would count from the end.
+  return { type: 'rewind', entries, after: entries === 0 ? null : (transcript.at(entries - 1)?.id ?? null) }
+}

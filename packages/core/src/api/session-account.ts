@@ -1,0 +1,177 @@
+import { spentOfStage, type RecordedStage, type StageReport } from '../steps/stage-record.ts'
+import { plus, type Ledger } from '../limits/ledger.ts'
+import { nanosOf, usdOf } from '../model/prices.ts'
+import { addUsage } from '../model/messages.ts'
+import { sessionLedger } from './options.ts'
+import type { RunSettings } from '../run/run-context.ts'
+import { foldRun, type LedgerSoFar } from '../steps/fold.ts'
+import { countedRuns, type EndedRun, type FoldedSession, foldSession } from '../steps/fold-session.ts'
+import type { ModelFigures, RunResult } from '../endings/terminal.ts'
+import { beginningOf } from '../steps/check-records.ts'
+import type { StepRecord } from '../steps/log.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { StopSignals } from '../endings/signals.ts'
+import { uuidOf } from '../values/hash.ts'
+import { resultMessage } from '../sdk/result-message.ts'
+import type { SdkResult } from '../sdk/sdk-messages.ts'
+
+/** What the runs of a session have cost, and the ledger above theirs. */
+export class SessionAccount {
+  readonly ledger: Ledger
+  /** Names for what comes after its runs. */
+  readonly stageIds: StageIds
+  /** The run that came last; what goes on from it carries its figures. Not in the sums yet. */
+  #last: RunResult | undefined
+  #costUsd: number
+  readonly #usage = new Map<string, ModelFigures>()
+
+  /** `runs` and `stages` are those of earlier processes, each of which counts. */
+  constructor(
+    limits: Pick<RunSettings, 'lease' | 'budget' | 'standing' | 'maxBudgetUsd'>,
+    spentBeforeUsd: number,
+    runs: readonly EndedRun[],
+    stages: readonly RecordedStage[] = [],
+  ) {
+    this.ledger = sessionLedger(limits)
+    this.ledger.restore({ nanos: nanosOf(spentBeforeUsd), tokens: 0 })
+    this.#costUsd = spentBeforeUsd
+    this.stageIds = new StageIds(stages)
+    for (const { terminal, spent } of runs) {
+      const { nanos, unknownNanos, totalTokens } = spent
+      this.ledger.restore({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+      this.add(terminal)
+    }
+    for (const stage of stages) {
+      const { settled, unknown } = spentOfStage(stage)
+      this.ledger.restore(settled, unknown)
+      if (stage.ended !== null) this.addStage(stage.ended)
+    }
+  }
+
+  /** Settled, in US dollars. */
+  get costUsd(): number {
+    return usdOf(nanosOf(this.#costUsd) + nanosOf(this.#last?.costUsd ?? 0))
+  }
+
+  /** Whether the settled costs have reached the limit of dollars. */
+  get isSpent(): boolean {
+    const { nanos } = this.ledger.limits
+    return nanos !== Infinity && this.ledger.figures().settled.nanos >= nanos
+  }
+
+  get usage(): { readonly [model: string]: ModelFigures } {
+    const usage = new Map(this.#usage)
+    if (this.#last !== undefined) addModels(usage, this.#last.summary.modelUsage)
+    return Object.fromEntries(usage)
+  }
+
+  /** Another limit for all that comes. What was spent stays spent, also above it. */
+  limit({ maxBudgetUsd }: { readonly maxBudgetUsd: number }): void {
+    this.ledger.setLimits({ nanos: nanosOf(maxBudgetUsd) })
+  }
+
+  /** What a run came to; the ledger has it already. */
+  add(terminal: RunResult): void {
+    if (this.#last !== undefined) this.#add(this.#last.costUsd, this.#last.summary.modelUsage)
+    this.#last = terminal
+  }
+
+  /** The run that was added last goes on in another one, which carries what it spent. */
+  takeBackLast({ nanos, unknownNanos, totalTokens }: EndedRun['spent']): void {
+    this.#last = undefined
+    this.ledger.takeBack({ nanos: nanos + unknownNanos, tokens: totalTokens }, { nanos: unknownNanos, tokens: 0 })
+  }
+
+  /** What a stage after a run came to; the ledger has it already. */
+  addStage({ costUsd, modelUsage }: StageReport): void {
+    this.#add(costUsd, modelUsage)
+  }
+
+  #add(ofAllUsd: number, modelUsage: { readonly [model: string]: ModelFigures }): void {
+    this.#costUsd = usdOf(nanosOf(this.#costUsd) + nanosOf(ofAllUsd))
+    addModels(this.#usage, modelUsage)
+  }
+}
+
+/** What the runs of a session came to that ended, and what followed them, whatever they might have spent. */
+function recordedAccount(session: FoldedSession): SessionAccount {
+  return new SessionAccount(
+    { lease: null, budget: null, standing: null, maxBudgetUsd: Infinity },
+    0,
+    countedRuns(session),
+    session.stages,
+  )
+}
+
+/** What a session has spent or may have by its records: also in the run that is open, whose requests under way count at worst case. */
+export function recordedSpending(session: FoldedSession): LedgerSoFar {
+  const { settled, unknown } = recordedAccount(session).ledger.figures()
+  if (session.open === undefined) return { settled, unknown }
+  const { spent } = foldRun(session.open)
+  return { settled: plus(settled, spent.settled), unknown: plus(unknown, spent.unknown) }
+}
+
+/** What a session has spent or may have, in whole nano-dollars; without the run that is open. */
+export function committedNanos(session: FoldedSession): number {
+  return recordedAccount(session).ledger.figures().settled.nanos
+}
+
+function addModels(to: Map<string, ModelFigures>, modelUsage: { readonly [model: string]: ModelFigures }): void {
+  for (const [model, { usage, costUsd }] of Object.entries(modelUsage)) {
+    const before = to.get(model)
+    const figures =
+      before === undefined
+        ? { usage, costUsd }
+        : { usage: addUsage(before.usage, usage), costUsd: usdOf(nanosOf(before.costUsd) + nanosOf(costUsd)) }
+    to.set(model, figures)
+  }
+}
+
+/** Names for the stages of a session; each is given once. */
+export class StageIds {
+  readonly #taken: Set<string>
+
+  constructor(recorded: readonly RecordedStage[] = []) {
+    this.#taken = new Set(recorded.map(({ id }) => id))
+  }
+
+  /** The name, with a number where it was given before. */
+  next(name: string): string {
+    let id = name
+    for (let count = 2; this.#taken.has(id); count++) id = `${name}.${count}`
+    this.#taken.add(id)
+    return id
+  }
+}
+
+/**
+ * The result message of the last run of these, which ended, for who has its records and not what it told. Denials are in no record: it names none, and no window of
+ * a model. Undefined where that run did not end.
+ * @throws ConfigurationError for what is no record of a run.
+ */
+export function recordedResult(sessionId: string, runs: readonly (readonly StepRecord[])[]): SdkResult | undefined {
+  const folded = foldSession(runs)
+  const last = folded.ended.at(-1)
+  if (last === undefined || folded.open !== undefined) return undefined
+  const { terminal: stored, spent, runId } = last
+  const terminal = {
+    ...stored,
+    signal: StopSignal.fromJSON(stored.signal),
+    signals: StopSignals.fromJSON(stored.signals),
+  }
+  const account = recordedAccount(folded)
+  const { history = 0 } = beginningOf(runs.at(-1) ?? []).start
+  const startLength = foldSession(runs.slice(0, -1)).transcript.length + history
+  return resultMessage({
+    uuid: uuidOf(`${sessionId}/${runId}/result`),
+    sessionId,
+    terminal,
+    state: { transcript: folded.transcript, startLength, spent },
+    denials: [],
+    sessionCostUsd: account.costUsd,
+    sessionUsage: account.usage,
+    models: [],
+    contextWindow: null,
+    output: undefined,
+  })
+}

@@ -1,0 +1,219 @@
+import { anySignal } from '../values/abort.ts'
+import { AgentState } from '../hooks/agent-state.ts'
+import type { RunEvent } from '../state/events.ts'
+import { isSignal } from '../tools/check-options.ts'
+import { ConfigurationError, messageOf } from '../values/errors.ts'
+import { shown, fieldsOf } from '../values/given.ts'
+import { leavable, type Leaving } from '../values/leaving.ts'
+import { streamRun, type RunStream } from '../api/iterate.ts'
+import { openCallsOf } from '../conversation/open-calls.ts'
+import { type RunOptions, settingsOf } from '../api/options.ts'
+import { runIdOf } from '../api/run-id.ts'
+import { startRun } from '../api/start.ts'
+import type { RunState } from '../state/state.ts'
+import { InvalidAnswer, problemOfAnswer } from '../run/answer-shape.ts'
+import type { PermissionDecision } from '../permissions/permission-decision.ts'
+import { agentStateOf } from '../run/run.ts'
+import { cannotAsk } from '../permissions/permission-texts.ts'
+import type { AgentConfiguration, Capability } from './capability.ts'
+
+/** What one execution of an agent may be given beside its state. */
+export interface ExecuteOptions {
+  /** Beside that of the agent. */
+  readonly signal?: AbortSignal
+  /**
+   * Names the execution: `<sessionId>/<runId>`, which its idempotency keys begin with. By all that was said when absent: executing one state
+   * again is another try of the same execution. Give a name to execute it as a different one.
+   */
+  readonly runId?: string
+  /** Called with every event of the run. */
+  readonly onEvent?: (event: RunEvent) => void
+  /**
+   * Answers, by call id, to the calls that the state left waiting when it ended as `needs_approval`. A call without an answer waits again.
+   * Refused when none waits, and when the state ends with a new message.
+   */
+  readonly approvals?: { readonly [callId: string]: PermissionDecision }
+  /** Asked when a call waits for a person, in an agent built with `onAsk: 'wait'`. Throwing denies the call. */
+  readonly onApproval?: (request: ApprovalRequest) => PermissionDecision | Promise<PermissionDecision>
+}
+
+/** A call that a person has to approve. */
+export interface ApprovalRequest {
+  /** Id of the call, the key of its answer in `approvals`. */
+  readonly callId: string
+  /** The tool's name. */
+  readonly name: string
+  /** Input of the call. */
+  readonly input: unknown
+  /** What to ask, in words. */
+  readonly message: string
+}
+
+/** A built agent. It holds no run: one agent may execute many states at once. */
+export class Agent {
+  readonly #options: RunOptions
+
+  constructor(options: RunOptions) {
+    this.#options = options
+  }
+
+  /** Runs to the end. The state that comes back always has a `stopReason()`. Rejects with `ConfigurationError` for options that cannot be run. */
+  async execute(state: AgentState, options: ExecuteOptions = {}): Promise<AgentState> {
+    const running = this.#loop(executionStart(state, options), options)
+    if (options.onEvent !== undefined || options.onApproval !== undefined)
+      for await (const event of running) tell(running, options, event)
+    return agentStateOf((await running.ended).state)
+  }
+
+  /** The state after every time round the loop, and the last one at the end. Leaving the iteration aborts the run. */
+  iterate(state: AgentState, options: ExecuteOptions = {}): AsyncGenerator<AgentState, void, undefined> {
+    return leavable((leaving) => this.#states(state, options, leaving))
+  }
+
+  async *#states(
+    state: AgentState,
+    options: ExecuteOptions,
+    leaving: Leaving,
+  ): AsyncGenerator<AgentState, void, undefined> {
+    const start = executionStart(state, options)
+    const running = this.#loop(start, options)
+    leaving.onLeave(() => running.abort('abandoned'))
+    let reached = agentStateOf(start)
+    // The run tells its prompt too, which the state has already.
+    const known = new Set(Array.from(start.transcript, ({ id }) => id))
+    for await (const event of running) {
+      tell(running, options, event)
+      if (event.type === 'message' && !known.has(event.entry.id)) reached = reached.withEntry(event.entry)
+      if (event.type === 'lap') yield reached
+    }
+    yield agentStateOf((await running.ended).state)
+  }
+
+  #loop(start: RunState, options: ExecuteOptions): RunStream {
+    const { onAsk, steps } = this.#options
+    if (onAsk === 'wait' && steps === undefined && options.onApproval === undefined) {
+      throw new ConfigurationError(
+        "onAsk is 'wait', and nobody would answer. Give onApproval, or steps that take the answers.",
+      )
+    }
+    return streamRun(start, { ...this.#options, ...this.#signals(options) })
+  }
+
+  /** That of the agent ends an execution which has one of its own too. */
+  #signals({ signal }: ExecuteOptions): Pick<RunOptions, 'signal'> {
+    const { signal: ofAgent } = this.#options
+    if (signal === undefined) return {}
+    if (ofAgent === undefined) return { signal }
+    isSignal('signal', signal)
+    return { signal: anySignal([ofAgent, signal]) }
+  }
+}
+
+/** What the person said since the last answer begins the run; or what they said to the calls that wait. */
+function executionStart(state: AgentState, { approvals, runId }: ExecuteOptions): RunState {
+  // Plain JavaScript may give a prompt.
+  if (!(state instanceof AgentState))
+    throw new ConfigurationError(
+      `An agent executes an AgentState, but it is ${shown(state)}. Begin with AgentState.empty().withUserMessage(…).`,
+    )
+  const { transcript, sessionId, agentId, metadata } = state
+  const executionCount = state.executionCount + 1
+  let startLength = transcript.length
+  while (startLength > 0 && isPrompt(transcript.at(startLength - 1))) startLength--
+  if (approvals !== undefined && startLength < transcript.length && openCallsOf(transcript).length > 0) {
+    throw new ConfigurationError(
+      'The state ends with a new message, and results come before anything else is said. Execute with the approvals first.',
+    )
+  }
+  const start = startRun({
+    transcript,
+    sessionId,
+    agentId,
+    metadata,
+    executionCount,
+    runId: runId ?? runIdOf(transcript),
+    ...(approvals !== undefined && { approvals }),
+  })
+  return { ...start, startLength }
+}
+
+function isPrompt(entry: ReturnType<AgentState['transcript']['at']>): boolean {
+  return entry?.kind === 'user' && entry.origin === 'prompt'
+}
+
+/** Hands an event to the listener. What it throws is ignored: the run goes on. */
+function tell(running: RunStream, { onEvent, onApproval }: ExecuteOptions, event: RunEvent): void {
+  try {
+    onEvent?.(event)
+  } catch {
+    // The run does not depend on its listener.
+  }
+  if (onApproval !== undefined) askFor(running, onApproval, event)
+}
+
+/** A call that waits, of the run itself or of a subagent, waits for this answer. */
+function askFor(running: RunStream, onApproval: NonNullable<ExecuteOptions['onApproval']>, event: RunEvent): void {
+  if (event.type === 'agent') return askFor(running, onApproval, event.event)
+  if (event.type !== 'approval_needed' || event.key === null) return
+  const { key, callId, name, input, message } = event
+  const asked = Promise.resolve().then(() => onApproval({ callId, name, input, message }))
+  void asked
+    .catch((error: unknown): PermissionDecision => {
+      return { behavior: 'deny', message: cannotAsk(messageOf(error)) }
+    })
+    .then((decision) => {
+      // Nobody is there to be told of an error: the run is.
+      const problem = problemOfAnswer(decision)
+      running.answer(key, problem === undefined ? decision : new InvalidAnswer(problem))
+    })
+}
+
+/** Builds an agent from capabilities. Immutable: every `with…` returns a new builder. */
+export class AgentBuilder {
+  readonly #configuration: AgentConfiguration
+
+  /** For builders that add to this one. */
+  protected constructor(configuration: AgentConfiguration) {
+    this.#configuration = configuration
+  }
+
+  /** A builder with nothing but these options; a model may also come by `UseModel`. */
+  static base(options: Partial<Omit<RunOptions, 'stopWhen'>> = {}): AgentBuilder {
+    // Plain JavaScript may give it: the guards of the builder would take its place.
+    if ('stopWhen' in options)
+      throw new ConfigurationError(
+        'A builder has no stopWhen. Register each guard: .withCapability(new UseHook(guard)).',
+      )
+    return new AgentBuilder({ ...options, guards: [] })
+  }
+
+  /** @throws ConfigurationError for what is no capability. */
+  withCapability(capability: Capability): AgentBuilder {
+    return new AgentBuilder(this.configuredBy(capability))
+  }
+
+  /** @throws ConfigurationError for what is no capability. */
+  protected configuredBy(capability: Capability): AgentConfiguration {
+    if (typeof fieldsOf(capability)?.['configure'] !== 'function')
+      throw new ConfigurationError('A capability must have configure, as those of UseTools and UseHook do.')
+    return capability.configure(this.#configuration)
+  }
+
+  /** @throws ConfigurationError without a model, or for options that cannot be run. */
+  build(): Agent {
+    const options = this.loopOptions()
+    settingsOf(options)
+    return new Agent(options)
+  }
+
+  /** All that was gathered, as `streamRun` takes it. @throws ConfigurationError without a model. */
+  protected loopOptions(): RunOptions {
+    const { guards, model, ...rest } = this.#configuration
+    if (model === undefined) {
+      throw new ConfigurationError(
+        'The agent has no model. Give one: AgentBuilder.base({ model }) or .withCapability(new UseModel(model)).',
+      )
+    }
+    return { ...rest, model, stopWhen: guards }
+  }
+}

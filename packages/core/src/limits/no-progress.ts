@@ -1,0 +1,114 @@
+import { fieldsOf, isNumber, optional, refuse } from '../values/given.ts'
+import { StopSignal } from '../endings/signal.ts'
+import type { Guard, GuardView, Reminder } from './guard.ts'
+import { defaultRemindAt, defaultRepeats, nearestCycle, type Cycle } from './recent-turns.ts'
+import { repeatedCalls } from '../endings/ending-texts.ts'
+
+/** How soon `noProgress` fires. */
+export interface NoProgressOptions {
+  /** How often in a row a cycle must come to stop the run: 5 unless said otherwise, at least 3 and at most 5. */
+  readonly repeats?: number
+  /** How often in a row it must come for the model to be reminded: 3 unless said otherwise, at least 2 and less than `repeats`. */
+  readonly remindAt?: number
+}
+
+/** What happens where a run repeats itself: the model is reminded once, or it is reminded and then the run stops, or nothing. */
+export type NoProgressPolicy = 'remind' | 'stop' | 'off'
+
+/** The guard behind a policy; none where a guard of the caller looks at repetition already. */
+export function guardsOfPolicy(policy: NoProgressPolicy | undefined, given: readonly Guard[]): readonly Guard[] {
+  if (policy === undefined || policy === 'off' || given.some(({ looksAtTurns }) => looksAtTurns === true))
+    return noGuards
+  return policy === 'stop' ? [noProgress()] : [progressReminder]
+}
+
+const noGuards: readonly Guard[] = Object.freeze([])
+
+/**
+ * Detects a run that goes in circles: a cycle of 1 to 8 turns whose calls, inputs *and* outputs are the same, several times in a row. Outputs are compared
+ * without numbers, times, hashes and temporary paths.
+ * Polling whose output changes beyond these is progress, and so is anything after new user input. Polling that waits, with a tool that takes 5 seconds or
+ * longer, may go on for 25 turns.
+ * The model is reminded once (`no_progress_nudge`), after 3 rounds; after 5 in all the run stops.
+ * It is reminded once, and the run never stopped, where edits fail 3 times in a row, 4 turns have the same error, or the same answer is sent back 3 times.
+ * @throws ConfigurationError for what is no object of numbers.
+ */
+export function noProgress(options: NoProgressOptions = {}): Guard {
+  if (fieldsOf(options) === undefined) refuse('noProgress', 'given an object, such as { repeats: 3 }', options)
+  for (const name of ['repeats', 'remindAt'] as const) {
+    optional(isNumber)(name, options[name])
+    // Nothing is below it, so the first turn would be one too many.
+    if (Number.isNaN(options[name])) refuse(name, 'a number', options[name])
+  }
+  const repeats = Math.min(Math.max(3, Math.ceil(options.repeats ?? defaultRepeats)), defaultRepeats)
+  const remindAt = Math.min(Math.max(2, Math.ceil(options.remindAt ?? defaultRemindAt)), repeats - 1)
+  const name = 'noProgress'
+  return {
+    name,
+    checkpoints: ['after_tools'],
+    looksAtTurns: true,
+    evaluate({ recentTurns }: GuardView) {
+      const cycle = nearestCycle(recentTurns, repeats)
+      if (cycle === undefined || cycle.repeats < cycle.limit) return undefined
+      const { length, limit } = cycle
+      return new StopSignal({
+        reason: 'no_progress',
+        message: repeatedCalls(length, limit),
+        context: { cycleLength: length, repeats: limit, used: limit, limit },
+        source: name,
+      })
+    },
+    reminds({ recentTurns, repeated, checkpoint }) {
+      const cycle = checkpoint === 'after_tools' ? nearestCycle(recentTurns, repeats) : undefined
+      // What fails in a circle is a circle.
+      if (cycle !== undefined && isDueToRemind(cycle, repeats, remindAt)) return sameTurns
+      return repeated === undefined ? noReminders : remindersOfFailures(repeated)
+    },
+    remaining({ recentTurns }) {
+      const cycle = nearestCycle(recentTurns, repeats)
+      return { guard: name, used: cycle?.repeats ?? 0, limit: cycle?.limit ?? repeats, unit: 'repeats' }
+    },
+  }
+}
+
+const noReminders: readonly Reminder[] = Object.freeze([])
+const sameTurns: readonly Reminder[] = Object.freeze<Reminder[]>(['same_turns'])
+
+// Spec R-PROG-7.
+function remindersOfFailures({
+  failedEdits,
+  equalErrors,
+  equalAnswers,
+}: NonNullable<GuardView['repeated']>): readonly Reminder[] {
+  if (failedEdits >= mostFailedEdits) return failingEdits
+  if (equalErrors >= mostEqualErrors) return equalErrorsAgain
+  return equalAnswers >= mostEqualAnswers ? equalAnswersAgain : noReminders
+}
+
+const mostFailedEdits = 3
+const mostEqualErrors = 4
+const mostEqualAnswers = 3
+const failingEdits: readonly Reminder[] = Object.freeze<Reminder[]>(['failing_edits'])
+const equalErrorsAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_errors'])
+const equalAnswersAgain: readonly Reminder[] = Object.freeze<Reminder[]>(['equal_answers'])
+
+/** Whether so large a part of its limit is used up. A cycle that waits has a higher limit, and is reminded later. */
+export function isDueToRemind(
+  { repeats, limit }: Cycle,
+  allRepeats: number = defaultRepeats,
+  remindAt: number = defaultRemindAt,
+): boolean {
+  return repeats * allRepeats >= limit * remindAt
+}
+
+const detector = noProgress()
+
+// Spec R-GUARD-11.
+/** Reminds the model and never stops the run. It says nothing of how near it is, since nothing ends there. */
+const progressReminder: Guard = Object.freeze<Guard>({
+  name: detector.name,
+  checkpoints: ['after_tools'],
+  looksAtTurns: true,
+  evaluate: () => undefined,
+  reminds: (view) => detector.reminds?.(view) ?? noReminders,
+})

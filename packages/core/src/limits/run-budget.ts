@@ -1,0 +1,116 @@
+import { ConfigurationError } from '../values/errors.ts'
+import { fieldsOf, isName, isNumber, refuse, type Given } from '../values/given.ts'
+import { Ledger } from './ledger.ts'
+import { nanosOf, usdOf } from '../model/prices.ts'
+
+/** Limits of `sharedBudget`: at least one of dollars and tokens. */
+export interface SharedBudgetLimits {
+  /** US dollars that all runs together may spend. */
+  readonly usd?: number
+  /** Tokens that all runs together may use, input and output. */
+  readonly tokens?: number
+  /** Whose budget it is, for the message of a run that ends at it; `the shared budget` when absent. */
+  readonly name?: string
+}
+
+/** One budget of several runs of a program (`sharedBudget`), for their option `budget`. Its figures are those of the moment. */
+export interface SharedRunBudget {
+  /** What messages call it. */
+  readonly name: string
+  /** The limit in US dollars; Infinity for none. */
+  readonly usd: number
+  /** The limit in tokens; Infinity for none. */
+  readonly tokens: number
+  /** What its runs have spent in US dollars, with what requests of unknown outcome may have cost. */
+  readonly spentUsd: number
+  /** What requests under way may still cost. */
+  readonly reservedUsd: number
+  /** US dollars that a request could still reserve; Infinity without a limit. */
+  readonly leftUsd: number
+  /** Tokens that its runs have used. */
+  readonly spentTokens: number
+  /** What requests under way may still use. */
+  readonly reservedTokens: number
+  /** Tokens that a request could still reserve; Infinity without a limit. */
+  readonly leftTokens: number
+}
+
+/**
+ * A budget that several runs of this process spend from at once: give the same object to each of them as `budget`. Every request reserves its worst case from
+ * it first, so no number of parallel runs exceeds it, unless a service bills more than it may. It counts what its runs spend in this process; their other limits
+ * hold as well.
+ * @throws ConfigurationError for limits that are not above 0, and where there is none.
+ */
+export function sharedBudget(limits: SharedBudgetLimits): SharedRunBudget {
+  const { usd = Infinity, tokens = Infinity, name = 'the shared budget' } = checkedLimits(limits)
+  const ledger = Ledger.create({ nanos: nanosOf(usd), tokens }, { isShared: true })
+  const budget = Object.freeze<SharedRunBudget>({
+    name,
+    usd,
+    tokens,
+    get spentUsd() {
+      return usdOf(ledger.figures().settled.nanos)
+    },
+    get reservedUsd() {
+      return usdOf(ledger.figures().reserved.nanos)
+    },
+    get leftUsd() {
+      return Math.max(0, usdOf(ledger.available().nanos))
+    },
+    get spentTokens() {
+      return ledger.figures().settled.tokens
+    },
+    get reservedTokens() {
+      return ledger.figures().reserved.tokens
+    },
+    get leftTokens() {
+      return Math.max(0, ledger.available().tokens)
+    },
+  })
+  ledgers.set(budget, ledger)
+  return budget
+}
+
+const ledgers = new WeakMap<object, Ledger>()
+
+/** What is kept of a budget. @throws ConfigurationError for an object that `sharedBudget` did not make. */
+export function ledgerOfBudget(budget: SharedRunBudget): Ledger {
+  return ledgers.get(budget) ?? refuse('budget', expected, budget)
+}
+
+const expected = 'one that sharedBudget({ usd }) made, the same object for each run'
+
+export const isSharedBudget: Given = (name, value) => {
+  if (typeof value !== 'object' || value === null || !ledgers.has(value)) refuse(name, expected, value)
+}
+
+const known: { readonly [name in keyof SharedBudgetLimits]-?: Given } = {
+  usd: isNumber,
+  tokens: isNumber,
+  name: isName,
+}
+
+function checkedLimits(given: SharedBudgetLimits): SharedBudgetLimits {
+  const fields = fieldsOf(given) ?? refuse('sharedBudget', 'called with limits, such as { usd: 5 }', given)
+  for (const [name, value] of Object.entries(fields)) {
+    const check = Object.hasOwn(known, name) ? known[name as keyof SharedBudgetLimits] : undefined
+    if (check === undefined)
+      throw new ConfigurationError(`sharedBudget has no limit ${name}. Use usd, tokens and name.`)
+    if (value !== undefined) check(name, value)
+  }
+  const { usd = Infinity, tokens = Infinity } = given
+  for (const [name, limit] of Object.entries({ usd, tokens }))
+    if (!(limit > 0)) throw new ConfigurationError(`${name} of a shared budget must be above 0, but it is ${limit}.`)
+  if (usd === Infinity && tokens === Infinity)
+    throw new ConfigurationError('A shared budget needs a limit: sharedBudget({ usd: 5 }), or tokens.')
+  return given
+}
+
+/** A shared budget that ended a run or cut its reply: its limit and what all runs had spent of it, in the currency that was short. JSON. */
+export type SharedLimit = { readonly name: string; readonly limit: number; readonly settled: number }
+
+export function sharedLimitOf(budget: SharedRunBudget, currency: 'usd' | 'tokens'): SharedLimit {
+  const ledger = ledgerOfBudget(budget)
+  const unit = currency === 'usd' ? 'nanos' : 'tokens'
+  return { name: budget.name, limit: ledger.limits[unit], settled: ledger.figures().settled[unit] }
+}

@@ -1,0 +1,38 @@
+import { after, type Eventually } from '../values/eventually.ts'
+import type { HookMessage } from '../hooks/hook-outcome.ts'
+import type { ToolUseBlock } from '../model/messages.ts'
+import { beginAgents } from '../tool-calls/background-agents.ts'
+import { afterTools } from './after-tools.ts'
+import { runBatches, limitCalls, enterResults } from '../tool-calls/batch.ts'
+import { openCallsOf } from '../conversation/open-calls.ts'
+import { noEarlyStarts, type EarlyStarts, ToolPhase } from '../run/tool-phase.ts'
+import { recordedCalls, type Run } from '../run/run.ts'
+import type { Outcome } from '../run/outcome.ts'
+import { tellTurn } from './prepare.ts'
+
+/**
+ * Runs the tool calls of a reply, appends their results to the transcript, and decides what is next.
+ * `remarks`: messages that `afterInference` hooks added. They are appended after the results, as the API demands.
+ */
+export function act(
+  run: Run,
+  calls: readonly ToolUseBlock[],
+  early: EarlyStarts,
+  remarks: readonly HookMessage[],
+): Eventually<Outcome> {
+  const isLeft = run.ports.steps.replaying
+  const phase = new ToolPhase({ calls, early, remarks, recorded: recordedCalls(run, calls), isLeft })
+  run.tools = phase
+  const ran = after(limitCalls(run, phase), () => runBatches(run, phase))
+  return after(ran, () => {
+    enterResults(run, phase)
+    beginAgents(run)
+    return afterTools(run, phase)
+  })
+}
+
+/** Runs the calls that were waiting for approval. The model is asked after that. */
+export function actOnApproved(run: Run): Eventually<Outcome> {
+  tellTurn(run)
+  return act(run, openCallsOf(run.transcript), noEarlyStarts, [])
+}

@@ -1,0 +1,309 @@
+import { checkTokenBudget, diminishingThreshold } from '../limits/token-target.ts'
+import type { Settled } from '../values/settle.ts'
+import { plainTextOf } from '../model/content.ts'
+import { HaltingError, messageOf } from '../values/errors.ts'
+import { after, disregard, firstOf, type Eventually } from '../values/eventually.ts'
+import { hashText } from '../values/hash.ts'
+import { changesOf } from '../verification/goal-progress.ts'
+import {
+  stopHookOutcomeOf,
+  type RegisteredStopHook,
+  type StopHookInput,
+  type StopHookOutcome,
+} from '../hooks/stop-hooks.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
+import { textOf, type AssistantMessage } from '../model/messages.ts'
+import { lastAnswer } from '../sdk/result-message.ts'
+import { StopSignal } from '../endings/signal.ts'
+import type { RunProgress, StopHookRepeats } from '../state/state.ts'
+import { headOf, many } from '../values/text.ts'
+import { guardsAt, inboxAt } from '../run/checkpoint.ts'
+import { abortDraft, maxTurnsDraft, standingDraft, stopRequestedSignal } from '../run/pending-endings.ts'
+import { goalAtAnswer, isGoalMet } from './goals.ts'
+import { hookFigures } from '../run/limits-left.ts'
+import { draftOf, ends, goesOn, onward, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { notingSentBack } from '../run/repetition.ts'
+import type { Run } from '../run/run.ts'
+import { stepWithQuestions } from '../request/step-with-questions.ts'
+import { waitForTasks } from '../run/tasks.ts'
+import { isAnswerKept, verifyAtAnswer } from './verify.ts'
+import { invalidOutput, stopHookFeedback } from '../run/turn-texts.ts'
+import {
+  answered,
+  blockedAgain,
+  blocksFinally,
+  blocksStill,
+  hookUnmet,
+  noAnswer,
+  schemaMismatch,
+} from '../endings/ending-texts.ts'
+
+type Stage = (run: Run, message: AssistantMessage) => Eventually<Outcome | undefined>
+
+/** The checks of an answer without tool calls, in this order. The first that gives an outcome decides. */
+const atAnswer: readonly Stage[] = [
+  finishReason,
+  followUps,
+  structuredOutput,
+  stopHooks,
+  goalAtAnswer,
+  tokenTarget,
+  verification,
+]
+
+/** Of a reply to the question whether the last change is verified, while the answer before it stands: that one has passed all of the others. */
+const behindAnswer: readonly Stage[] = [finishReason, followUps]
+
+/** After an answer without tool calls: the model is asked again for one of these reasons, or the run ends as `completed`. */
+export function afterAnswer(run: Run, message: AssistantMessage): Eventually<Outcome> {
+  return after(
+    firstOf(isAnswerKept(run) ? behindAnswer : atAnswer, (stage) => stage(run, message)),
+    (outcome) => (outcome === undefined ? ends(answeredDraft(run)) : notingSentBack(run, message, outcome)),
+  )
+}
+
+function finishReason(run: Run): Outcome | undefined {
+  const raisedBy = guardsAt(run, 'after_reply')
+  return run.signals.hasAny() ? ends(standingDraft(run, raisedBy)) : undefined
+}
+
+function followUps(run: Run): Eventually<Outcome | undefined> {
+  return after(
+    waitForTasks(run),
+    (aborted) =>
+      aborted ??
+      after(inboxAt(run, 'end'), (came) =>
+        came ? goesOn([onward('user_input')], () => maxTurnsDraft(run)) : undefined,
+      ),
+  )
+}
+
+function structuredOutput({ context }: Run, message: AssistantMessage): Outcome | undefined {
+  const { output } = context.settings
+  const problem = output === null ? undefined : misfitOf(output.check(textOf(message.content)))
+  return problem === undefined ? undefined : retryOutput(problem)
+}
+
+/** Characters of what is wrong with an answer: the model corrects the first of it first. */
+const mostCharacters = 4_000
+
+/** What is wrong with the answer; undefined when it fits. @throws HaltingError when the check does not say. */
+function misfitOf(checked: unknown): string | undefined {
+  if (typeof checked === 'object' && checked !== null && 'fits' in checked) {
+    if (checked.fits === true) return undefined
+    if (checked.fits === false)
+      return headOf(plainTextOf('message' in checked ? checked.message : undefined), mostCharacters)
+  }
+  disregard(checked)
+  throw new HaltingError(
+    'callback',
+    'The check of the output schema gave no answer: { fits: true, value } or { fits: false, message } is needed.',
+  )
+}
+
+function retryOutput(problem: string): Outcome {
+  const signal = new StopSignal({
+    reason: 'retry_limit',
+    message: schemaMismatch(problem),
+    context: { problem },
+    source: 'structured_output',
+  })
+  const retry: Route = {
+    transition: 'structured_output_retry',
+    take(run) {
+      run.appendUser(invalidOutput(problem), 'loop')
+      return 'taken'
+    },
+  }
+  return goesOn([retry], () => draftOf('structured_output_retry_exhausted', signal))
+}
+
+/** That a stop hook does not let the answer pass, and why. */
+interface HookBlock {
+  readonly hook: string
+  readonly reason: string
+}
+
+/** What all stop hooks asked for. */
+interface StopHookWishes {
+  readonly blocks: HookBlock[]
+  prevented: { readonly hook: string; readonly reason: string } | undefined
+}
+
+// Spec R-SHOOK-1, R-SHOOK-2.
+/** Runs the stop hooks: block → prevent → pass. */
+function stopHooks(run: Run, message: AssistantMessage): Eventually<Outcome | undefined> {
+  const wishes: StopHookWishes = { blocks: [], prevented: undefined }
+  const whose = run.identity.depth === 0 ? 'run' : 'agents'
+  const hooks = run.context.stopHooks.filter(({ hook }) => (hook.of ?? 'run') === whose)
+  const aborted = firstOf(hooks, (hook) => callStopHook(run, hook, message, wishes))
+  return after(aborted, (outcome) => {
+    if (outcome !== undefined) return outcome
+    if (wishes.blocks.length > 0) return sendBack(run, wishes.blocks)
+    const { prevented } = wishes
+    if (prevented === undefined) return undefined
+    return ends(draftOf('stop_hook_prevented', stopRequestedSignal(prevented.hook, prevented.reason)))
+  })
+}
+
+function callStopHook(
+  run: Run,
+  { id, hook }: RegisteredStopHook,
+  message: AssistantMessage,
+  wishes: StopHookWishes,
+): Eventually<Outcome | undefined> {
+  const event = { hook: id, trigger: 'stopHook', callId: null } as const
+  run.emit({ type: 'hook_start', ...event })
+  // Those before the step, as other hooks have them.
+  const figures = hookFigures(run)
+  const step = stepWithQuestions<StopHookOutcome>(run, `hook:stopHook:${run.spent.request}::${id}`, {
+    call(ask) {
+      const { cause } = run.ports.abort
+      if (cause !== undefined) return { aborted: cause }
+      const input = { ...stopHookInput(run, message, figures), ask }
+      return run.withGrace(() => hook.handle(input), settledOutcome)
+    },
+    cut: (_outcome, aborted) => ({ aborted }),
+  })
+  return after(step, ({ value: outcome, durationMs }) => {
+    run.emit({ type: 'hook_end', ...event, outcome, durationMs })
+    if (outcome.aborted !== undefined) return ends(abortDraft(run, outcome.aborted, 'streaming'))
+    if (outcome.systemMessage !== undefined) run.attach({ type: 'informational', message: outcome.systemMessage })
+    // An empty reason does not block: there would be nothing to tell the model.
+    if (typeof outcome.block === 'string' && outcome.block.trim() !== '')
+      wishes.blocks.push({ hook: id, reason: outcome.block })
+    if (outcome.prevent !== undefined) wishes.prevented ??= { hook: id, reason: outcome.prevent }
+    return undefined
+  })
+}
+
+function settledOutcome(settled: Settled<StopHookOutcome | void>): StopHookOutcome {
+  if (settled.kind === 'value') return stopHookOutcomeOf(settled.value)
+  return settled.kind === 'threw' ? { error: messageOf(settled.error) } : { aborted: settled.cause }
+}
+
+export function stopHookInput(run: Run, message: AssistantMessage, figures: HookFigures): StopHookInput {
+  const { transcript, startLength, identity } = run
+  const { system, userContext, systemContext, querySource } = run.context.settings
+  const assistantMessages = transcript
+    .since(startLength)
+    .flatMap((entry) => (entry.kind === 'assistant' && entry.error === undefined ? [entry.message] : []))
+  return {
+    messagesForQuery: run.agentState.messages(),
+    assistantMessages: assistantMessages.length > 0 ? assistantMessages : [message],
+    systemPrompt: system,
+    userContext,
+    systemContext,
+    toolUseContext: {
+      sessionId: identity.sessionId,
+      runId: identity.runId,
+      agentId: identity.agentId ?? null,
+      signal: run.ports.abort.signal,
+    },
+    querySource,
+    stopHookActive: run.spent.stopHookActive,
+    figures,
+  }
+}
+
+function sendBack(run: Run, blocks: readonly HookBlock[]): Outcome {
+  const cap = run.context.settings.stopHookBlockCap
+  const taken = run.spent.laps.sinceRefill.stop_hook_blocking ?? 0
+  const repeats = blocks.map((block) => repeatsOf(run.spent, block))
+  const stalled = repeats.findIndex(({ times }) => times >= mostRepeats)
+  if (stalled !== -1 && taken < cap) return ends(unmetDraft(blocks[stalled], { repeats: mostRepeats }))
+  const route: Route = {
+    transition: 'stop_hook_blocking',
+    take(from) {
+      if (taken >= cap) return 'declined'
+      for (const { reason } of blocks) from.appendUser(stopHookFeedback(reason), 'hook')
+      from.update({ stopHookActive: true, stopHookBlocks: repeats })
+      return 'taken'
+    },
+  }
+  return goesOn([route], () => unmetDraft(blocks[0], { sentBack: taken }))
+}
+
+/** So often one stop hook may block for the same reason while nothing changes, with tool calls in between or without any. */
+const mostRepeats = 3
+
+/** The block, counted with those before it that were the same. */
+function repeatsOf(spent: RunProgress, { hook, reason }: HookBlock): StopHookRepeats {
+  const { stopHookBlocks = [] } = spent
+  const now = { hook, reason: hashText(reason.trim()), changes: changesOf(spent) }
+  const last = stopHookBlocks.find((each) => each.hook === hook)
+  const isAgain = last?.reason === now.reason && last.changes === now.changes
+  return { ...now, times: isAgain ? last.times + 1 : 1 }
+}
+
+type UnmetFigures = { readonly sentBack: number } | { readonly repeats: number }
+
+// Spec R-GOAL-20, R-GOAL-24.
+/** A stop hook still blocks the answer: the model was sent back as often as may be, or nothing came of it. */
+function unmetDraft(block: HookBlock | undefined, figures: UnmetFigures): Draft {
+  const { hook = '', reason = '' } = block ?? {}
+  const message = hookUnmet(hook, howUnmet(figures), firstLineOf(reason))
+  const context = { hook, ...figures, reason: headOf(reason, mostCharacters) }
+  return draftOf('stop_hook_unmet', new StopSignal({ reason: 'retry_limit', message, context, source: 'stop_hook' }))
+}
+
+function howUnmet(figures: UnmetFigures): string {
+  if ('repeats' in figures) return blockedAgain(figures.repeats)
+  const { sentBack } = figures
+  if (sentBack === 0) return blocksFinally
+  return blocksStill(many(sentBack, 'time'))
+}
+
+/** Characters of a hook's reason in the message of an ending. */
+const mostOfReason = 300
+
+function firstLineOf(reason: string): string {
+  const [line = ''] = reason.trim().split(/\r?\n/, 1)
+  return headOf(line.trimEnd(), mostOfReason)
+}
+
+// Spec R-GOAL-21.
+/** The end of a run whose answer nobody sends back: `completed`, or `no_answer` for one that has said nothing since its prompt. */
+function answeredDraft(run: Run): Draft {
+  const { context, spent, transcript, startLength } = run
+  const isDone = context.settings.output !== null || isGoalMet(spent)
+  if (isDone || lastAnswer(run) !== '') {
+    const message = answered
+    return draftOf('completed', new StopSignal({ reason: 'completed', message, source: 'loop' }))
+  }
+  const replies = transcript.since(startLength).filter((entry) => entry.kind === 'assistant').length
+  const message = noAnswer(replies)
+  return draftOf('no_answer', new StopSignal({ reason: 'error', message, context: { replies }, source: 'answer' }))
+}
+
+function verification(run: Run): Eventually<Outcome | undefined> {
+  return verifyAtAnswer(run, () => answeredDraft(run))
+}
+
+// Spec R-GATE-2.
+/** Sends the answer back for more while it is below 90 % of the token target and progress is made. */
+function tokenTarget(run: Run): Outcome | undefined {
+  const { spent, identity } = run
+  const { decision, tracker } = checkTokenBudget({
+    tracker: spent.tracker,
+    agentId: identity.depth === 0 ? undefined : identity.agentId,
+    budget: run.context.settings.tokenBudget,
+    globalTurnTokens: spent.usage.output_tokens,
+    now: spent.now,
+  })
+  if (decision.action === 'stop') {
+    if (decision.completionEvent !== null) run.emit({ type: 'token_budget', completion: decision.completionEvent })
+    return undefined
+  }
+  const nudge = decision.nudgeMessage
+  const route: Route = {
+    transition: 'token_budget_continuation',
+    madeProgress: tracker.lastDeltaTokens >= diminishingThreshold,
+    take(from) {
+      from.appendUser(nudge, 'loop')
+      from.update({ tracker })
+      return 'taken'
+    },
+  }
+  return goesOn([route], () => answeredDraft(run))
+}

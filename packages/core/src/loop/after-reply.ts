@@ -1,0 +1,92 @@
+import type { AbortCause } from '../values/abort.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { act } from './act.ts'
+import { afterAnswer } from './after-answer.ts'
+import { appendReply, type Answer } from './ask.ts'
+import { closeAbortedCalls, closeNotRun } from '../tool-calls/close-calls.ts'
+import type { RecordPosition } from '../run/tool-phase.ts'
+import { recordedCalls, committedUsd, type Run } from '../run/run.ts'
+import { controlAt, guardsAt } from '../run/checkpoint.ts'
+import { abortDraft, budgetDraft, loweredTokensDraft, refusalDraft, standingDraft } from '../run/pending-endings.ts'
+import { loweredTimeDraft } from './lowered-limit.ts'
+import { isIncomplete, recoverIncomplete } from './incomplete.ts'
+import { ends, type Draft, type Outcome } from '../run/outcome.ts'
+import { addHookMessages, noSubject, runHooks, type HookRun } from '../request/run-hooks.ts'
+import { notRunReasons, runStoppedBy } from '../tools/result-texts.ts'
+
+/** The model replied. An incomplete reply is recovered; any other is appended. Then its tool calls run, or the answer is checked. */
+export function afterReply(run: Run, reply: Answer): Eventually<Outcome> {
+  const { message, streamError } = reply
+  if (message.stop_reason === 'refusal') return endModelRefusal(run, reply)
+  const raisedBy = isIncomplete(reply) ? guardsAt(run, 'after_reply', run.turnEnd) : nobody
+  const recovery = raisedBy.length > 0 ? undefined : recoverIncomplete(run, reply)
+  if (recovery !== undefined) return recovery
+  if (streamError !== null)
+    run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${streamError.message}` })
+  appendReply(run, reply)
+  const recorded = recordedCalls(run, reply.calls)
+  const position = recorded === undefined ? run.turnEnd : 'passed'
+  return after(runHooks(run, 'afterInference', noSubject, position), (hooks) => {
+    if (hooks.aborted !== undefined) return endAborted(run, reply, hooks.aborted)
+    return after(controlAt(run, 'after_reply'), (abort) =>
+      abort === undefined ? goOnWith(run, reply, hooks, { position, raisedBy }) : endAborted(run, reply, abort),
+    )
+  })
+}
+
+const nobody: readonly string[] = Object.freeze([])
+
+function endModelRefusal(run: Run, reply: Answer): Outcome {
+  appendReply(run, reply)
+  closeNotRun(run, reply.calls, notRunReasons.refused)
+  const standing = standingAfter(run, guardsAt(run, 'after_reply', run.turnEnd))
+  if (standing !== undefined) return ends(standing)
+  return ends(refusalDraft(reply.message))
+}
+
+/** Where the reply lies in the record, and the guards that stop on it. */
+interface ReplyCheck {
+  readonly position: RecordPosition
+  readonly raisedBy: readonly string[]
+}
+
+/** Checks limits and stop signals. Then runs the tool calls of the reply, or checks the answer. */
+function goOnWith(
+  run: Run,
+  { message, calls, early }: Answer,
+  { messages }: HookRun,
+  { position, raisedBy }: ReplyCheck,
+): Eventually<Outcome> {
+  const stop =
+    position === 'passed'
+      ? undefined
+      : (overBudgetDraft(run) ?? overTokensDraft(run) ?? loweredTimeDraft(run) ?? standingAfter(run, raisedBy))
+  if (stop !== undefined) {
+    closeNotRun(run, calls, runStoppedBy(stop.signal.toString()))
+    addHookMessages(run, messages)
+    return ends(stop)
+  }
+  if (calls.length > 0) return act(run, calls, early, messages)
+  addHookMessages(run, messages)
+  return afterAnswer(run, message)
+}
+
+function standingAfter(run: Run, raisedBy: readonly string[]): Draft | undefined {
+  return run.signals.hasAny() ? standingDraft(run, raisedBy) : undefined
+}
+
+function endAborted(run: Run, { message, early }: Answer, cause: AbortCause): Eventually<Outcome> {
+  return after(closeAbortedCalls(run, message, cause, early), () => ends(abortDraft(run, cause, 'streaming')))
+}
+
+// Spec R-BUD-8.
+/** A second check beside the ledger: the cost is compared with the budget after every message. */
+function overBudgetDraft(run: Run): Draft | undefined {
+  const spentUsd = run.ports.spentBeforeUsd + committedUsd(run.spent)
+  return spentUsd >= run.context.settings.maxBudgetUsd ? budgetDraft(run) : undefined
+}
+
+/** The service wrote more tokens than it was asked for. The ledger cannot prevent that, so the run ends here. */
+function overTokensDraft(run: Run): Draft | undefined {
+  return run.spent.totalTokens > run.context.settings.maxTotalTokens ? loweredTokensDraft(run) : undefined
+}

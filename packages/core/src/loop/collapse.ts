@@ -1,0 +1,134 @@
+import type { CollapseStage } from '../context/port.ts'
+import { usableSummary } from '../context/summarize.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { askModel, type Asked } from '../request/ask-model.ts'
+import { restoreForAgent } from '../request/charge.ts'
+import { currentModel } from '../request/current-model.ts'
+import { problemOfQuestion, questionPlan } from '../request/question.ts'
+import { OpenBill, type Bill } from '../run/request-bill.ts'
+import { askerFor, enterBill, enterCharge } from '../request/questions.ts'
+import { heldForNextRequest } from '../request/reserve.ts'
+import type { Run, Staging } from '../run/run.ts'
+
+/** What a question beside a turn came to, as recorded. Its attempts have steps of their own. */
+type StagingRecord = Bill & {
+  readonly from: number
+  readonly to: number
+  readonly freedTokens: number
+  /** Absent when nothing was asked, empty when what came cannot be used. */
+  readonly summary?: string
+}
+
+const composite = Object.freeze({ onUnfinished: 'rerun', sync: 'none', composite: true } as const)
+const lostRecord: StagingRecord = Object.freeze({ from: 0, to: 0, freedTokens: 0, charges: [], told: [] })
+
+function stagingName({ spent }: Run): string {
+  return `stage:${spent.request}`
+}
+
+/** True when a resumed run has a summary of this turn on record; it is entered again when the turn ends. */
+export function recordedStaging(run: Run): boolean {
+  const name = stagingName(run)
+  if (!run.ports.isResumed || run.ports.steps.peek(run.key(name)) !== 'done') return false
+  run.staging = new SummaryBeside(run, name, Promise.resolve(lostRecord))
+  return true
+}
+
+/** True when a resumed run has the question on record: it is paid, and its answer is used. Of another span it is another question. */
+export function isStagingAsked(run: Run, stage: CollapseStage): boolean {
+  return run.isRecorded(`${questionName(stagingName(run), stage)}.1`)
+}
+
+function questionName(name: string, { from, to }: CollapseStage): string {
+  return `${name}/${from}-${to}`
+}
+
+/** Begins to ask for a summary. Nobody waits for it before the end of the turn. */
+export function startStaging(run: Run, stage: CollapseStage): void {
+  const name = stagingName(run)
+  run.staging = new SummaryBeside(run, name, ask(run, stage, name))
+}
+
+/** Waits for what goes on beside this turn, if something does. */
+export function joinStaging(run: Run): Eventually<undefined> {
+  const { staging } = run
+  run.staging = undefined
+  return staging?.join()
+}
+
+/** A summary of finished work that is made beside a turn: joined, and entered, at its end. */
+class SummaryBeside implements Staging {
+  readonly #run: Run
+  readonly #name: string
+  readonly #record: Promise<StagingRecord>
+  /** Compactions when it began: with another since, the messages that it is of are no more. */
+  readonly #compactions: number
+
+  constructor(run: Run, name: string, record: Promise<StagingRecord>) {
+    this.#run = run
+    this.#name = name
+    this.#record = record
+    this.#compactions = run.spent.compactions
+    // Who joins it hears of a driver that fails; a run that breaks before does not.
+    record.catch(() => {})
+  }
+
+  join(): Eventually<undefined> {
+    return this.#record.then((record) =>
+      after(
+        this.#run.step<StagingRecord>(this.#name, () => record, composite),
+        ({ value, replayed }) => {
+          if (replayed) restoreForAgent(this.#run, value.charges)
+          return this.#enter(value)
+        },
+      ),
+    )
+  }
+
+  async leave(): Promise<void> {
+    const { charges } = await this.#record.catch(() => lostRecord)
+    for (const charge of charges) enterCharge(this.#run, charge)
+  }
+
+  #enter(record: StagingRecord): undefined {
+    const run = this.#run
+    const { from, to, freedTokens, summary } = record
+    enterBill(run, record)
+    if (summary === undefined || run.spent.compactions !== this.#compactions) return undefined
+    run.append({ kind: 'collapse_staged', id: run.entryId('collapse'), from, to, summary, freedTokens })
+    return undefined
+  }
+}
+
+async function ask(run: Run, stage: CollapseStage, name: string): Promise<StagingRecord> {
+  const { from, to, freedTokens, question } = stage
+  const bill = new OpenBill()
+  const { charges, told } = bill
+  const span = { from, to, freedTokens, charges, told }
+  if (problemOfQuestion(run, question) !== undefined) return span
+  const model = question.model ?? currentModel(run)
+  const plan = questionPlan(run, question, model, questionName(name, stage))
+  // A summary that nobody waits for ends no run.
+  const heldBack = heldForNextRequest(run)
+  const asked = await askModel(
+    run,
+    { ...plan, isBeside: true, isOptional: true, heldBack: () => heldBack },
+    askerFor(bill, `${name}/retry`),
+  )
+  const summary = summaryOf(asked)
+  return summary === undefined ? span : { ...span, summary }
+}
+
+/** Empty where it was asked for in vain: that is kept, so that no later turn pays for the same again. */
+function summaryOf(asked: Asked): string | undefined {
+  switch (asked.kind) {
+    case 'answered':
+      return usableSummary(asked.message) ?? ''
+    case 'failed':
+    case 'overloaded':
+      return ''
+    case 'over_budget':
+    case 'aborted':
+      return undefined
+  }
+}

@@ -1,0 +1,203 @@
+import { usdOf } from '../model/prices.ts'
+import { HaltingError, isInstance, messageOf } from '../values/errors.ts'
+import type { StopHookInput } from '../hooks/stop-hooks.ts'
+import { isJsonObject } from '../values/json.ts'
+import { noUsage, type AssistantMessage } from '../model/messages.ts'
+import type { FinishedRun } from '../run/run-context.ts'
+import type { RunState } from '../state/state.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { endings } from '../endings/table.ts'
+import type { RunSummary, RunResult } from '../endings/terminal.ts'
+import { stopHookInput } from './after-answer.ts'
+import { closeBrokenCalls, closeOpenCalls } from '../tool-calls/close-calls.ts'
+import { goalResultOf } from './goals.ts'
+import { hookFigures } from '../run/limits-left.ts'
+import { payLostRequests } from './lost-requests.ts'
+import { draftOf, type Draft } from '../run/outcome.ts'
+import { verifiedIn } from './verify.ts'
+import type { Verified } from '../verification/progress.ts'
+import { type Run, activeMs, committedUsd } from '../run/run.ts'
+import { addHookMessages, noSubject, runHooks, type HookSubject } from '../request/run-hooks.ts'
+import { leaveBrokenTasks, leaveTasks } from '../run/tasks.ts'
+import { interruptedReply, interruptedTools } from '../run/turn-texts.ts'
+import { runFailed } from '../endings/ending-texts.ts'
+
+/** Ends the run: says what has to be said, and puts the one terminal on record. */
+export async function finish(run: Run, draft: Draft): Promise<FinishedRun> {
+  const ended = await conclude(run, draft, 'with_hooks')
+  await run.ports.steps.end(run.endOf(ended.terminal))
+  run.emit({ type: 'run_end', terminal: ended.terminal })
+  return ended
+}
+
+/**
+ * The end of a run that broke: still exactly one terminal, and a result for every call, without asking anybody who might break again.
+ */
+export async function finishBroken(run: Run, thrown: unknown): Promise<FinishedRun> {
+  const error = brokenError(thrown)
+  const { code, message } = error
+  const signal = new StopSignal({ reason: 'error', message, context: { code }, source: 'run' })
+  const draft = draftOf('error', signal, { say: { error: 'unknown', message }, error })
+  await run.staging?.leave()
+  run.setContinuation(run.continuation.withNewStopSignal(signal))
+  closeBrokenCalls(run)
+  await leaveBrokenTasks(run)
+  const isClosed = !staysOpen(error)
+  if (isClosed) await Promise.resolve(payLostRequests(run)).catch(() => {})
+  const ended = await conclude(run, draft, 'alone')
+  // A driver that failed cannot record the end either; the caller still gets it.
+  if (isClosed) await run.ports.steps.end(run.endOf(ended.terminal)).catch(() => {})
+  run.emit({ type: 'run_end', terminal: ended.terminal })
+  return ended
+}
+
+/** The record is of another prompt or call, or waits for a person: it stays open for the program that can go on with it. */
+function staysOpen({ code, details }: HaltingError): boolean {
+  if (code === 'step_mismatch') return true
+  return code === 'stalled' && isJsonObject(details) && details['waitsForPerson'] === true
+}
+
+/** What has to be said, results for calls that have none, the last hooks, and the terminal. `alone`: nobody is asked. */
+async function conclude(run: Run, draft: Draft, how: 'with_hooks' | 'alone'): Promise<FinishedRun> {
+  if (draft.reason !== 'needs_approval') closeOpenCalls(run)
+  sayEnding(run, draft)
+  if (how === 'with_hooks') {
+    await lastHooks(run, draft)
+    await leaveTasks(run, draft)
+    await payLostRequests(run)
+  }
+  // A request to go on serves one decision, and that one is made.
+  run.setContinuation(run.continuation.withContinuationRequested(false))
+  if (draft.reason === 'completed') startPostRun(run)
+  const { state } = run
+  return { terminal: terminalFor(state, draft, verifiedIn(run)), state }
+}
+
+function sayEnding(run: Run, draft: Draft): void {
+  const what = draft.say ?? wordsOf(run, draft)
+  if (what === undefined) return
+  if ('type' in what) return run.attach(what)
+  if ('interruption' in what) {
+    const text = what.interruption === 'tools' ? interruptedTools : interruptedReply
+    return run.appendUser([{ type: 'text', text }], 'interruption')
+  }
+  const id = run.entryId('error')
+  run.append({ kind: 'assistant', id, message: errorMessage(id, what.message), error: what.error })
+}
+
+/** What the table has said at an ending, whoever came to it: a guard's or a hook's signal brings no words of its own. */
+function wordsOf({ spent, context }: Run, { reason, signal }: Draft): Draft['say'] {
+  switch (endings[reason].transcriptSays) {
+    case 'nothing':
+      return undefined
+    case 'failure':
+      return { error: 'unknown', message: signal.message || reason }
+    case 'max_turns_reached': {
+      const { limit, turnCount } = signal.context
+      return {
+        type: 'max_turns_reached',
+        maxTurns: typeof limit === 'number' ? limit : context.settings.maxTurns,
+        turnCount: typeof turnCount === 'number' ? turnCount : spent.turns + 1,
+      }
+    }
+  }
+}
+
+/** A message of our own that tells of a failure; the model never sees it. */
+function errorMessage(id: string, text: string): AssistantMessage {
+  return {
+    role: 'assistant',
+    id,
+    model: '<synthetic>',
+    content: [{ type: 'text', text }],
+    stop_reason: 'stop_sequence',
+    usage: noUsage,
+  }
+}
+
+/** Failure hooks for a failure, then the hooks that see every end. What they raise is told, but changes no ending. */
+async function lastHooks(run: Run, draft: Draft): Promise<void> {
+  // By its signal, which is on record: a resume has the abort itself no more.
+  const about: HookSubject = draft.signal.source === 'abort' ? { isAfterAbort: true } : noSubject
+  const { category, announcement } = endings[draft.reason]
+  if (category === 'error') {
+    // A model that says nothing has not failed.
+    const source = draft.reason === 'error' || announcement === 'unanswered' ? 'run' : 'model'
+    const error = { source, name: draft.reason, message: draft.signal.message } as const
+    const failure = await runHooks(run, 'onError', { error, ...about })
+    addHookMessages(run, failure.messages)
+  }
+  const last = await runHooks(run, 'afterExecution', about)
+  addHookMessages(run, last.messages)
+}
+
+function terminalFor(state: RunState, draft: Draft, verified: Verified | undefined): RunResult {
+  const { spent } = state
+  const terminal: RunResult = {
+    reason: draft.reason,
+    signal: draft.signal,
+    signals: state.continuation.stopSignals(),
+    summary: summaryOf(state),
+    costUsd: usdOf(spent.nanos),
+    committedUsd: committedUsd(spent),
+    totalTokens: spent.totalTokens,
+    durationMs: activeMs(spent),
+    stillRunning: spent.stillRunning,
+    ...retryAtOf(draft),
+    ...goalOf(state, draft),
+    ...(verified !== undefined && { verified }),
+  }
+  return draft.error === undefined ? terminal : { ...terminal, error: draft.error }
+}
+
+function retryAtOf({ reason, signal }: Draft): Pick<RunResult, 'retryAt'> {
+  const { retryAt } = signal.context
+  return reason === 'model_error' && typeof retryAt === 'string' ? { retryAt } : {}
+}
+
+function goalOf(state: RunState, draft: Draft): Pick<RunResult, 'goal'> {
+  const goal = goalResultOf(state, draft)
+  return goal === undefined ? {} : { goal }
+}
+
+function summaryOf({ spent }: RunState): RunSummary {
+  const modelUsage = Object.fromEntries(
+    Object.entries(spent.modelUsage).map(([model, { usage, nanos }]) => [model, { usage, costUsd: usdOf(nanos) }]),
+  )
+  return {
+    assistantMessages: spent.assistantMessages,
+    toolResults: spent.toolResults,
+    turns: spent.turns,
+    requests: spent.requests,
+    usage: spent.usage,
+    modelUsage,
+    compacted: spent.compactions > 0,
+    apiMs: spent.apiMs,
+  }
+}
+
+// Spec R-END-9.
+/** What belongs after a run is started and not waited for. */
+function startPostRun(run: Run): void {
+  const { postRun } = run.context
+  const last = run.transcript.lastReply(run.startLength)
+  if (postRun.length === 0 || last === undefined || run.ports.steps.replaying) return
+  const input: StopHookInput = stopHookInput(run, last, hookFigures(run))
+  for (const task of postRun) {
+    const done = (error: string | null): void => run.emit({ type: 'background', name: task.name, error })
+    try {
+      task.start(input).then(
+        () => done(null),
+        (error: unknown) => done(messageOf(error)),
+      )
+    } catch (error) {
+      done(messageOf(error))
+    }
+  }
+}
+
+/** What broke the run: a callback that threw, or the driver. */
+function brokenError(thrown: unknown): HaltingError {
+  if (isInstance(thrown, HaltingError)) return thrown
+  return new HaltingError('callback', runFailed(messageOf(thrown)), { cause: thrown })
+}

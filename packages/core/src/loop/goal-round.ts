@@ -1,0 +1,225 @@
+import { createDeadline } from '../values/deadline.ts'
+import { AbortScope, type AbortCause } from '../values/abort.ts'
+import { settleWithin, type Settled } from '../values/settle.ts'
+import { plainTextOf } from '../model/content.ts'
+import { messageOf } from '../values/errors.ts'
+import { fieldsOf } from '../values/given.ts'
+import type { Goal, GoalContext, GoalFilesRound, GoalVerdict } from '../goals/goal.ts'
+import type { GoalCheck, RoundRecord } from '../verification/goal-record.ts'
+import { shownReport, tailOfReport } from '../goals/report.ts'
+import { specOf, usualCheckMs } from '../goals/run-goals.ts'
+import { jsonOf, type Json } from '../values/json.ts'
+import { headOf } from '../values/text.ts'
+import type { Run } from '../run/run.ts'
+import type { AskIn } from '../request/step-with-questions.ts'
+import { checkAbandoned, checkFailed, checkTimedOut, filesUnreadable, noVerdict } from '../goals/goal-texts.ts'
+
+export const nothingYet: RoundRecord = Object.freeze({
+  met: false,
+  checks: [],
+  report: '',
+  tampered: [],
+  changedByChecks: [],
+  changedTests: [],
+  isUnstable: false,
+})
+
+/** Names of files in one list at most; what goes beyond is counted. */
+const mostNames = 100
+
+/** The checks of one round, in order, up to the first that fails. Never rejects. */
+export async function checkRound(
+  run: Run,
+  goals: readonly Goal[],
+  kept: KeptFiles,
+  askIn: AskIn,
+): Promise<RoundRecord> {
+  const cause = run.ports.abort.causeNow()
+  if (cause !== undefined) return { ...nothingYet, aborted: cause }
+  try {
+    const { files, takenOver } = await beginFiles(run, goals, kept)
+    const tampered = namesOf(files?.tampered)
+    // A check whose definition is not the person's says nothing, and is not run.
+    const checked = tampered.length > 0 ? nothingYet : await checkAll(run, goals, askIn)
+    if (checked.aborted !== undefined) return checked
+    const { changedDuring, ...end } = await endOf(run, files, kept.memo)
+    const all = [...new Set([...tampered, ...changedDuring])]
+    const taken = takenOver.length === 0 ? {} : { takenOver }
+    return { ...checked, ...end, ...taken, tampered: all, ...(all.length > 0 && { met: false }) }
+  } catch (error) {
+    const aborted = run.ports.abort.causeNow()
+    if (aborted !== undefined) return { ...nothingYet, aborted }
+    return {
+      ...nothingYet,
+      report: filesUnreadable(headOf(messageOf(error), 1_000)),
+    }
+  }
+}
+
+/** What the files are held against. `looksAnew`: what has changed since that was kept counts as the person's. */
+interface KeptFiles {
+  readonly memo: Json | null
+  readonly looksAnew: boolean
+}
+
+async function beginFiles(
+  run: Run,
+  goals: readonly Goal[],
+  { memo, looksAnew }: KeptFiles,
+): Promise<{ readonly files: GoalFilesRound | undefined; readonly takenOver: readonly string[] }> {
+  const { files: port } = run.context.goals
+  if (port === null) return { files: undefined, takenOver: [] }
+  const begin = (against: Json | null): Promise<GoalFilesRound> =>
+    inTime(run, () => port.begin(against, run.ports.abort.signal, goals.map(specOf)))
+  const files = await begin(memo)
+  const takenOver = looksAnew ? namesOf(files.tampered) : []
+  return { files: takenOver.length === 0 ? files : await begin(null), takenOver }
+}
+
+/** @throws what the work throws, and where it takes longer than a check may: then nobody waits for it. */
+async function inTime<T>({ context }: Run, work: () => PromiseLike<T> | T): Promise<T> {
+  let stop = (): void => {}
+  const late = new Promise<never>((_resolve, reject) => {
+    stop = context.timers.after(usualCheckMs, () => reject(new Error(`it took longer than ${usualCheckMs / 1_000} s`)))
+  })
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    stop()
+  }
+}
+
+async function endOf(
+  run: Run,
+  files: GoalFilesRound | undefined,
+  before: Json | null,
+): Promise<
+  Pick<RoundRecord, 'changedByChecks' | 'changedTests' | 'memo'> & { readonly changedDuring: readonly string[] }
+> {
+  if (files === undefined) return { changedByChecks: [], changedTests: [], changedDuring: [] }
+  const end = await inTime(run, () => files.end())
+  const memo = jsonOf(end.memo)
+  return {
+    changedByChecks: namesOf(end.changedByChecks),
+    changedTests: namesOf(end.changedTests),
+    changedDuring: namesOf(end.tampered),
+    ...(JSON.stringify(memo) !== JSON.stringify(before) && { memo }),
+  }
+}
+
+function namesOf(given: unknown): readonly string[] {
+  if (!Array.isArray(given)) return []
+  const names = given.slice(0, mostNames).map((name: unknown) => headOf(plainTextOf(name), 500))
+  return given.length <= mostNames ? names : [...names, `and ${given.length - mostNames} more`]
+}
+
+async function checkAll(run: Run, goals: readonly Goal[], askIn: AskIn): Promise<RoundRecord> {
+  const checks: GoalCheck[] = []
+  for (const [index, goal] of goals.entries()) {
+    const { check, ...failed } = await checkGoal(run, goal, index, askIn)
+    if (failed.aborted !== undefined) return { ...nothingYet, aborted: failed.aborted }
+    checks.push(check)
+    if (!check.met) return { ...nothingYet, ...failed, checks }
+  }
+  return { ...nothingYet, met: true, checks }
+}
+
+interface Checked extends Pick<RoundRecord, 'report' | 'isUnstable' | 'unusable' | 'aborted'> {
+  readonly check: GoalCheck
+}
+
+/** One goal, as often in a row as it is to pass. */
+async function checkGoal(run: Run, goal: Goal, index: number, askIn: AskIn): Promise<Checked> {
+  const { stable = 1 } = goal
+  for (let pass = 1; ; pass++) {
+    const context = { key: keyOfCheck(run, index, pass), askIn }
+    const checked = await checkOnce(run, goal, context, stable === 1 ? undefined : pass)
+    if (checked.aborted !== undefined || pass >= stable || !checked.check.met)
+      return { ...checked, isUnstable: pass > 1 && !checked.check.met }
+  }
+}
+
+/** Of one check: the same when it is made again after a crash, and no other check's. */
+function keyOfCheck(run: Run, index: number, pass: number): string {
+  const { request, goal } = run.spent
+  return run.key(`goal:${request}:${goal?.rounds ?? 0}:${index}:${pass}`)
+}
+
+async function checkOnce(
+  run: Run,
+  goal: Goal,
+  { key, askIn }: { readonly key: string; readonly askIn: AskIn },
+  pass: number | undefined,
+): Promise<Checked> {
+  const { timers, settings } = run.context
+  const { abort } = run.ports
+  const own = new AbortScope()
+  const listener = { onAbort: (cause: AbortCause) => own.abort(cause) }
+  abort.listen(listener)
+  const time = { isUp: false }
+  const { timeoutMs = usualCheckMs } = goal
+  const deadline = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => {
+    time.isUp = true
+    own.abort('time')
+  })
+  const { agentState: state, spent } = run
+  const context: GoalContext = {
+    signal: own.signal,
+    idempotencyKey: key,
+    state,
+    changes: spent.changes,
+    ask: askIn(deadline),
+  }
+  const settled = await settleWithin<unknown, Settled<unknown>>(
+    () => goal.check(context),
+    { abort: own, graceMs: settings.graceMs, timers },
+    (came) => came,
+  )
+  deadline.cancel()
+  abort.unlisten(listener)
+  const verdict = time.isUp ? timedOut(settled, timeoutMs) : verdictOf(settled)
+  own.dispose()
+  const aborted = abort.causeNow()
+  const { met, report = '', exitCode = null, unusable } = verdict
+  const check: GoalCheck = {
+    name: goal.name,
+    met,
+    exitCode,
+    durationMs: deadline.usedMs,
+    tail: tailOfReport(report),
+    ...(goal.judged === true && { judged: true }),
+    ...(time.isUp && { timedOut: true }),
+    ...(pass !== undefined && { pass }),
+  }
+  return {
+    check,
+    report: shownReport(report),
+    isUnstable: false,
+    ...(unusable !== undefined && { unusable }),
+    ...(aborted !== undefined && { aborted }),
+  }
+}
+
+/** A check that answers after its time is up is late, whatever it says. */
+function timedOut(settled: Settled<unknown>, timeoutMs: number): GoalVerdict {
+  const { report = '' } = settled.kind === 'value' ? verdictOf(settled) : {}
+  return { met: false, report: checkTimedOut(report, timeoutMs / 1_000) }
+}
+
+/** What was given, read once. Anything but a clear yes is a no. */
+function verdictOf(settled: Settled<unknown>): GoalVerdict {
+  if (settled.kind === 'left') return { met: false, report: checkAbandoned }
+  if (settled.kind === 'threw') return { met: false, report: checkFailed(messageOf(settled.error)) }
+  try {
+    const { met, report, exitCode, unusable } = fieldsOf(settled.value) ?? {}
+    if (typeof met !== 'boolean') return { met: false, report: noVerdict }
+    return {
+      met,
+      ...(typeof report === 'string' && { report }),
+      ...(typeof exitCode === 'number' && Number.isInteger(exitCode) && { exitCode }),
+      ...(typeof unusable === 'string' && unusable !== '' ? { unusable: headOf(unusable, 1_000), met: false } : {}),
+    }
+  } catch (error) {
+    return { met: false, report: checkFailed(messageOf(error)) }
+  }
+}

@@ -1,0 +1,154 @@
+import { nanosOf, usdOf } from '../model/prices.ts'
+import type { SharedLimit } from '../limits/run-budget.ts'
+import type { StandingBudget } from '../limits/standing.ts'
+import { costLimitSignal } from '../limits/limit-guards.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { budgetSignal } from '../run/pending-endings.ts'
+import { committedUsd, type Run } from '../run/run.ts'
+import { draftOf, type Draft } from '../run/outcome.ts'
+import type { Grant, LeaseOthers, OverBudget } from '../request/grant.ts'
+import {
+  limitName,
+  mayCost,
+  nothingFits,
+  cutAtStanding,
+  leaseUsedUp,
+  nextDoesNotFit,
+  nextTokensDoNotFit,
+  sharedBudget,
+  sharedUsedUp,
+  someStandingBudget,
+  standingUsedUp,
+} from '../endings/ending-texts.ts'
+
+// Spec R-BUD-3a.
+/** The budget has no room for the request: the run stops before the call, and says what would have made it fit. */
+export function overBudgetDraft(run: Run, overBudget: OverBudget): Draft {
+  const { currency, needed, available, isOfLease, leaseOthers, shared, of, standing } = overBudget
+  if (standing !== undefined) return standingBudgetDraft(standing, usdOf(needed))
+  if (shared !== undefined) return sharedDraft(shared, currency, { needed, available: Math.max(0, available) })
+  if (isOfLease === true)
+    return leaseDraft(run, { neededUsd: usdOf(needed), availableUsd: usdOf(available) }, leaseOthers)
+  if (currency === 'tokens') return tokensDraft(run, needed, available, of)
+  return dollarsDraft(
+    run,
+    usdOf(needed),
+    usdOf(available),
+    of && { limit: usdOf(of.limit), settled: usdOf(of.settled) },
+  )
+}
+
+/** A limit, and what is settled against it by all who share it. */
+type Shared = OverBudget['of']
+
+// Spec R-BUD-17a.
+/** The lease gives no more: other sessions have, or may spend, what is left of that budget. */
+export function leaseDraft(
+  run: Run,
+  figures: { readonly neededUsd?: number; readonly availableUsd?: number } = {},
+  others?: LeaseOthers,
+): Draft {
+  const { lease } = run.context.settings
+  const budget = lease?.name ?? sharedBudget
+  const usedUsd = usdOf(nanosOf(run.ports.spentBeforeUsd) + nanosOf(committedUsd(run.spent)))
+  const { neededUsd } = figures
+  const reserved =
+    others && others.holders > 0 ? { usd: dollars(others.reservedUsd), holders: others.holders } : undefined
+  const needed = neededUsd === undefined ? undefined : dollars(neededUsd)
+  const message = leaseUsedUp(budget, dollars(usedUsd), needed, reserved)
+  const context = { usedUsd, budget, ...figures, ...others }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'lease' }))
+}
+
+// Spec R-BUD-20b.
+/**
+ * The budget of several runs has too little left, also when all that is reserved came back.
+ * @param next What the next request may need; absent where a reply was cut at what was left.
+ */
+export function sharedDraft(
+  { name, limit, settled }: SharedLimit,
+  currency: 'usd' | 'tokens',
+  next?: { readonly needed: number; readonly available: number },
+): Draft {
+  if (currency === 'tokens') {
+    const message = sharedUsedUp(name, `${settled} of ${limit} tokens`, next && `need ${next.needed}`)
+    const context = { used: settled, limit, budget: name, ...next }
+    return draftOf('token_limit', new StopSignal({ reason: 'token_limit', message, context, source: 'shared_budget' }))
+  }
+  const [usedUsd, limitUsd] = [usdOf(settled), usdOf(limit)]
+  const used = `${dollars(usedUsd)} of $${limitUsd}`
+  const message = sharedUsedUp(name, used, next && mayCost(dollars(usdOf(next.needed))))
+  const figures = next && { neededUsd: usdOf(next.needed), availableUsd: usdOf(next.available) }
+  const context = { used: usedUsd, usedUsd, limit: limitUsd, limitUsd, budget: name, ...figures }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'shared_budget' }))
+}
+
+// Spec R-STAND-4.
+/** A budget that goes on beyond the run has too little left, also when all that is reserved came back. */
+function standingBudgetDraft(budget: StandingBudget, neededUsd: number): Draft {
+  const { name, limitUsd, settledUsd, resetsAt } = budget
+  const message = standingUsedUp(name, dollars(settledUsd), dollars(neededUsd), resetsAt)
+  const context = {
+    usedUsd: settledUsd,
+    limitUsd,
+    used: settledUsd,
+    limit: limitUsd,
+    budget: name,
+    resetsAt,
+    neededUsd,
+    availableUsd: Math.max(0, limitUsd - settledUsd),
+  }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+}
+
+// Spec R-STAND-4a.
+/** The reply was cut at what a standing budget left. Which one is not known where nobody said it. */
+export function standingCutDraft(run: Run, budget: Grant['standing']): Draft {
+  const { standing } = run.context.settings
+  const name = budget?.name ?? standing?.names.join(', ') ?? someStandingBudget
+  const message = cutAtStanding(name, budget?.resetsAt)
+  const context = { budget: name, ...(budget !== undefined && { resetsAt: budget.resetsAt }) }
+  return draftOf('max_budget_usd', new StopSignal({ reason: 'cost_limit', message, context, source: 'standing' }))
+}
+
+function dollarsDraft(run: Run, neededUsd: number, availableUsd: number, of: Shared): Draft {
+  const budget = of === undefined ? budgetSignal(run, 'ledger') : costLimitSignal(of.settled, of.limit, 'ledger')
+  const used = Number(budget.context['usedUsd'])
+  const limit = Number(budget.context['limitUsd'])
+  const message =
+    used === 0
+      ? nothingFits(limitName(budget.context['of'] === 'run', limit), mayCost(dollars(neededUsd)), holdsBack(run))
+      : nextDoesNotFit(budget.message, dollars(used), dollars(neededUsd))
+  const figures = {
+    neededUsd,
+    availableUsd: Math.max(0, availableUsd),
+    limitNeededUsd: limit + neededUsd - availableUsd,
+  }
+  const context = { ...budget.context, ...figures }
+  return draftOf('max_budget_usd', new StopSignal({ ...budget.toJSON(), message, context }), { isOwnLimit: true })
+}
+
+function tokensDraft(run: Run, needed: number, available: number, of: Shared): Draft {
+  const used = of?.settled ?? run.spent.totalTokens
+  const limit = of?.limit ?? run.context.settings.maxTotalTokens
+  const message =
+    used === 0
+      ? nothingFits(`a limit of ${limit} tokens`, `need ${needed}`, holdsBack(run))
+      : nextTokensDoNotFit(used, limit, needed)
+  const figures = { needed, available: Math.max(0, available), limitNeeded: limit + needed - available }
+  const context = { used, limit, ...figures }
+  const signal = new StopSignal({ reason: 'token_limit', message, context, source: 'ledger' })
+  return draftOf('token_limit', signal, { raisedBy: ['limit:tokens'], isOwnLimit: true })
+}
+
+/** What is held back for a last answer is asked for all the same: then a request may fit, but no turn beside it. */
+function holdsBack({ context, spent }: Run): boolean {
+  return context.settings.wrapUp && spent.closing === null
+}
+
+/** Rounded up: what is not exceeded. */
+function dollars(usd: number): string {
+  const unit = usd < 1 ? 10_000 : 100
+  // A little less: 0.1 is not quite a tenth.
+  return `$${Math.ceil(usd * unit - 1e-6) / unit}`
+}

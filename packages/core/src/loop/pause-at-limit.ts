@@ -1,0 +1,266 @@
+import { type AbortCause, type AbortListener, AbortScope } from '../values/abort.ts'
+import { lapsLeft, mostGoalTries } from '../limits/allowance.ts'
+import { limitOfResult } from '../endings/limit-of-result.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { messageOf } from '../values/errors.ts'
+import type { Eventually } from '../values/eventually.ts'
+import { any } from '../limits/combinators.ts'
+import {
+  checkedLimitAnswer,
+  isRaised,
+  offersFor,
+  type AskLimit,
+  type LimitAnswer,
+  type LimitFigures,
+  type LimitRequest,
+  type RaisableLimit,
+} from '../state/limit-question.ts'
+import { inForceAfter } from '../state/settings-change.ts'
+import type { ExternalInput } from '../steps/control.ts'
+import { wallTimeOf } from '../values/clock.ts'
+import type { Waited } from '../steps/steps.ts'
+import { abortDraft, maxTurnsDraft } from '../run/pending-endings.ts'
+import { committedUsd, type Run } from '../run/run.ts'
+import { isRunNarrower } from '../run/limits-left.ts'
+import { goesOn, type Draft, type Outcome, type Route } from '../run/outcome.ts'
+import { limitRaised } from '../run/turn-texts.ts'
+
+// A run that would end at a limit of its own asks a person first, where it may pause (spec R-PAUSE-1).
+
+/** What a pause came to: the limit is raised, or the run ends. */
+export type Pause =
+  | { readonly outcome: 'raised'; readonly limit: RaisableLimit }
+  | { readonly outcome: 'ends'; readonly draft: Draft }
+
+/** Pauses where the run would end at a limit that a person may raise; undefined where it does not. `asked`: limits that were asked about in this lap. */
+export function pauseAtLimit(run: Run, draft: Draft, asked: ReadonlySet<RaisableLimit>): Eventually<Pause | undefined> {
+  const figures = figuresOf(run, draft)
+  if (figures === undefined || asked.has(figures.limit)) return undefined
+  if (run.context.settings.onLimit === 'end' && !isOnRecord(run, figures)) return undefined
+  return pause(run, { draft, figures })
+}
+
+/** What is on record happened, however the run is played back or resumed now. */
+function isOnRecord(run: Run, { limit }: LimitFigures): boolean {
+  const { steps, isRecordOnly } = run.ports
+  return steps.peek(run.key(placeOf(run, isRecordOnly ? 'question' : 'answer', limit, 1))) === 'done'
+}
+
+/** The name of a step. `times`: how often it was asked about this limit in this lap. */
+function placeOf({ spent }: Run, what: 'question' | 'answer' | 'end', limit: RaisableLimit, times: number): string {
+  return `limit_${what}:${spent.request}:${limit}:${times}`
+}
+
+interface AtLimit {
+  readonly draft: Draft
+  readonly figures: LimitFigures & Pick<LimitRequest, 'offers'>
+}
+
+/** How the limit stands; undefined where there is none that may be raised. Agents end, and the run that has started them asks. */
+function figuresOf(run: Run, draft: Draft): AtLimit['figures'] | undefined {
+  const { identity, spent, context } = run
+  if (!draft.isOwnLimit || identity.depth > 0 || spent.closing !== null) return undefined
+  const limit = limitOf(run, draft)
+  if (limit === undefined) return undefined
+  const of = context.settings[limit]
+  if (of === Infinity) return undefined
+  const { used: told, limitNeededUsd, limitNeeded } = draft.signal.context
+  const used = usedOf(run, limit) ?? (typeof told === 'number' ? told : of)
+  const [needed] = [limitNeededUsd, limitNeeded].filter((each) => typeof each === 'number')
+  const most = ceilingOf(run, limit)
+  const figures = { limit, used, of, most, ...(needed !== undefined && needed > used && { needed }) }
+  const offers = offersFor(figures, sessionLeaves(run, limit))
+  return offers.length === 0 ? undefined : { ...figures, offers }
+}
+
+function limitOf(run: Run, { reason, signal }: Draft): RaisableLimit | undefined {
+  const limit = limitOfResult({ reason, signal })
+  if (limit === null || limit === 'noProgress') return undefined
+  return limit === 'maxBudgetUsd' && isRunNarrower(run) ? 'maxRunUsd' : limit
+}
+
+/** Of dollars what is on the bill; of others the ending says it. */
+function usedOf({ ports, spent }: Run, limit: RaisableLimit): number | undefined {
+  const usd = committedUsd(spent)
+  if (limit === 'maxRunUsd') return usd
+  return limit === 'maxBudgetUsd' ? ports.spentBeforeUsd + usd : undefined
+}
+
+/** Up to where it may be raised: a guard ends the run at its own bound in any case. */
+function ceilingOf({ context }: Run, limit: RaisableLimit): number | null {
+  const { limitCeilings } = context.settings
+  const bounds = any(...context.guards.map(({ guard }) => guard)).bounds ?? {}
+  const byGuard: { readonly [limit in RaisableLimit]?: number | undefined } = {
+    maxTurns: bounds.turns,
+    maxRunUsd: bounds.usd,
+    maxTotalTokens: bounds.tokens,
+    maxDurationMs: bounds.ms,
+    maxGoalTries: mostGoalTries,
+  }
+  const most = Math.min(byGuard[limit] ?? Infinity, limitCeilings[limit] ?? Infinity)
+  return most === Infinity ? null : most
+}
+
+/** Of dollars of the run what its session has left; offers are within it where they can be. */
+function sessionLeaves({ context, ports }: Run, limit: RaisableLimit): number {
+  return limit === 'maxRunUsd' ? context.settings.maxBudgetUsd - ports.spentBeforeUsd : Infinity
+}
+
+/** Asks, and waits. Active time stands still; what the time limit has aborted has settled, so a fresh abort ends the wait. */
+async function pause(run: Run, at: AtLimit): Promise<Pause> {
+  const { deadline, abort } = run.ports
+  const isOfTime = abort.cause === 'time'
+  deadline.pause()
+  try {
+    if (isOfTime) run.renewAbort()
+    let ended = await askAndWait(run, at, 1)
+    // Somebody had set it, and the process died before that was on record.
+    for (let times = 2; ended === 'again'; times++) ended = await askAndWait(run, at, times)
+    // How the run ends is about the abort, as if nobody had been asked.
+    if (ended.outcome === 'ends' && isOfTime) abort.abort('time')
+    return ended
+  } finally {
+    deadline.goOn()
+  }
+}
+
+async function askAndWait(run: Run, { draft, figures }: AtLimit, times: number): Promise<Pause | 'again'> {
+  const { limit } = figures
+  const request = await questionOf(run, { draft, figures }, times)
+  run.emit({ type: 'limit_question', request })
+  const waited = await waitForAnswer(run, request)
+  const key = run.key(`control:${placeOf(run, 'answer', limit, times)}`)
+  const control = await run.ports.steps.control(key, () => inputOf(run, waited), { isOpen: true })
+  const { value: endedAt } = await run.step<number>(placeOf(run, 'end', limit, times), () =>
+    wallTimeOf(run.context.timers),
+  )
+  const told = {
+    type: 'limit_answered',
+    id: request.id,
+    limit,
+    waitedMs: Math.max(0, endedAt - request.sinceMs),
+  } as const
+  if (control?.settings !== undefined) run.set(control.settings)
+  for (const signal of control?.signals ?? []) run.raise(StopSignal.fromJSON(signal), 'before_turn')
+  if (waited.outcome === 'aborted' || control?.abort !== undefined) {
+    run.emit({ ...told, outcome: 'aborted' })
+    return { outcome: 'ends', draft: abortDraft(run, control?.abort ?? 'user', 'streaming') }
+  }
+  const to = run.context.settings[limit]
+  if (isRaised(figures, to)) {
+    run.emit({ ...told, outcome: 'raised', to: to === Infinity ? null : to })
+    return { outcome: 'raised', limit }
+  }
+  if (waited.outcome === 'woken' && waited.why === 'settings') return 'again'
+  run.emit({ ...told, outcome: waited.outcome === 'woken' ? 'stopped' : waited.outcome === 'over' ? 'over' : 'ended' })
+  return { outcome: 'ends', draft }
+}
+
+/** On record with its moment, so that whoever resumes or shows it later asks the same. */
+async function questionOf(run: Run, { draft, figures }: AtLimit, times: number): Promise<LimitRequest> {
+  const { context } = run
+  const id = run.key(placeOf(run, 'answer', figures.limit, times))
+  const { pauseForMs } = context.settings
+  const { value } = await run.step<LimitRequest>(placeOf(run, 'question', figures.limit, times), () => {
+    const sinceMs = wallTimeOf(context.timers)
+    const untilMs = pauseForMs === Infinity ? null : sinceMs + pauseForMs
+    return { id, ...figures, message: draft.signal.message, sinceMs, untilMs }
+  })
+  return value
+}
+
+/** What came in while it waited: the answer as a change of settings, what else was set, stops, and who aborted. */
+function inputOf(run: Run, { outcome, answer }: Waited<LimitAnswer>): ExternalInput | undefined {
+  const { inbox, abort } = run.ports
+  if (outcome === 'aborted') return { abort: abort.cause ?? 'user' }
+  if (answer?.raise !== undefined) return { settings: { limits: answer.raise } }
+  if (outcome !== 'woken') return undefined
+  const [signals, settings] = [inbox.takeSignals(), inbox.takeSettings()]
+  if (signals === undefined && settings === undefined) return undefined
+  return { ...(signals !== undefined && { signals }), ...(settings !== undefined && { settings }) }
+}
+
+/** Until there is an answer, the limit is set so that the run may go on, somebody stops it, or the time is over. */
+async function waitForAnswer(run: Run, request: LimitRequest): Promise<Waited<LimitAnswer>> {
+  const { steps, abort, inbox } = run.ports
+  const { askLimit, settings } = run.context
+  const { pauseForMs } = settings
+  const over = new AbortScope()
+  const wakeOn = (wake: (why: string) => void): (() => void) => {
+    const look = (): void => {
+      if (inbox.isStopping) wake('stop')
+      else if (isRaised(request, limitWith(run, request.limit))) wake('settings')
+    }
+    const stops = [inbox.onArrival(look), inbox.onSettings(look)]
+    look()
+    return () => {
+      for (const stop of stops) stop()
+    }
+  }
+  const isOpen = steps.peek(request.id) !== 'done'
+  if (isOpen) run.ports.onLimitQuestion(request)
+  const listener: AbortListener = { onAbort: (cause: AbortCause) => over.abort(cause) }
+  abort.listen(listener)
+  if (isOpen && askLimit !== null) void callback(run, askLimit, request, over)
+  try {
+    const longest = pauseForMs === Infinity ? {} : { longestMs: pauseForMs }
+    return await steps.wait<LimitAnswer>(request.id, { signal: abort.signal, wakeOn, ...longest })
+  } finally {
+    abort.unlisten(listener)
+    over.abort('abandoned')
+    run.ports.onLimitQuestion(undefined)
+  }
+}
+
+/** The limit with what was set and is not taken yet. */
+function limitWith(run: Run, limit: RaisableLimit): number {
+  const { limits } = run.ports.inbox.settings ?? {}
+  if (limits === undefined) return run.context.settings[limit]
+  return run.contextUnder(inForceAfter(run.spent.settings, { limits }, false)).settings[limit]
+}
+
+/** How often a callback that answers nonsense is asked. */
+const mostTries = 3
+
+/** Gives the answer of the callback to who waits. What is no answer is not taken, and the question stays; a callback that fails ends the run as the limit says. */
+async function callback(run: Run, ask: AskLimit, request: LimitRequest, over: AbortScope): Promise<void> {
+  const give = (answer: LimitAnswer): void => {
+    if (!over.signal.aborted) run.ports.answer?.(request.id, answer)
+  }
+  const { signal } = over
+  let problem: string | undefined
+  for (let tries = 1; tries <= mostTries; tries++) {
+    let given: unknown
+    try {
+      given = await ask(request, { signal, ...(problem !== undefined && { problem }) })
+    } catch {
+      break
+    }
+    try {
+      return give(checkedLimitAnswer(request, given))
+    } catch (thrown) {
+      problem = messageOf(thrown)
+    }
+  }
+  give({ end: true })
+}
+
+/** How the run goes on once the limit is raised: by what was not paid for, with another turn, or with the request that was not made or broke off. */
+export function outcomeAfterRaise(run: Run, { routes }: Outcome, draft: Draft): Outcome {
+  if (run.hasReplied) {
+    const hasTurn = lapsLeft('next_turn', run.spent.laps, run.context.limits) > 0
+    return goesOn([...routes, anotherTurn], () => (hasTurn ? draft : maxTurnsDraft(run)))
+  }
+  const { laps } = run.spent
+  run.update({ laps: { ...laps, raises: (laps.raises ?? 0) + 1 } })
+  return goesOn([sameTurn], () => draft)
+}
+
+const anotherTurn: Route = { transition: 'next_turn', take: askToGoOn }
+const sameTurn: Route = { transition: 'limit_raised', take: askToGoOn }
+
+/** Services want the last word to be the user's. */
+function askToGoOn(run: Run): 'taken' {
+  if (run.transcript.messages().at(-1)?.role === 'assistant') run.appendUser(limitRaised, 'loop')
+  return 'taken'
+}

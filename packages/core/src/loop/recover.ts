@@ -1,0 +1,231 @@
+import type { ContextManager, ContextView } from '../context/port.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { namedMedia, holdsMedia, type MediaPlace } from '../model/media/places.ts'
+import type { ModelErrorJson } from '../model/model-error.ts'
+import { noCount } from '../state/state.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { appendPartialReply, appendReply, type Answer, type Reply } from './ask.ts'
+import { closeAbortedCalls } from '../tool-calls/close-calls.ts'
+import { compactBy, recordedCompaction } from './compaction.ts'
+import { contextViewOf, dueIn, thrashEndingOf } from './defend-context.ts'
+import {
+  abortDraft,
+  budgetDraft,
+  imageErrorDraft,
+  loweredTokensDraft,
+  modelErrorDraft,
+  promptTooLongDraft,
+  standingDraft,
+} from '../run/pending-endings.ts'
+import { controlAt } from '../run/checkpoint.ts'
+import type { Failure } from '../request/ask-model.ts'
+import { leaseDraft, overBudgetDraft, sharedDraft, standingCutDraft } from './over-budget.ts'
+import { draftOf, ends, goesOn, onward, type Outcome, type Route } from '../run/outcome.ts'
+import { canEscalate } from '../request/current-model.ts'
+import type { Run } from '../run/run.ts'
+import { connectionLost, outputLimitReached, rejectedImageRemoved } from '../run/turn-texts.ts'
+import { askToFinishReply } from './verify.ts'
+import {
+  cutRepeatedly,
+  pausedTooOften,
+  tooLongForModel,
+  tooLongForWindow,
+  windowFilled,
+} from '../endings/ending-texts.ts'
+
+/** For every reply that is not an answer: how the run can go on, and how it ends if it cannot. */
+export function recover(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
+  switch (reply.kind) {
+    case 'aborted':
+      return endAborted(run, reply)
+    case 'over_budget':
+      return ends(overBudgetDraft(run, reply.overBudget))
+    case 'overloaded':
+      return goesOn([fallback], () => modelErrorDraft(reply.error, reply.attempts))
+    case 'failed':
+      return reply.wasStopped === true ? endStopped(run, reply) : recoverFailure(run, reply)
+  }
+}
+
+/** The same without a way to go on. */
+export function endUnanswered(run: Run, reply: Exclude<Reply, Answer>): Eventually<Outcome> {
+  return after(recover(run, reply), endsThere)
+}
+
+/** The ending of an outcome: no route is taken, and no hook is asked. */
+export function endsThere(outcome: Outcome): Outcome {
+  return ends({ ...outcome.draft(), overridable: false, wrapsUp: false })
+}
+
+/** The run was told to stop while it waited for a service: the stop is the ending, and no failure. */
+function endStopped(run: Run, failure: Failure): Eventually<Outcome> {
+  return after(controlAt(run, 'after_reply'), (cause) => {
+    if (cause !== undefined) return ends(abortDraft(run, cause, 'streaming'))
+    return run.signals.hasAny() ? ends(standingDraft(run, [])) : recoverFailure(run, failure)
+  })
+}
+
+function recoverFailure(run: Run, failure: Failure): Outcome {
+  const { error } = failure
+  switch (error.kind) {
+    case 'prompt_too_long':
+      return goesOn(roomRoutes, () => promptTooLongDraft(error))
+    case 'image':
+      return goesOn([mediaRoute(error)], () => ({ ...imageErrorDraft(error), keep: (from) => clearMedia(from, error) }))
+    default:
+      return ends(modelErrorDraft(error, failure.attempts, failure.retryAtMs))
+  }
+}
+
+/** After a 413: drain staged collapses, then compact. */
+const roomRoutes: readonly Route[] = [
+  roomRoute('collapse_drain_retry', 'collapse', ({ context }, view) => context.contextDefence.drain(view)),
+  roomRoute('reactive_compact_retry', 'reactive', ({ context }, view) =>
+    context.contextDefence.compact(view, 'reactive'),
+  ),
+]
+
+function roomRoute(
+  transition: 'collapse_drain_retry' | 'reactive_compact_retry',
+  place: 'collapse' | 'reactive',
+  layer: (run: Run, view: ContextView) => ReturnType<ContextManager['drain']>,
+): Route {
+  return {
+    transition,
+    take(run) {
+      const anew = () => dueIn(layer(run, contextViewOf(run)))
+      const recorded = recordedCompaction(run, place)
+      const due = recorded ?? layer(run, contextViewOf(run))
+      const compaction = recorded ?? dueIn(due)
+      if (compaction === undefined) return thrashEndingOf(run, due) ?? 'declined'
+      const call = { place, position: run.turnEnd, anew }
+      return after(compactBy(run, compaction, call), (came) => (came === 'done' ? 'taken' : came))
+    },
+  }
+}
+
+function mediaRoute(error: ModelErrorJson): Route {
+  return {
+    transition: 'media_recovery',
+    take(run) {
+      // With no image left the same request would fail again.
+      if (!run.transcript.messages().some(holdsMedia)) return 'declined'
+      removeMedia(run, error, namedMedia(error.message, run.transcript.messages()))
+      return 'taken'
+    },
+  }
+}
+
+/** A note in the place of the one that the refusal names, or of all: an image that stays would be refused in every later request too. */
+function removeMedia(run: Run, { message }: ModelErrorJson, named?: MediaPlace): void {
+  const note = rejectedImageRemoved(message)
+  const entry = { kind: 'media_removed', id: run.entryId('media_removed'), note } as const
+  run.append(named === undefined ? entry : { ...entry, at: [named] })
+  // The notes take the place of images that were counted, so the count no longer holds.
+  run.update({ counted: noCount })
+}
+
+/** The run ends although something was removed. The next one is not to meet the same refusal. */
+function clearMedia(run: Run, error: ModelErrorJson): void {
+  if (run.transcript.messages().some(holdsMedia)) removeMedia(run, error)
+}
+
+const fallback: Route = {
+  transition: 'model_fallback',
+  take(run) {
+    run.emit({ type: 'notice', message: 'The model is overloaded; switching to the fallback model.' })
+    return 'taken'
+  },
+}
+
+/** A reply that reached its output limit and has no complete tool call: raise the limit, else ask the model to continue, else end. */
+export function recoverCut(run: Run, reply: Answer): Outcome {
+  const { message, grant } = reply
+  if (grant.lowered !== null) {
+    appendReply(run, reply)
+    if (grant.isOfLease === true) return ends(leaseDraft(run, {}, grant.leaseOthers))
+    if (grant.shared !== undefined) return ends(sharedDraft(grant.shared, grant.lowered))
+    if (grant.isOfStanding === true) return ends(standingCutDraft(run, grant.standing))
+    return ends(grant.lowered === 'usd' ? budgetDraft(run) : loweredTokensDraft(run))
+  }
+  const limit = grant.maxTokens
+  const signal = new StopSignal({
+    reason: 'token_limit',
+    message: cutRepeatedly(limit),
+    context: { used: message.usage.output_tokens, limit },
+    source: 'model',
+  })
+  const say = {
+    error: 'max_output_tokens',
+    message: grant.isOfWindow === true ? tooLongForWindow(limit) : tooLongForModel(limit),
+  } as const
+  const resume: Route = {
+    transition: 'max_output_tokens_recovery',
+    take(from) {
+      appendReply(from, reply)
+      askToFinishReply(from, outputLimitReached)
+      return 'taken'
+    },
+  }
+  // If neither recovery is available, the truncated reply is kept.
+  const keep = (from: Run): void => appendReply(from, reply)
+  // A higher cap would not fit: the next request is made in what room there is then.
+  const routes = grant.isOfWindow === true ? [resume] : [escalate, resume]
+  return goesOn(routes, () => draftOf('max_output_tokens', signal, { say, keep }))
+}
+
+const escalate: Route = {
+  transition: 'max_output_tokens_escalate',
+  // The truncated reply is not appended. The same request is made again with the model's largest output limit.
+  take: (run) => (canEscalate(run) ? 'taken' : 'declined'),
+}
+
+/** The stream broke after complete text. The model is asked to continue once; after that it is an error. */
+export function recoverBroken(run: Run, reply: Answer, error: ModelErrorJson): Outcome {
+  appendReply(run, reply)
+  run.emit({ type: 'notice', message: `The reply broke off and may be incomplete: ${error.message}` })
+  return goesOn([resumeBroken], () => modelErrorDraft(error, 1))
+}
+
+const resumeBroken: Route = {
+  transition: 'max_output_tokens_recovery',
+  take(run) {
+    if (run.spent.resumedBrokenReply) return 'declined'
+    askToFinishReply(run, connectionLost)
+    run.update({ resumedBrokenReply: true })
+    return 'taken'
+  },
+}
+
+/** The service paused a long turn (`pause_turn`). The reply is appended, and the request is made again to continue it. */
+export function resumePaused(run: Run, reply: Answer): Outcome {
+  appendReply(run, reply)
+  const error = { ...pausedError, message: pausedTooOften }
+  return goesOn([onward('pause_turn')], () => modelErrorDraft(error, 1))
+}
+
+const pausedError: ModelErrorJson = {
+  kind: 'server_error',
+  message: '',
+  status: null,
+  retryable: false,
+  retryAfterMs: null,
+  requestId: null,
+  usage: null,
+  billed: 'nothing',
+}
+
+/** The context window was full while the model wrote. It is handled like a prompt that is too long. */
+export function recoverWindow(): Outcome {
+  const message = windowFilled
+  return goesOn(roomRoutes, () => promptTooLongDraft({ ...pausedError, kind: 'prompt_too_long', message }))
+}
+
+/** The reply was aborted while it streamed. The part that had arrived is kept, and each call in it gets a result. */
+function endAborted(run: Run, reply: Extract<Reply, { readonly kind: 'aborted' }>): Eventually<Outcome> {
+  const { cause, partial, early } = reply
+  const draft = abortDraft(run, cause, 'streaming')
+  if (partial === null) return ends(draft)
+  appendPartialReply(run, partial)
+  return after(closeAbortedCalls(run, partial, cause, early), () => ends(draft))
+}

@@ -1,0 +1,94 @@
+import { fieldsOf } from '../values/given.ts'
+
+/** How long a change of the permissions is kept: for the session, or in a file of settings. */
+export type PermissionDestination = 'session' | 'localSettings' | 'userSettings' | 'projectSettings'
+
+/** A change of the permissions that came with an answer to a question (the shape is that of Claude Code). JSON. */
+export type PermissionUpdate =
+  | {
+      /** What happens to the rules. */
+      readonly type: 'addRules' | 'replaceRules' | 'removeRules'
+      /** The rules. */
+      readonly rules: readonly {
+        /** Name of the tool. */
+        readonly toolName: string
+        /** What stands in the parentheses of the rule; absent for all calls of the tool. */
+        readonly ruleContent?: string
+      }[]
+      /** What the rules do. */
+      readonly behavior: 'allow' | 'deny' | 'ask'
+      /** Where the change is stored. */
+      readonly destination: PermissionDestination
+    }
+  | {
+      readonly type: 'setMode'
+      /** Name of the mode. */
+      readonly mode: string
+      /** Where the change is stored. */
+      readonly destination: PermissionDestination
+    }
+  | {
+      /** What happens to the directories. */
+      readonly type: 'addDirectories' | 'removeDirectories'
+      /** Paths of the directories. */
+      readonly directories: readonly string[]
+      /** Where the change is stored. */
+      readonly destination: PermissionDestination
+    }
+
+/** What was given as changes, as a copy that holds nothing else; or in words what is wrong with it. */
+export function permissionUpdatesOf(given: unknown): readonly PermissionUpdate[] | string {
+  if (!Array.isArray(given)) return 'a list is needed'
+  const read = (given as readonly unknown[]).map(updateOf)
+  return read.find((update) => typeof update === 'string') ?? read.filter((update) => typeof update !== 'string')
+}
+
+function updateOf(given: unknown, index: number): PermissionUpdate | string {
+  const { type, rules, behavior, mode, directories, destination } = fieldsOf(given) ?? {}
+  const wrong = (what: string): string => `[${index}]${what}`
+  if (!isOneOf(destination, destinations)) return wrong(`.destination is one of ${destinations.join(', ')}`)
+  switch (type) {
+    case 'addRules':
+    case 'replaceRules':
+    case 'removeRules': {
+      if (!isOneOf(behavior, behaviors)) return wrong(`.behavior is one of ${behaviors.join(', ')}`)
+      if (!Array.isArray(rules)) return wrong('.rules takes a list of { toolName, ruleContent }')
+      const read = (rules as readonly unknown[]).map(ruleOf)
+      const known = read.filter((rule) => rule !== undefined)
+      if (known.length < read.length) return wrong('.rules takes a list of { toolName, ruleContent }')
+      return { type, rules: known, behavior, destination }
+    }
+    case 'setMode':
+      return typeof mode === 'string' ? { type, mode, destination } : wrong('.mode takes the name of a mode')
+    case 'addDirectories':
+    case 'removeDirectories':
+      return isTexts(directories)
+        ? { type, directories: [...directories], destination }
+        : wrong('.directories takes a list of paths')
+    default:
+      return wrong('.type is one of addRules, replaceRules, removeRules, setMode, addDirectories, removeDirectories')
+  }
+}
+
+const destinations = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
+const behaviors = ['allow', 'deny', 'ask'] as const
+
+function isOneOf<T extends string>(value: unknown, known: readonly T[]): value is T {
+  return known.some((one) => one === value)
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string')
+}
+
+function ruleOf(given: unknown): { readonly toolName: string; readonly ruleContent?: string } | undefined {
+  const { toolName, ruleContent } = fieldsOf(given) ?? {}
+  if (typeof toolName !== 'string' || toolName === '') return undefined
+  if (ruleContent === undefined || ruleContent === null) return { toolName }
+  return typeof ruleContent === 'string' ? { toolName, ruleContent } : undefined
+}
+
+/** Whether two changes say the same: they are JSON of one shape, made in one order. */
+export function isSameUpdate(left: PermissionUpdate, right: PermissionUpdate): boolean {
+  return JSON.stringify(left) === JSON.stringify(right)
+}

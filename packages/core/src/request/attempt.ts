@@ -1,0 +1,494 @@
+import { nothing, type Reservation } from '../limits/ledger.ts'
+import { mostOfGrant } from '../limits/recorded-amount.ts'
+import type { StandingTaken } from '../limits/standing.ts'
+import type { AbortCause } from '../values/abort.ts'
+import { usdOf } from '../model/prices.ts'
+import type { Emit, FundsWanted, RunEvent } from '../state/events.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import type { Usage } from '../model/messages.ts'
+import type { Admission, LookedUpUsage, Model, ModelUpdate } from '../model/model.ts'
+import type { StepResult } from '../steps/steps.ts'
+import type { Run } from '../run/run.ts'
+import type { Charge } from '../run/request-bill.ts'
+import { beforeCutOff, lateForFunds } from './cut-off.ts'
+import { lookedUpCharge, noCharge, restoreForAgent, unknownCharge } from './charge.ts'
+import { estimateRequest } from './estimate.ts'
+import type { Grant, OverBudget } from './grant.ts'
+import { lookUpLost, replyRecorder } from './look-up-lost.ts'
+import { ModelCall } from './model-call.ts'
+import type { Attempt, Made, RequestPlan } from './request-plan.ts'
+import { refusedShortage, reserveGrowing, reserveRequest, type Reserved, type Shortage } from './reserve.ts'
+import {
+  refusedBy,
+  StandingAsk,
+  takesFromStanding,
+  withTaken,
+  type StandingAnswer,
+  type StandingWaited,
+} from './take-standing.ts'
+import { tellFigures } from './tell-figures.ts'
+import {
+  figuresOfWait,
+  LeasePlace,
+  leaseWaited,
+  leaseWaitMs,
+  waitForLease,
+  waitInProcess,
+  type LeaseWaited,
+} from './wait-for-lease.ts'
+import { waitForFunds, type FundsWait } from './wait-for-funds.ts'
+import { wellFormedRequest } from './well-formed-request.ts'
+
+type OnUpdate = (update: ModelUpdate, emit: Emit) => void
+
+/** Makes one attempt at the request: reserve, call, settle, all in one step. What it waits for before is in steps of its own. */
+export function makeAttempt(
+  run: Run,
+  plan: RequestPlan,
+  attempt: number,
+  onUpdate: OnUpdate,
+  asker: Reporter,
+): Eventually<StepResult<Attempt>> {
+  const { lease } = run.context.settings
+  if (lease === null && plan.model.admit === undefined)
+    return makeFunded({ run, plan, attempt, onUpdate, asker, place: undefined }, {}, firstWaits)
+  const place = new LeasePlace()
+  return after(makeAdmitted({ run, plan, attempt, onUpdate, asker, place }, firstWaits), (came) => {
+    place.leave()
+    return came
+  })
+}
+
+/** How often an attempt has asked its lease and the gate of its model, and how often it waited for reservations of its session. */
+interface Waits {
+  readonly admits: number
+  readonly funds: number
+  /** What it waits for at the lease, and since when it does in milliseconds. */
+  readonly ofLease?: {
+    readonly wanted: LeaseWaited
+    readonly waitedMs: number
+    /** Since it was asked last whether anything came back. */
+    readonly quietMs: number
+    readonly isOver: boolean
+  }
+}
+
+const firstWaits: Waits = { admits: 1, funds: 1 }
+
+/** What came of asking, as recorded: nothing that the attempt goes by; from the second time on whether there is enough, for who hears of the wait. */
+type AdmitRecord = { readonly waits: LeaseWaited } | { readonly outcome: 'granted' | 'refused' } | null
+
+/** The name of a step of an attempt; the first has no number. */
+function numbered(name: string, { plan, attempt }: Making, number: number): string {
+  return `${name}:${plan.name}.${attempt}${number === 1 ? '' : `.${number}`}`
+}
+
+/** Asks the gate of the model and the lease, and waits for what other sessions have of the budget. */
+function makeAdmitted(made: Making, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const { admits, ofLease } = waits
+  const name = numbered('admit', made, admits)
+  // A program without lease and limits of a service may have made it: nothing is taken aside for what is not made again.
+  if (!isOnRecord(run, name) && isOnRecord(run, attemptName(made))) return makeFunded(made, {}, waits)
+  let before: Before = {}
+  // What was reserved is in the intent of the attempt: nothing of this one is read again.
+  const admitted = stepOf(run, plan)<AdmitRecord>(name, async ({ signal }) => {
+    const asked = await askToAdmit(made, waits, signal)
+    if ('waits' in asked) return asked
+    before = asked
+    if (ofLease === undefined) return null
+    return { outcome: grantOf(asked.funds) === undefined && asked.funds?.kind !== 'short' ? 'refused' : 'granted' }
+  })
+  returnIfBroken(run, admitted, () => before)
+  return after(admitted, ({ value, replayed }) => {
+    if (value !== null && 'waits' in value) return makeWaiting(made, value.waits, waits)
+    const { ofLease: _, ...further } = waits
+    if (value !== null && ofLease !== undefined)
+      made.asker.tell({
+        type: 'budget_waited',
+        outcome: value.outcome,
+        waitedMs: ofLease.waitedMs,
+        ...figuresOfWait(ofLease.wanted),
+      })
+    return mustAskAgain(made, further, replayed)
+      ? makeAdmitted(made, { ...further, admits: admits + 1 })
+      : makeFunded(made, before, further)
+  })
+}
+
+/** What was taken aside in a process that is gone is not there any more: the lease is asked again. A record that goes on shows whether it was. */
+function mustAskAgain(made: Making, { admits, funds }: Waits, replayed: boolean): boolean {
+  const { run } = made
+  if (run.context.settings.lease === null) return false
+  if (isOnRecord(run, numbered('admit', made, admits + 1))) return true
+  return replayed && !isOnRecord(run, attemptName(made)) && !isOnRecord(run, numbered('funds', made, funds))
+}
+
+/** A turn at the gate comes before the money: who has reserved waits for nobody. Who waits for the lease holds up nobody at the gate. */
+async function askToAdmit(
+  { run, plan }: Making,
+  { ofLease }: Waits,
+  signal: AbortSignal,
+): Promise<Before | { readonly waits: LeaseWaited }> {
+  const { lease } = run.context.settings
+  const { model, cutOff } = plan
+  const tokens = plan.contextAfter(null) + plan.cap
+  // Whoever is aborted is told so by the attempt; what else is wrong, the call says.
+  const admission = await admitted(model, { tokens, signal, cutOff })
+  if (lease === null) return { admission }
+  const funds = await reserveGrowing(run, plan, lease, { signal, isWaitOver: ofLease?.isOver === true })
+  if (funds.kind !== 'lease_short') return { admission, funds }
+  admission?.leave()
+  return { waits: leaseWaited(funds, lease.name) }
+}
+
+// Spec R-FUND-1.
+/** Waits for the lease, and asks it again. */
+function makeWaiting(made: Making, wanted: LeaseWaited, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker, place = new LeasePlace() } = made
+  const { admits, ofLease } = waits
+  const { cutOff } = plan
+  const name = numbered('lease', made, admits)
+  const waiting =
+    cutOff === undefined
+      ? waitForLease(run, { key: run.key(name), wanted, place })
+      : after(
+          stepOf(run, plan)(name, () => waitInProcess(run, { wanted, place, cutOff })),
+          ({ value }) => value,
+        )
+  return after(waiting, ({ outcome, waitedMs }) => {
+    const inAllMs = (ofLease?.waitedMs ?? 0) + waitedMs
+    const sinceOverMs = (ofLease?.quietMs ?? 0) + waitedMs
+    const isOver = outcome === 'over' && sinceOverMs >= leaseWaitMs
+    if (outcome !== 'aborted') {
+      const soFar = { wanted, waitedMs: inAllMs, quietMs: isOver ? 0 : sinceOverMs, isOver }
+      return makeAdmitted(made, { ...waits, admits: admits + 1, ofLease: soFar })
+    }
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: inAllMs, ...figuresOfWait(wanted) })
+    const { ofLease: _, ...further } = waits
+    return makeFunded(made, {}, further)
+  })
+}
+
+function attemptName({ plan, attempt }: Making): string {
+  return `${plan.name}.${attempt}`
+}
+
+interface Admitting {
+  readonly tokens: number
+  readonly signal: AbortSignal
+  readonly cutOff: AbortSignal | undefined
+}
+
+/** A turn that comes when the time of a question is over is given back. */
+async function admitted(model: Model, { tokens, signal, cutOff }: Admitting): Promise<Admission | undefined> {
+  const admit = async (own: AbortSignal): Promise<Admission | undefined> => model.admit?.({ tokens, signal: own })
+  try {
+    return await beforeCutOff(cutOff, signal, admit, (late) => late?.leave())
+  } catch {
+    return undefined
+  }
+}
+
+/** One attempt that is being made. */
+interface Making {
+  readonly run: Run
+  readonly plan: RequestPlan
+  readonly attempt: number
+  readonly onUpdate: OnUpdate
+  readonly asker: Reporter
+  /** Where it waits at a lease; undefined where there is none. */
+  readonly place: LeasePlace | undefined
+}
+
+/** Emits what has no step of its own. */
+interface Reporter {
+  tell(event: RunEvent): void
+}
+
+/** What this process has for the attempt before it begins. */
+interface Before {
+  readonly admission?: Admission | undefined
+  readonly funds?: Reserved | Shortage | undefined
+  readonly taken?: StandingTaken
+}
+
+// Spec R-BUD-18.
+/** Reserves for an attempt that is not on record, and waits where that is what others have to give back. */
+function makeFunded(made: Making, before: Before, waits: Waits): Eventually<StepResult<Attempt>> {
+  const { run, plan, asker } = made
+  if (!run.ports.ledger.limited) return makeReserved(made, before)
+  const name = numbered('funds', made, waits.funds)
+  let { funds } = before
+  if (!isOnRecord(run, name)) {
+    if (isOnRecord(run, attemptName(made))) return makeTaken(made, before)
+    funds ??= reserveRequest(run, plan)
+    if (funds.kind === 'decided') return makeTaken(made, { ...before, funds })
+  }
+  const short = funds?.kind === 'short' ? funds : undefined
+  let reserved: Reserved | undefined
+  const waited = stepOf(run, plan)<FundsWait>(name, async ({ emit }) => {
+    // It is on record, or it was just found to be short.
+    if (short === undefined) throw new Error('a wait needs what it waits for')
+    const came = await waitForFunds(run, plan, short, emit)
+    reserved = came.reserved
+    return came.record
+  })
+  returnIfBroken(run, waited, () => ({ ...before, funds: reserved }))
+  return after(waited, ({ value: wanted, at, durationMs, replayed }) => {
+    const { outcome, neededUsd, neededTokens, reservedUsd, reservedTokens, holders } = wanted
+    const figures: FundsWanted = { neededUsd, neededTokens, reservedUsd, reservedTokens, holders }
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...figures })
+    if (wanted.outcome === 'aborted') {
+      giveBack(run, before)
+      return { value: unasked(plan, wanted.cause, undefined), at, durationMs, replayed }
+    }
+    const further = { ...waits, funds: waits.funds + 1 }
+    // Other sessions may have given back what the lease could not give before.
+    const isShortOfLease = reserved?.grant.isOfLease === true
+    if (mustAskAgain(made, further, replayed || isShortOfLease)) {
+      giveBack(run, { ...before, funds: reserved })
+      return makeAdmitted(made, { ...further, admits: waits.admits + 1 })
+    }
+    // Where it was another process that waited, this one has nothing of it.
+    return reserved === undefined ? makeFunded(made, before, further) : makeTaken(made, { ...before, funds: reserved })
+  })
+}
+
+// Spec R-STAND-2.
+/** Takes what was reserved from the standing budgets, and waits where others have to give it back. */
+function makeTaken(made: Making, before: Before, wait = 1): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt, asker } = made
+  const { funds } = before
+  const name = `standing:${plan.name}.${attempt}${wait === 1 ? '' : `.${wait}`}`
+  const isWaitOnRecord = isOnRecord(run, name)
+  const granted = grantOf(funds)
+  // Where the record alone answers, the attempt is on it or is refused: nothing is taken for it.
+  const isAnswered = granted === undefined || run.ports.isRecordOnly || !takesFromStanding(run, plan)
+  if (!isWaitOnRecord && isAnswered) return makeReserved(made, before)
+  const ask = granted && new StandingAsk(run, plan, granted)
+  let asked: Eventually<StandingAnswer> | undefined
+  if (!isWaitOnRecord && ask !== undefined) {
+    try {
+      asked = ask.ask()
+    } catch (error) {
+      giveBack(run, before)
+      throw error
+    }
+    if (!(asked instanceof Promise)) return makeAnswered(made, before, asked)
+  }
+  let answer: StandingAnswer | undefined
+  const waited = stepOf(run, plan)<StandingWaited>(name, async ({ emit }) => {
+    // It is on record, or there is a grant to ask with.
+    if (ask === undefined) throw new Error('a wait for standing budgets needs its grant')
+    const came = await ask.wait(Promise.resolve(asked ?? ask.ask()), emit)
+    answer = came.answer
+    return came.record
+  })
+  if (asked !== undefined) ask?.leaveIfBroken(waited, asked, () => answer !== undefined)
+  returnIfBroken(run, waited, () => ({ ...before, ...(answer?.kind === 'taken' && { taken: answer }) }))
+  return after(waited, ({ value: { outcome, cause, ...wanted }, at, durationMs, replayed }) => {
+    asker.tell({ type: 'budget_waited', outcome, waitedMs: durationMs, ...wanted })
+    if (answer !== undefined) return makeAnswered(made, before, answer)
+    // Where it was another process that waited, this one has nothing of it.
+    if (outcome !== 'aborted') return makeTaken(made, before, wait + 1)
+    giveBack(run, before)
+    return { value: unasked(plan, cause, granted), at, durationMs, replayed }
+  })
+}
+
+function grantOf(funds: Before['funds']): Grant | undefined {
+  return funds?.kind === 'decided' && funds.grant.granted ? funds.grant : undefined
+}
+
+/** The standing budgets have answered: with what they gave, or not at all. */
+function makeAnswered(made: Making, before: Before, answer: StandingAnswer): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const { funds } = before
+  const granted = grantOf(funds)
+  if (funds?.kind !== 'decided' || granted === undefined) return makeReserved(made, before)
+  if (answer.kind === 'taken')
+    return makeReserved(made, { ...before, funds: withTaken(run, plan, funds, answer), taken: answer })
+  if (funds.reservation !== undefined) run.ports.ledger.settle(funds.reservation, nothing)
+  const grant = refusedBy(run, plan, granted, answer.budget)
+  return makeReserved(made, { ...before, funds: { kind: 'decided', grant, reservation: undefined } })
+}
+
+/** The wait for money ended by an abort, or by the end of a question's time: nobody was asked. */
+function unasked({ model }: RequestPlan, cause: AbortCause | undefined, grant: Grant | undefined): Attempt {
+  const charge = noCharge(model)
+  if (cause !== undefined || grant === undefined)
+    return { kind: 'aborted', cause: cause ?? 'user', partial: null, charge }
+  return { kind: 'failed', error: lateForFunds(), charge, grant }
+}
+
+/** What was taken aside for an attempt that is not made. */
+function giveBack(run: Run, { admission, funds, taken }: Before): void {
+  admission?.leave()
+  taken?.settle(0, true)
+  const { ledger } = run.ports
+  const reservation = funds?.kind === 'decided' ? funds.reservation : undefined
+  if (reservation !== undefined) ledger.settle(reservation, nothing)
+  ledger.lease?.end(reservation)
+}
+
+/** What was taken aside for a step that fails is given back: others may wait for it. */
+function returnIfBroken(run: Run, step: Eventually<unknown>, taken: () => Before): void {
+  if (!(step instanceof Promise)) return
+  step.catch(() => giveBack(run, taken()))
+}
+
+function isOnRecord(run: Run, name: string): boolean {
+  return run.ports.steps.peek(run.key(name)) !== 'absent'
+}
+
+function stepOf(run: Run, plan: RequestPlan): Run['step'] {
+  return plan.isBeside === true ? run.stepBeside.bind(run) : run.step.bind(run)
+}
+
+function makeReserved(made: Making, before: Before): Eventually<StepResult<Attempt>> {
+  const { run, plan } = made
+  const known = lookUpLost({ run, plan, name: attemptName(made) }, stepOf(run, plan))
+  return after(known, (came) => makeLookedUp(made, before, came))
+}
+
+/** `known`: what the service says that the attempt came to, which was lost. */
+function makeLookedUp(
+  making: Making,
+  { admission, funds, taken }: Before,
+  known: LookedUpUsage | undefined,
+): Eventually<StepResult<Attempt>> {
+  const { run, plan, attempt } = making
+  const { ledger } = run.ports
+  let reserved = funds?.kind === 'decided' ? funds : undefined
+  let hasBegun = false
+  /** The driver failed. What may have been sent counts at its worst case; others may wait for it. */
+  const giveUp = (): void => {
+    const reservation = reserved?.reservation
+    if (reservation !== undefined) ledger.settle(reservation, hasBegun ? reservation.amount : nothing, !hasBegun)
+    taken?.settle(hasBegun ? taken.usd : 0, !hasBegun)
+  }
+  // The clock of the run goes on by it once it is asked for.
+  const name = attemptName(making)
+  const made = run.stepBeside<Attempt>(
+    name,
+    ({ emit, idempotencyKey }) => {
+      if (reserved === undefined) throw new Error('a request needs its grant')
+      hasBegun = true
+      const { grant, reservation } = reserved
+      const cause = run.ports.abort.causeNow()
+      if (!grant.granted) {
+        admission?.leave()
+        // It waited for its lease, or for the next attempt, and was aborted there.
+        if (cause !== undefined) return { kind: 'aborted', cause, partial: null, charge: noCharge(plan.model) }
+        return { kind: 'over_budget', overBudget: grant }
+      }
+      const request = wellFormedRequest(plan.body(grant, idempotencyKey))
+      const settle = (made: Made): Made => {
+        settleAttempt(run, made.charge, { reservation, taken })
+        if (!run.ports.isHeard()) return made
+        if (plan.isQuestion === true) emit(endOfQuestion(plan, attempt, made))
+        tellFigures(run, emit, plan.contextAfter(toldBy(made)))
+        return made
+      }
+      if (plan.isQuestion === true && run.ports.isHeard())
+        emit({ type: 'question_start', name: plan.name, attempt, model: plan.model.id })
+      if (reservation !== undefined && run.ports.isHeard()) tellFigures(run, emit, estimateRequest(run))
+      if (cause !== undefined) {
+        admission?.leave()
+        return settle({ kind: 'aborted', cause, partial: null, charge: noCharge(plan.model), grant })
+      }
+      const listener = { onUpdate: making.onUpdate, emit, recordReply: replyRecorder({ run, plan, name }) }
+      const call = new ModelCall(run, plan, grant, request, listener, admission)
+      return run.withGrace(
+        () => call.start(),
+        (settled) => settle(call.end(settled)),
+      )
+    },
+    {
+      digest: () => plan.digest(),
+      intent: () => {
+        if (reserved === undefined) {
+          const found = reserveRequest(run, plan)
+          reserved = found.kind === 'short' ? refusedShortage(found) : found
+        }
+        if (reserved.reservation !== undefined) ledger.lease?.begin(reserved.reservation)
+        return reserved.grant
+      },
+      // What the intent of this key holds is what the line above gave.
+      onUnfinished: (intent) => unfinishedAttempt(run, plan, intent as Grant | OverBudget, known),
+      sync: ledger.limited ? 'intent' : 'none',
+    },
+  )
+  if (made instanceof Promise && mayHaveTaken(reserved, taken)) made.catch(giveUp)
+  return whenRecorded(run, made, () => ledger.lease?.end(reserved?.reservation))
+}
+
+/** Whether something may have to be given back: what is reserved is known by now, unless the driver asks for the intent later. */
+function mayHaveTaken(reserved: Reserved | undefined, taken: StandingTaken | undefined): boolean {
+  return reserved === undefined || reserved.reservation !== undefined || taken !== undefined
+}
+
+/** What an attempt came to is on record: its lease hears of it, and so does the ledger of an agent. */
+function whenRecorded(
+  run: Run,
+  made: Eventually<StepResult<Attempt>>,
+  tellLease: () => void,
+): Eventually<StepResult<Attempt>> {
+  const isOfAgent = run.identity.depth > 0
+  if (!isOfAgent && run.ports.ledger.lease === undefined) return made
+  return after(made, (came) => {
+    tellLease()
+    if (isOfAgent && came.replayed && 'charge' in came.value) restoreForAgent(run, [came.value.charge])
+    return came
+  })
+}
+
+interface TakenAside {
+  readonly reservation: Reservation | undefined
+  readonly taken: StandingTaken | undefined
+}
+
+/** Puts what an attempt came to in the place of all that was taken aside for it. */
+function settleAttempt({ ports }: Run, charge: Charge, { reservation, taken }: TakenAside): void {
+  if (reservation !== undefined) ports.ledger.settle(reservation, charge, charge.known)
+  // A run without a limit may be given one while it goes on.
+  else ports.ledger.restore(charge, charge.known ? nothing : charge)
+  taken?.settle(usdOf(charge.nanos), charge.known)
+}
+
+/** An intent without a result: the request may have been made. */
+function unfinishedAttempt(
+  run: Run,
+  plan: RequestPlan,
+  intent: Grant | OverBudget,
+  known: LookedUpUsage | undefined,
+): Attempt {
+  if (!intent.granted) return { kind: 'over_budget', overBudget: intent }
+  if (known !== undefined) return lookedUpAttempt(run, plan, intent, known)
+  const charge = unknownCharge(run, plan, intent)
+  // What its intent tells is on the ledger since the resume. A run without a limit told nothing in earlier versions, and may have one now.
+  if (intent.tokens === 0 && intent.most === undefined) run.ports.ledger.restore(charge, charge)
+  return { kind: 'unknown', charge, grant: intent }
+}
+
+// Spec R-BUD-21b.
+/** What the service says takes the place of the worst case, which is on the ledger since the resume. */
+function lookedUpAttempt(run: Run, plan: RequestPlan, grant: Grant, known: LookedUpUsage): Attempt {
+  const charge = lookedUpCharge(run, plan, grant, known)
+  const counted = mostOfGrant(grant) ?? nothing
+  run.ports.ledger.correctRestored(counted, charge, charge.known)
+  return { kind: 'unknown', charge, grant }
+}
+
+function endOfQuestion({ name, model }: RequestPlan, attempt: number, { kind, charge }: Made): RunEvent {
+  // One that was lost with its process is asked by nobody here.
+  const outcome = kind === 'unknown' ? 'failed' : kind
+  const costUsd = usdOf(charge.nanos)
+  return { type: 'question_end', name, attempt, model: model.id, outcome, usage: charge.usage, costUsd }
+}
+
+/** The usage as the service told it, where it was counted. */
+function toldBy(made: Made): Usage | null {
+  return made.kind === 'answered' && made.charge.usage !== null ? made.message.usage : made.charge.usage
+}

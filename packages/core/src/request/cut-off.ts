@@ -1,0 +1,100 @@
+import { ModelError, type ModelErrorJson } from '../model/model-error.ts'
+import { createDeadline, type Deadline } from '../values/deadline.ts'
+import type { Clock } from '../values/clock.ts'
+import type { Run } from '../run/run.ts'
+
+/** The time that somebody gives a question, over all of its attempts. */
+export class CutOff {
+  readonly #controller = new AbortController()
+  /** It stands still while the question waits for its service. */
+  readonly time: Deadline
+
+  constructor(timers: Clock, timeoutMs: number) {
+    this.time = createDeadline(timers, { usedMs: 0, limitMs: timeoutMs }, () => this.#controller.abort())
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** It was answered, or has failed. */
+  end(): void {
+    this.time.cancel()
+  }
+}
+
+/** Calls a model, and waits no longer than until the cut-off: the call is aborted then, and has failed for good. */
+export function untilCutOff<T>(
+  run: Run,
+  cutOff: AbortSignal | undefined,
+  call: (signal: AbortSignal) => PromiseLike<T>,
+): PromiseLike<T> {
+  const { signal } = run.ports.abort
+  if (cutOff === undefined) return call(signal)
+  // Nobody was asked.
+  if (cutOff.aborted) return Promise.reject(late('nothing'))
+  const own = new AbortController()
+  const stop = (): void => own.abort()
+  let onCut = stop
+  const cut = new Promise<never>((_resolve, reject) => {
+    onCut = () => {
+      own.abort()
+      reject(late('unknown'))
+    }
+  })
+  signal.addEventListener('abort', stop, { once: true })
+  cutOff.addEventListener('abort', onCut, { once: true })
+  return Promise.race([call(own.signal), cut]).finally(() => {
+    signal.removeEventListener('abort', stop)
+    cutOff.removeEventListener('abort', onCut)
+  })
+}
+
+/** Waits for something that comes before a call, such as a lease, no longer than until the cut-off. `onLate` is handed what comes after that. */
+export function beforeCutOff<T>(
+  cutOff: AbortSignal | undefined,
+  signal: AbortSignal,
+  ask: (signal: AbortSignal) => PromiseLike<T>,
+  onLate: (value: T) => void = () => undefined,
+): PromiseLike<T | undefined> {
+  if (cutOff === undefined) return ask(signal)
+  if (cutOff.aborted) return Promise.resolve(undefined)
+  const own = new AbortController()
+  const stop = (): void => own.abort(signal.reason)
+  if (signal.aborted) stop()
+  signal.addEventListener('abort', stop, { once: true })
+  return new Promise((resolve, reject) => {
+    let isCut = false
+    const onCut = (): void => {
+      isCut = true
+      own.abort()
+      resolve(undefined)
+    }
+    cutOff.addEventListener('abort', onCut, { once: true })
+    const done = (): void => {
+      signal.removeEventListener('abort', stop)
+      cutOff.removeEventListener('abort', onCut)
+    }
+    void Promise.resolve(ask(own.signal))
+      .then(
+        (value) => (isCut ? onLate(value) : resolve(value)),
+        (error: unknown) => reject(error),
+      )
+      .finally(done)
+  })
+}
+
+/** The time of a question was over while it waited for money: nobody was asked. */
+export function lateForFunds(): ModelErrorJson {
+  return late('nothing').toRecord()
+}
+
+/** Charged as a request whose answer was lost where the service may have begun with it. */
+function late(billed: 'nothing' | 'unknown'): ModelError {
+  return new ModelError({
+    kind: 'timeout',
+    message: 'The question was not answered in time.',
+    retryable: false,
+    billed,
+  })
+}

@@ -1,0 +1,112 @@
+import type { ContextView } from '../context/port.ts'
+import type { CompactionRequest } from '../model/questions.ts'
+import { sizesOf } from '../context/sizes.ts'
+import { estimateMessages, type Tokens } from '../model/tokens.ts'
+import type { Model, ToolDefinition } from '../model/model.ts'
+import type { RunSettings } from '../run/run-context.ts'
+import type { Run } from '../run/run.ts'
+import { currentModel } from './current-model.ts'
+import type { PromptEstimate } from './grant.ts'
+import { promptCountFor } from './prompt-count.ts'
+
+/** Tokens that the next request is guessed to have. Made once for a conversation: the context layers and the figures ask for it. */
+export function estimateRequest(run: Run): number {
+  const model = currentModel(run)
+  const { length } = run.transcript
+  const { counted, tokenRatio: ratio } = run.spent
+  const { estimate } = run
+  const isSame = estimate?.length === length && estimate.counted === counted
+  if (isSame && estimate.model === model && estimate.ratio === ratio) return estimate.tokens
+  const tokens = estimateAnew(run, model)
+  run.estimate = { tokens, length, counted, model, ratio }
+  return tokens
+}
+
+/** The same with what of it the provider has not counted yet, which is estimated by how it counted the rest. */
+export function estimatePrompt(run: Run): PromptEstimate {
+  const tokens = estimateRequest(run)
+  const counted = promptCountFor(run, currentModel(run))
+  if (counted === undefined) return { tokens, uncountedTokens: tokens }
+  const countedTokens = Math.max(0, counted.tokens - (counted.freed ?? 0))
+  const uncountedTokens = (tokens - countedTokens) * Math.max(1, tokenRatioOf(run) / run.spent.tokenRatio)
+  return { tokens: Math.ceil(countedTokens + uncountedTokens), uncountedTokens }
+}
+
+/** The same of a question: of what it has of the conversation, the provider's count is known by its ratio. */
+export function estimateQuestion(run: Run, { system, messages, tools = [] }: CompactionRequest): PromptEstimate {
+  const { tokens } = run.context
+  const estimate = tokens.estimate(system) + estimateTools(tokens, tools) + estimateMessages(tokens, messages)
+  const ratio = tokenRatioOf(run)
+  const isCalibrated = ratio !== 1
+  const prompt = Math.ceil(ratio * estimate)
+  return { tokens: prompt, uncountedTokens: isCalibrated ? prompt * calibratedDoubt : prompt }
+}
+
+/** Share of a question whose count is doubtful although the ratio is known: parts of a conversation differ. */
+const calibratedDoubt = 0.25
+
+function estimateAnew(run: Run, model: Model): number {
+  const { context, spent } = run
+  const counted = promptCountFor(run, model)
+  const messages = run.transcript.messages()
+  const ratio = spent.tokenRatio
+  if (counted === undefined) return Math.ceil(ratio * (estimateFixed(run) + estimateMessages(context.tokens, messages)))
+  const added = Math.ceil(ratio * estimateMessages(context.tokens, messages, counted.length))
+  return Math.max(0, counted.tokens - (counted.freed ?? 0)) + added
+}
+
+/** What every request has beside the messages: system prompt and tools. Not multiplied by what is known of estimates. */
+export function estimateFixed({ context }: Pick<Run, 'context'>): number {
+  const { settings, toolDefinitions, tokens } = context
+  return estimateSystem(tokens, settings) + estimateTools(tokens, toolDefinitions)
+}
+
+function estimateSystem(tokens: Tokens, settings: RunSettings): number {
+  const known = systemEstimates.get(settings)
+  if (known?.tokens === tokens) return known.estimate
+  const estimate = tokens.estimate(settings.system)
+  systemEstimates.set(settings, { tokens, estimate })
+  return estimate
+}
+
+const systemEstimates = new WeakMap<RunSettings, { readonly tokens: Tokens; readonly estimate: number }>()
+
+function estimateTools(tokens: Tokens, definitions: readonly ToolDefinition[]): number {
+  const known = toolEstimates.get(definitions)
+  if (known?.tokens === tokens) return known.estimate
+  const estimate = definitions.length === 0 ? 0 : tokens.estimate(JSON.stringify(definitions))
+  toolEstimates.set(definitions, { tokens, estimate })
+  return estimate
+}
+
+const toolEstimates = new WeakMap<readonly ToolDefinition[], { readonly tokens: Tokens; readonly estimate: number }>()
+
+/**
+ * What the provider counted to what is estimated for the same: by its last count where that holds, else as the run knows it. It looks at
+ * messages that nobody asked for before, so only those who are about to make room ask for it.
+ */
+export function tokenRatioOf(run: Run): number {
+  const counted = promptCountFor(run, currentModel(run))
+  if (counted === undefined) return run.spent.tokenRatio
+  const { tokens } = run.context
+  const estimate = estimateFixed(run) + sizesOf(tokens, run.transcript.messages()).before(counted.length)
+  return ratioOf(counted.tokens - (counted.freed ?? 0), estimate)
+}
+
+/** Within what can be meant: a service that says something absurd is not believed. */
+export function ratioOf(told: number, estimated: number): number {
+  const ratio = told / Math.max(1, estimated)
+  return Number.isFinite(ratio) ? Math.min(8, Math.max(0.25, ratio)) : 1
+}
+
+/** About how many tokens parts of the conversation have, and other messages, by what is known of the provider's count. */
+export function calibratedSizes(run: Run): Pick<ContextView, 'tokensOf' | 'tokensBetween' | 'clearableBefore'> {
+  const ratio = tokenRatioOf(run)
+  const { tokens } = run.context
+  const sizes = sizesOf(tokens, run.transcript.messages())
+  return {
+    tokensOf: (messages) => Math.ceil(ratio * estimateMessages(tokens, messages)),
+    tokensBetween: (from, to) => Math.ceil(ratio * (sizes.before(to) - sizes.before(from))),
+    clearableBefore: (index) => Math.ceil(ratio * sizes.clearableBefore(index)),
+  }
+}

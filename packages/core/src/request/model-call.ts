@@ -1,0 +1,200 @@
+import type { Emit } from '../state/events.ts'
+import type { Settled } from '../values/settle.ts'
+import { isInstance, messageOf } from '../values/errors.ts'
+import { digestOf } from '../values/hash.ts'
+import { noUsage, type AssistantMessage, type ContentBlock, type Usage } from '../model/messages.ts'
+import { promptTokensOf } from '../model/billed-parts.ts'
+import { isServiceLimit } from '../model/service-limit.ts'
+import { ModelError, type ModelErrorJson } from '../model/model-error.ts'
+import type { Admission, Model, ModelReply, ModelRequest, ModelUpdate } from '../model/model.ts'
+import { toldUsage } from '../model/told-usage.ts'
+import { wallTimeOf } from '../values/clock.ts'
+import type { Run } from '../run/run.ts'
+import type { Charge } from '../run/request-bill.ts'
+import { chargeFor, noCharge, unknownCharge, untoldCharge } from './charge.ts'
+import { untilCutOff } from './cut-off.ts'
+import type { Grant } from './grant.ts'
+import { OwnBlocks } from './own-blocks.ts'
+import { ownReply, type OwnReply } from './own-reply.ts'
+import type { Made, RequestPlan } from './request-plan.ts'
+import { mayWaitAfter } from './wait-for-service.ts'
+
+/** Who hears what the model tells while it replies. */
+interface ReplyListener {
+  readonly onUpdate: (update: ModelUpdate, emit: Emit) => void
+  readonly emit: Emit
+  /** Records the id of the reply. */
+  readonly recordReply: ((update: ModelUpdate) => void) | undefined
+}
+
+/** One call of the model on its way: what it tells is kept, and what it comes to is charged once. */
+export class ModelCall {
+  readonly #run: Run
+  readonly #plan: RequestPlan
+  readonly #grant: Grant
+  readonly #request: ModelRequest
+  readonly #listener: ReplyListener
+  readonly #admission: Admission | undefined
+  readonly #partial: PartialReply
+  readonly #blocks: OwnBlocks
+
+  constructor(
+    run: Run,
+    plan: RequestPlan,
+    grant: Grant,
+    request: ModelRequest,
+    listener: ReplyListener,
+    admission: Admission | undefined,
+  ) {
+    this.#run = run
+    this.#plan = plan
+    this.#grant = grant
+    this.#request = request
+    this.#listener = listener
+    this.#admission = admission
+    this.#partial = new PartialReply(plan.model)
+    this.#blocks = new OwnBlocks(run.transcript)
+  }
+
+  /** The model's answer, or whatever it gave instead of one. */
+  start(): PromiseLike<ModelReply> {
+    return untilCutOff(this.#run, this.#plan.cutOff, (signal) =>
+      (this.#admission ?? this.#plan.model).call(this.#request, { signal, emit: (update) => this.#hear(update) }),
+    )
+  }
+
+  #hear(given: ModelUpdate): void {
+    // A deaf model may go on talking after it was left.
+    const update = this.#partial.isClosed ? undefined : this.#blocks.told(given)
+    if (update === undefined) return
+    this.#partial.add(update)
+    const { onUpdate, emit, recordReply } = this.#listener
+    recordReply?.(update)
+    onUpdate(update, emit)
+  }
+
+  /** What it came to; nothing that the model tells later belongs to it. */
+  end(settled: Settled<ModelReply>): Made {
+    const [run, plan, grant] = [this.#run, this.#plan, this.#grant]
+    const { abort } = run.ports
+    this.#partial.close()
+    const reply = settled.kind === 'value' ? ownReply(settled.value, this.#blocks, plan.model.id) : undefined
+    if (reply !== undefined) return answeredAttempt(run, plan, grant, reply)
+    // An abort decides over whatever error it made the model reject with.
+    if (abort.cause !== undefined) {
+      const charge = wasNotSent(settled) ? noCharge(plan.model) : unknownCharge(run, plan, grant)
+      return { kind: 'aborted', cause: abort.cause, partial: this.#partial.message(this.#request), charge, grant }
+    }
+    const error = settled.kind === 'threw' ? recordOf(settled.error) : noReply
+    const told =
+      settled.kind === 'threw' && isInstance(settled.error, ModelError) ? settled.error.toRecord().usage : null
+    const { retryAfterMs } = error
+    // A wrong key is no better at the time that was told with it: nobody is to come back for that.
+    const isSaid = isServiceLimit(error) && retryAfterMs !== null && retryAfterMs > 0
+    const saidMs = isSaid ? wallTimeOf(run.context.timers) + retryAfterMs : undefined
+    const failed = { kind: 'failed', error, charge: chargeOfFailure(run, plan, grant, error, told), grant } as const
+    const mayWait = mayWaitAfter(run, error)
+    return {
+      ...failed,
+      ...(saidMs !== undefined && { retryAtMs: saidMs }),
+      ...(mayWait !== undefined && { mayWait }),
+    }
+  }
+}
+
+/** Whoever was to make the request says that it never came to that. */
+function wasNotSent(settled: Settled<ModelReply>): boolean {
+  return (
+    settled.kind === 'threw' &&
+    isInstance(settled.error, ModelError) &&
+    settled.error.toRecord().neverConnected === true
+  )
+}
+
+const noReply = new ModelError({
+  kind: 'unknown',
+  message: 'The model adapter returned an invalid reply; expected { message: { content, usage, … } }.',
+  retryable: false,
+}).toRecord()
+
+function answeredAttempt(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Made {
+  const { message, streamError, warnings } = reply
+  return {
+    kind: 'answered',
+    message,
+    streamError: streamError === undefined ? null : recordOf(streamError),
+    grant,
+    promptDigest: plan.promptDigest(),
+    charge: chargeOfReply(run, plan, grant, reply),
+    ...(warnings !== undefined && { warnings }),
+  }
+}
+
+function chargeOfReply(run: Run, plan: RequestPlan, grant: Grant, reply: OwnReply): Charge {
+  const { message, told, streamError, isBillingUnknown, mayBeFree } = reply
+  // A broken stream tells no final usage: the worst case is what it may cost.
+  if (streamError !== undefined) return unknownCharge(run, plan, grant)
+  if (told.isUsable) {
+    if (isBillingUnknown) return untoldCharge(run, plan, grant, 'no usage')
+    // No request has an empty prompt: it was not counted. Without a model there is none.
+    if (!mayBeFree && promptTokensOf(told.usage) <= 0) return untoldCharge(run, plan, grant, 'a usage without a prompt')
+  }
+  return chargeFor(run, plan, grant, told, message.model)
+}
+
+function chargeOfFailure(run: Run, plan: RequestPlan, grant: Grant, error: ModelErrorJson, told: Usage | null): Charge {
+  if (told !== null) return chargeFor(run, plan, grant, toldUsage(told), grant.model)
+  return error.billed === 'nothing' ? noCharge(plan.model) : unknownCharge(run, plan, grant)
+}
+
+/** Models reject with `ModelError`; whatever else one throws is no reason to try again. */
+function recordOf(thrown: unknown): ModelErrorJson {
+  if (isInstance(thrown, ModelError)) {
+    const record = thrown.toRecord()
+    return record.usage === null || toldUsage(record.usage).isUsable ? record : { ...record, usage: null }
+  }
+  return new ModelError({ kind: 'unknown', message: messageOf(thrown), retryable: false }).toRecord()
+}
+
+/** What has come of a reply so far. */
+class PartialReply {
+  readonly #model: Model
+  #blocks: ContentBlock[] | undefined
+  #text = ''
+  #id = ''
+  isClosed = false
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  add(update: ModelUpdate): void {
+    if (update.type === 'text_delta') this.#text += update.text
+    if (update.type !== 'block') return
+    this.#id = update.messageId
+    this.#text = ''
+    ;(this.#blocks ??= []).push(update.block)
+  }
+
+  /** Nothing that comes later belongs to it. */
+  close(): void {
+    this.isClosed = true
+  }
+
+  /** What had come when the reply was cut: completed blocks, and the text of the one that was being written. */
+  message({ idempotencyKey }: ModelRequest): AssistantMessage | null {
+    const blocks = this.#blocks ?? []
+    const content: ContentBlock[] = this.#text === '' ? blocks : [...blocks, { type: 'text', text: this.#text }]
+    if (content.length === 0) return null
+    // A block that a later turn must echo with a signature is complete here, or not here at all.
+    return {
+      role: 'assistant',
+      id: this.#id === '' ? `partial-${digestOf(idempotencyKey)}` : this.#id,
+      model: this.#model.id,
+      content,
+      stop_reason: null,
+      usage: noUsage,
+      by: this.#model.id,
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import { digestOf, hashText } from '../values/hash.ts'
+import type { Model } from '../model/model.ts'
+import type { RunContext } from '../run/run-context.ts'
+import type { PromptCount } from '../state/state.ts'
+import type { Run } from '../run/run.ts'
+import { toolChoiceNow } from './current-model.ts'
+
+/** The provider's last count, where it holds for the next request to this model; undefined where all of it has to be counted anew. */
+export function promptCountFor(
+  { spent, context, transcript }: Pick<Run, 'spent' | 'context' | 'transcript'>,
+  model: Model,
+): PromptCount | undefined {
+  const { counted } = spent
+  if (counted.tokens === 0 || counted.length > transcript.messages().length) return undefined
+  return counted.of === promptDigest({ context, spent }, model) ? counted : undefined
+}
+
+// Spec R-BUD-13b.
+/**
+ * The count of a reply after the one before. A conversation that only grew has no fewer tokens than before: where a service says so, the higher count holds
+ * for what a request may be billed. Where results gave way to notes in between, it may well have fewer.
+ */
+export function nextCount(before: PromptCount, { tokens, length, of }: PromptCount): PromptCount {
+  const counted = { tokens, length, of, prompt: tokens }
+  const hasOnlyGrown = before.of === of && before.length <= length && before.freed === undefined
+  if (!hasOnlyGrown || before.prompt === undefined) return counted
+  const highest = before.highest ?? { prompt: before.prompt, tokens: before.tokens, length: before.length }
+  return tokens < highest.prompt ? { ...counted, highest } : counted
+}
+
+/** What a count bounds a request by, with `since`, the most tokens of the messages from an index on. */
+export function boundByCount(
+  { tokens, length, added = 0, highest }: PromptCount,
+  since: (from: number) => number,
+): number {
+  const last = tokens + added + since(length)
+  return highest === undefined ? last : Math.max(last, highest.tokens + added + since(highest.length))
+}
+
+/** The digest of the parts of a context that are the same for all models, and of the model that was asked last. */
+interface PromptParts {
+  readonly fixed: number
+  model: string
+  digest: string
+}
+
+const promptParts = new WeakMap<RunContext, PromptParts>()
+
+// Spec R-BUD-13.
+/**
+ * What a count is of, beside the messages: system prompt, tools, model and thinking. They change over a resume, with a fallback, and
+ * by a person. A service counts old thoughts only while the model may think.
+ */
+export function promptDigest({ context, spent }: Pick<Run, 'context' | 'spent'>, model: Model): string {
+  let parts = promptParts.get(context)
+  if (parts === undefined) {
+    const fixed = fixedDigest(context)
+    parts = { fixed, model: model.id, digest: digestOf(model.id, fixed) }
+    promptParts.set(context, parts)
+  }
+  if (parts.model !== model.id) {
+    parts.model = model.id
+    parts.digest = digestOf(model.id, parts.fixed)
+  }
+  const choice = toolChoiceNow({ context, spent })
+  // A service tells the model more where a call is required.
+  if (choice === undefined || choice === 'auto' || choice === 'none') return parts.digest
+  return digestOf(model.id, hashText(JSON.stringify(choice), parts.fixed))
+}
+
+function fixedDigest({ toolDefinitions, settings: { system, thinking } }: RunContext): number {
+  const told = hashText(JSON.stringify(toolDefinitions), hashText(system))
+  return thinking === null ? told : hashText(JSON.stringify(thinking), told)
+}

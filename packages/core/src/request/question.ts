@@ -1,0 +1,95 @@
+import type { CompactionReply, CompactionRequest, HookQuestion } from '../model/questions.ts'
+import { messageOf } from '../values/errors.ts'
+import { isCodeWaiting } from '../context/groups.ts'
+import { ModelError } from '../model/model-error.ts'
+import type { Model } from '../model/model.ts'
+import { problemOfWebSearch } from '../model/web-search.ts'
+import { misfitOf } from '../values/stored.ts'
+import { isModelMessages } from '../conversation/stored-transcript.ts'
+import type { Run } from '../run/run.ts'
+import type { Asked } from './ask-model.ts'
+import type { RequestPlan } from './request-plan.ts'
+import { estimateQuestion, estimateRequest } from './estimate.ts'
+import { questionBoundOf } from './input-bound.ts'
+import { currentModel } from './current-model.ts'
+import { capInWindow } from './reply-room.ts'
+import { heldBackBy } from './reserve.ts'
+
+// Questions beside the conversation, which its own requests do not ask: a compaction's, those that are asked beside a turn, and those of hooks.
+
+/** What is asked beside the conversation, whoever asks. */
+export type Question = CompactionRequest & Pick<HookQuestion, 'webSearch'>
+
+/** How a question is asked and paid. What it is about is taken now: the conversation may go on while it is asked. */
+export function questionPlan(run: Run, request: Question, model: Model, name: string): RequestPlan {
+  const { system, messages, tools = [], toolChoice = 'none', webSearch } = request
+  const { thinking } = run.context.settings
+  const wanted = Math.min(
+    request.maxOutputTokens ?? model.defaultOutputTokens ?? model.maxOutputTokens,
+    model.maxOutputTokens,
+  )
+  const promptEstimate = () => estimateQuestion(run, request)
+  const digest = run.transcript.digest().toString(36)
+  return {
+    name,
+    model,
+    isQuestion: true,
+    ...(webSearch !== undefined && { webSearch }),
+    ...capInWindow(run, model, wanted, promptEstimate),
+    promptEstimate,
+    withCap(cap) {
+      return { ...this, ...cap }
+    },
+    inputBound: (bounded) => questionBoundOf(run, request, bounded),
+    heldBack: () => heldBackBy(run),
+    digest: () => digest,
+    promptDigest: () => '',
+    contextAfter: () => estimateRequest(run),
+    body: ({ maxTokens: maxOutputTokens }, idempotencyKey) => {
+      const searching = webSearch !== undefined && { webSearch }
+      const plain = { system, messages, tools, maxOutputTokens, idempotencyKey, ...searching }
+      if (tools.length === 0) return plain
+      // Code of the service would take what is asked for later, and go on.
+      if (toolChoice === 'none' || isCodeWaiting(messages)) return { ...plain, toolChoice: 'none' as const }
+      return thinking === null ? plain : { ...plain, thinking }
+    },
+  }
+}
+
+/** What is wrong with a question; undefined when it can be asked. */
+export function problemOfQuestion(run: Run, request: Question): string | undefined {
+  try {
+    const { system, messages, model, webSearch } = request
+    const misfit = misfitOf(messages, isModelMessages)
+    if (typeof system !== 'string' || misfit !== undefined)
+      return `A question is { system, messages }, and this is none: ${misfit ?? 'its system prompt is no text'}.`
+    if (model !== undefined && !isNamed(run, model))
+      return `${model.id} is no model of this run: name it in \`models\` of the context defence.`
+    return webSearch === undefined ? undefined : problemOfWebSearch(model ?? currentModel(run), webSearch)
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function isNamed({ context }: Run, { id }: Model): boolean {
+  const { models, contextDefence } = context
+  return [...models, ...(contextDefence.models ?? [])].some((named) => named.id === id)
+}
+
+export function refusedQuestion(message: string): CompactionReply {
+  const error = new ModelError({ kind: 'invalid_request', message, retryable: false, billed: 'nothing' })
+  return { kind: 'failed', error: error.toRecord() }
+}
+
+export function replyTo(asked: Asked): CompactionReply {
+  switch (asked.kind) {
+    case 'answered':
+      return { kind: 'answered', message: asked.message, streamError: asked.streamError }
+    case 'aborted':
+    case 'over_budget':
+      return { kind: asked.kind }
+    case 'failed':
+    case 'overloaded':
+      return { kind: 'failed', error: asked.error }
+  }
+}

@@ -1,0 +1,380 @@
+import type { AgentState } from '../hooks/agent-state.ts'
+import type { AbortCause } from '../values/abort.ts'
+import { estimateMessages } from '../model/tokens.ts'
+import { isInstance, messageOf } from '../values/errors.ts'
+import { after, disregard, firstOf, type Eventually } from '../values/eventually.ts'
+import type { Settled } from '../values/settle.ts'
+import { HookContext, type HookCompaction, type HookContextInit, type HookToolOutput } from '../hooks/hook-context.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
+import type { Hook, RegisteredHook } from '../hooks/hook.ts'
+import type { HookMessage, HookOutcome, HookTrigger } from '../hooks/hook-outcome.ts'
+import type { AskModel } from '../model/questions.ts'
+import type { ModelMessage, ToolUseBlock } from '../model/messages.ts'
+import { noCount, type RunProgress, type RunState } from '../state/state.ts'
+import type { StepResult } from '../steps/steps.ts'
+import { AgentStopException } from '../endings/stop-exception.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { stopSignalOf } from '../tools/tool-result.ts'
+import type { ErrorPolicy, RunContext } from '../run/run-context.ts'
+import { hookFigures } from '../run/limits-left.ts'
+import type { Run } from '../run/run.ts'
+import type { RecordPosition } from '../run/tool-phase.ts'
+import { stepWithQuestions, type MayAsk } from './step-with-questions.ts'
+import { withheldByHook } from '../tools/result-texts.ts'
+
+/** The result of all hooks of one trigger. */
+export interface HookRun {
+  /** Messages for the model. They are not in the transcript yet: none may stand between a call and its result. */
+  readonly messages: readonly HookMessage[]
+  readonly outcomes: readonly { readonly hook: string; readonly outcome: HookOutcome }[]
+  /** Signals that hooks raised, or the error policy for a hook that failed. They are raised in the run already. */
+  readonly raised: readonly { readonly hook: string; readonly signal: StopSignal }[]
+  /** The hook that asked to go on, if one did. */
+  readonly continuedBy: string | null
+  /** Set when a hook was aborted, or not called because of an abort. It is recorded, so the run ends with it. */
+  readonly aborted: AbortCause | undefined
+}
+
+const noHooks: HookRun = Object.freeze<HookRun>({
+  messages: Object.freeze([]),
+  outcomes: Object.freeze([]),
+  raised: Object.freeze([]),
+  continuedBy: null,
+  aborted: undefined,
+})
+
+export type HookSubject = Pick<HookContextInit, 'toolCall' | 'toolOutput' | 'compaction' | 'error'> & {
+  readonly callIndex?: number
+  /** Of a compaction in its request: two of one trigger may come about in one. */
+  readonly place?: string
+  /** The run ends by an abort: no model is asked any more. */
+  readonly isAfterAbort?: true
+  /** onError for a hook: the trigger at which it failed. */
+  readonly failedAt?: HookTrigger
+}
+
+export const noSubject: HookSubject = Object.freeze({})
+
+/**
+ * Calls the hooks of a trigger in order. Each is a step of its own and sees the changes of those before it.
+ * Signals and metadata are in the run when this returns. The phase appends the messages.
+ * Where the point is `passed`, a hook that is not on record is not called.
+ */
+export function runHooks(
+  run: Run,
+  trigger: HookTrigger,
+  subject: HookSubject = noSubject,
+  position: RecordPosition = 'open',
+): Eventually<HookRun> {
+  const hooks = run.context.hooks.for(trigger, subject.toolCall?.name)
+  if (hooks.length === 0) return noHooks
+  const calls = new HookCalls(run, trigger, subject, position)
+  return after(
+    firstOf(hooks, (hook) => calls.call(hook)),
+    () => calls,
+  )
+}
+
+/** The same for hooks on a tool call. Their signals are raised later, when all tools are done. */
+export function runToolHooks(
+  run: Run,
+  trigger: HookTrigger,
+  subject: HookSubject,
+  position: RecordPosition,
+): Eventually<HookRun> {
+  const standing = run.signals
+  return after(runHooks(run, trigger, subject, position), (hooks) => {
+    if (hooks.raised.length > 0) run.setContinuation(run.continuation.withStopSignals(standing))
+    return hooks
+  })
+}
+
+/** The hooks of one trigger, called one after another. */
+class HookCalls implements HookRun {
+  readonly messages: HookMessage[] = []
+  readonly outcomes: { hook: string; outcome: HookOutcome }[] = []
+  readonly raised: { hook: string; signal: StopSignal }[] = []
+  continuedBy: string | null = null
+  aborted: AbortCause | undefined
+  readonly #run: Run
+  readonly #trigger: HookTrigger
+  readonly #position: RecordPosition
+  #subject: HookSubject
+
+  constructor(run: Run, trigger: HookTrigger, subject: HookSubject, position: RecordPosition) {
+    this.#run = run
+    this.#position = position
+    this.#trigger = trigger
+    this.#subject = subject
+  }
+
+  /** Gives true when no further hook is called: the tool call was blocked, or the run was aborted. */
+  call(hook: RegisteredHook): Eventually<true | undefined> {
+    const name = stepNameOf(this.#run, hook, this.#trigger, this.#subject)
+    if (this.#position === 'passed' && !this.#run.isRecorded(name)) return undefined
+    this.#run.emit({ type: 'hook_start', hook: hook.id, trigger: this.#trigger, callId: this.#callId })
+    return after(callHook(this.#run, name, hook, this.#trigger, this.#subject), (step) => this.#enter(hook.id, step))
+  }
+
+  get #callId(): string | null {
+    return this.#subject.toolCall?.id ?? null
+  }
+
+  #enter(hook: string, { value: outcome, durationMs }: StepResult<HookOutcome>): Eventually<true | undefined> {
+    const run = this.#run
+    const trigger = this.#trigger
+    const signals = signalsOf(run, outcome, hook)
+    for (const signal of signals) this.raised.push({ hook, signal })
+    applyOutcome(run, outcome, signals)
+    if (outcome.continued === true) this.continuedBy = hook
+    for (const content of outcome.messages ?? []) this.messages.push({ hook, content })
+    if (outcome.beforePrompt !== undefined)
+      this.messages.push({ hook, content: outcome.beforePrompt, ...(trigger === 'beforeExecution' && beforePrompt) })
+    this.#subject = withChanges(this.#subject, outcome)
+    this.outcomes.push({ hook, outcome })
+    run.emit({ type: 'hook_end', hook, trigger, callId: this.#callId, outcome, durationMs })
+    const isLast = outcome.blocked !== undefined || outcome.aborted !== undefined ? true : undefined
+    this.aborted = outcome.aborted
+    if (outcome.error === undefined || trigger === 'onError') return isLast
+    const error = { source: 'hook', name: hook, message: outcome.error } as const
+    return after(runHooks(run, 'onError', { ...this.#subject, error, failedAt: trigger }, this.#position), (told) => {
+      this.messages.push(...told.messages)
+      this.raised.push(...told.raised)
+      return isLast
+    })
+  }
+}
+
+/** The next hook sees the input and the output as this one left them. */
+function withChanges(subject: HookSubject, { input, output }: HookOutcome): HookSubject {
+  let changed = subject
+  if (input !== undefined && subject.toolCall !== undefined)
+    changed = { ...changed, toolCall: { ...subject.toolCall, input: input.value } }
+  if (output !== undefined && subject.toolOutput !== undefined)
+    changed = { ...changed, toolOutput: { ...subject.toolOutput, text: output } }
+  return changed
+}
+
+function stepNameOf({ spent }: Run, { id }: RegisteredHook, trigger: HookTrigger, subject: HookSubject): string {
+  const call = subject.toolCall === undefined ? '' : `${subject.callIndex ?? 0}:${subject.toolCall.id}`
+  const failed = subject.failedAt === undefined ? '' : `${subject.failedAt}:${subject.error?.name ?? ''}:`
+  const about = subject.place === undefined ? failed : `${failed}${subject.place}:`
+  return `hook:${trigger}:${spent.request}:${call}:${about}${id}`
+}
+
+function callHook(
+  run: Run,
+  name: string,
+  { hook }: RegisteredHook,
+  trigger: HookTrigger,
+  subject: HookSubject,
+): Eventually<StepResult<HookOutcome>> {
+  return stepWithQuestions<HookOutcome>(run, name, new HookToCall(run, hook, trigger, subject))
+}
+
+/** A hook that is called in a step, and may ask a model. */
+class HookToCall implements MayAsk<HookOutcome> {
+  readonly #run: Run
+  readonly #hook: Hook
+  readonly #trigger: HookTrigger
+  readonly #subject: HookSubject
+  /** What it is told of the run is from before the step: a resume calls the hook once the step has ended, and the hook asks the same again. */
+  readonly #before: RunProgress
+
+  constructor(run: Run, hook: Hook, trigger: HookTrigger, subject: HookSubject) {
+    this.#run = run
+    this.#hook = hook
+    this.#trigger = trigger
+    this.#subject = subject
+    this.#before = run.state.spent
+  }
+
+  get #isOfTheEnd(): boolean {
+    return this.#trigger === 'afterExecution' || this.#trigger === 'onError'
+  }
+
+  call(ask: AskModel): Eventually<HookOutcome> {
+    const run = this.#run
+    const hook = this.#hook
+    const trigger = this.#trigger
+    const { cause } = run.ports.abort
+    // After an abort only hooks that report an ending are called.
+    if (cause !== undefined && !this.#isOfTheEnd) return { aborted: cause }
+    const who = this.#subject.isAfterAbort === true ? askNobody : ask
+    const context = new HookContext(new CallOfHook(run, trigger, this.#subject, who, this.#before))
+    return run.withGrace(
+      () => hook.handle(context),
+      (settled) => {
+        const outcome = hookOutcomeOf(settled, context)
+        return isClosedOnError(hook, trigger) ? closedOutcome(outcome, settled) : outcome
+      },
+    )
+  }
+
+  /** The abort goes before its word: it is on record here, and maybe nowhere else. */
+  cut(outcome: HookOutcome, aborted: AbortCause): HookOutcome {
+    return this.#isOfTheEnd ? outcome : { aborted }
+  }
+}
+
+function isClosedOnError(hook: Hook, trigger: HookTrigger): boolean {
+  return trigger === 'afterToolUse' && hook.onError === 'withhold'
+}
+
+// Spec R-HOOK-17.
+/** Where the hook failed, its result is withheld. Nobody knows what of it the error quotes. */
+function closedOutcome(outcome: HookOutcome, { kind }: Settled<unknown>): HookOutcome {
+  if (outcome.error !== undefined) return { ...outcome, error: errorOfClosed, output: withheldByHook }
+  // It threw a stop before it could give back what it left of the result.
+  return kind === 'threw' ? { ...outcome, output: withheldByHook } : outcome
+}
+
+const errorOfClosed = 'it redacts results, and failed. What went wrong is not told: it may quote the result.'
+
+const askNobody: AskModel = () => Promise.resolve({ kind: 'aborted' })
+
+/** What a hook is given. Most hooks read little of it: what takes work is made when it is read, of the run as it was at the call. */
+class CallOfHook implements HookContextInit {
+  readonly trigger: HookTrigger
+  readonly signal: AbortSignal
+  readonly agentType: string | null
+  readonly ask: AskModel
+  declare readonly toolCall?: ToolUseBlock
+  declare readonly toolOutput?: HookToolOutput
+  declare readonly compaction?: HookCompaction
+  declare readonly error?: NonNullable<HookContextInit['error']>
+  readonly #run: Run
+  readonly #state: RunState
+  readonly #context: RunContext
+  readonly #before: RunProgress
+  #agentState: AgentState | undefined
+  #figures: HookFigures | undefined
+
+  constructor(
+    run: Run,
+    trigger: HookTrigger,
+    { toolCall, toolOutput, compaction, error }: HookSubject,
+    ask: AskModel,
+    before: RunProgress,
+  ) {
+    this.trigger = trigger
+    this.signal = run.ports.abort.signal
+    this.agentType = run.agentType
+    this.ask = ask
+    this.#run = run
+    this.#state = run.state
+    this.#context = run.context
+    this.#before = before
+    if (toolCall !== undefined) this.toolCall = toolCall
+    if (toolOutput !== undefined) this.toolOutput = toolOutput
+    if (compaction !== undefined) this.compaction = compaction
+    if (error !== undefined) this.error = error
+  }
+
+  get state(): AgentState {
+    return (this.#agentState ??= this.#run.agentStateIn(this.#state))
+  }
+
+  figures(): HookFigures {
+    const { identity, ports } = this.#run
+    return (this.#figures ??= hookFigures({ spent: this.#before, context: this.#context, identity, ports }))
+  }
+
+  estimateTokens(messages: readonly ModelMessage[]): number {
+    return estimateMessages(this.#context.tokens, messages)
+  }
+}
+
+function hookOutcomeOf(settled: Settled<HookContext | void>, given: HookContext): HookOutcome {
+  switch (settled.kind) {
+    case 'value':
+      return outcomeOfValue(settled.value ?? given)
+    case 'threw':
+      return outcomeOfThrow(settled.error)
+    case 'left':
+      return { aborted: settled.cause }
+  }
+}
+
+/** Plain JavaScript may give anything back, and put anything into a context. */
+function outcomeOfValue(given: unknown): HookOutcome {
+  if (!isInstance(given, HookContext)) return { error: 'A hook must return the context it was given, or nothing.' }
+  try {
+    return given.outcome()
+  } catch (error) {
+    return { error: messageOf(error) }
+  }
+}
+
+function outcomeOfThrow(thrown: unknown): HookOutcome {
+  if (isInstance(thrown, AgentStopException)) return { signals: [stopSignalOf(thrown).toJSON()] }
+  return { error: messageOf(thrown) }
+}
+
+/** What a hook raised; one that failed may raise the error policy's signal. */
+function signalsOf(run: Run, outcome: HookOutcome, hook: string): readonly StopSignal[] {
+  if (outcome.signals !== undefined) return outcome.signals.map((stored) => StopSignal.fromJSON(stored))
+  if (outcome.error === undefined) return noSignals
+  return isForbidden(run, { source: 'hook', name: hook, message: outcome.error })
+    ? [policySignal('hook', hook, outcome.error)]
+    : noSignals
+}
+
+const noSignals: readonly StopSignal[] = Object.freeze([])
+
+function applyOutcome(run: Run, outcome: HookOutcome, signals: readonly StopSignal[]): void {
+  let { continuation } = run
+  for (const signal of signals) continuation = continuation.withNewStopSignal(signal)
+  if (outcome.continued === true) continuation = continuation.withContinuationRequested(true)
+  run.setContinuation(continuation)
+  if (outcome.metadata !== undefined) run.update({ metadata: outcome.metadata })
+  if (outcome.replaced !== undefined) replaceMessages(run, outcome.replaced)
+  for (const attachment of outcome.attachments ?? []) run.attach(attachment)
+}
+
+/** Shows the model these messages from here on. The transcript keeps the old ones. The provider's token count no longer holds. */
+function replaceMessages(run: Run, replaced: NonNullable<HookOutcome['replaced']>): void {
+  run.append({ kind: 'compact_boundary', id: run.entryId('compact'), ...replaced, trigger: 'hook' })
+  run.update({ compactions: run.spent.compactions + 1, counted: noCount })
+}
+
+/** Whether the error policy ends the run for this failure. Only `true` does. */
+export function isForbidden({ context }: Run, failure: Parameters<ErrorPolicy>[0]): boolean {
+  const forbids: unknown = context.settings.errorPolicy?.(failure)
+  disregard(forbids)
+  return forbids === true
+}
+
+/** The signal of an error for which the error policy ends the run. */
+export function policySignal(source: 'tool' | 'hook', name: string, message: string): StopSignal {
+  return new StopSignal({
+    reason: 'error',
+    message: `${source} ${name} failed: ${message}`,
+    context: { source, name },
+    source: name,
+  })
+}
+
+/** Appends messages of hooks to the transcript. Called where no tool call is without a result. */
+export function addHookMessages(run: Run, messages: readonly HookMessage[]): void {
+  for (const { hook, content, isBeforePrompt = false } of messages) {
+    const message = { role: 'user', content } as const
+    const place = isBeforePrompt ? { messagesAfter: messagesSincePrompt(run) } : {}
+    run.append({ kind: 'user', id: run.entryId('hook'), message, origin: 'hook', hook, ...place })
+  }
+}
+
+const beforePrompt = { isBeforePrompt: true } as const
+
+/** How many messages the prompt and what followed it are; 0 where the newest messages do not begin with a prompt. */
+function messagesSincePrompt({ state: { transcript } }: Run): number {
+  let count = 0
+  for (let index = transcript.length - 1; index >= 0; index--) {
+    const entry = transcript.at(index)
+    if (entry?.kind === 'attachment') continue
+    if (entry?.kind !== 'user') return 0
+    if (entry.messagesAfter === undefined) count++
+    if (entry.origin === 'prompt') return count
+  }
+  return 0
+}

@@ -1,0 +1,251 @@
+import type { AbortCause } from '../values/abort.ts'
+import {
+  hookQuestions,
+  questionOf,
+  type AskModel,
+  type HookQuestion,
+  type CompactionReply,
+} from '../model/questions.ts'
+import { messageOf } from '../values/errors.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { digestOf } from '../values/hash.ts'
+import type { StepResult } from '../steps/steps.ts'
+import { chargeOfStep, restoreForAgent } from './charge.ts'
+import { refusedQuestion } from './question.ts'
+import { recordOf, type Bill, type OpenBill } from '../run/request-bill.ts'
+import { enterBill, LiveBill, Questions } from './questions.ts'
+import type { RestingTime } from './request-plan.ts'
+import type { Run, RunStepOptions } from '../run/run.ts'
+
+/** Somebody who is called in a step and may ask a model. */
+export interface MayAsk<T> {
+  /** Calls it. Never rejects. `askIn`: the same, where whoever asks has a time for it that stands still while a question waits for its service. */
+  call(ask: AskModel, askIn: AskIn): Eventually<T>
+  /** What it came to, when an abort cut a question of it: the cause is on record there. */
+  cut(value: T, cause: AbortCause): T
+}
+
+export type AskIn = (time: RestingTime) => AskModel
+
+/** In the place of what it comes to: it asks, and that is no effect of one step. What it comes to is on record below. */
+type Asks = { readonly asks: true }
+export type AskedRecord<T> = Bill & { readonly value: T }
+
+/** Where others may be called beside it: then nothing is entered in the run, and what its questions came to is in the bill, for later. */
+export interface BesideOthers<T> {
+  readonly options: RunStepOptions<T>
+  readonly bill: OpenBill
+}
+
+const asks: Asks = Object.freeze({ asks: true })
+/** Of the step that holds what it came to. */
+export const composite: RunStepOptions<never> & { readonly composite: true } = Object.freeze({
+  onUnfinished: 'rerun',
+  sync: 'none',
+  composite: true,
+} as const)
+
+/**
+ * Calls somebody in a step. One who asks nothing is one step. With its first question that step ends, and says so; the questions are steps of their
+ * own, and what it all came to is one more, a composite of theirs. A resume that finds only the first calls it again, with what it asked answered
+ * from the record.
+ */
+export function stepWithQuestions<T>(
+  run: Run,
+  name: string,
+  who: MayAsk<T>,
+  beside?: BesideOthers<T>,
+): Eventually<StepResult<T>> {
+  let asking: Asking<T> | undefined
+  const effect = (): Eventually<T | Asks> => {
+    asking = new Asking(run, `${name}/asked`, who, beside?.bill)
+    return asking.begin()
+  }
+  const step =
+    beside === undefined
+      ? run.step<T | Asks>(name, effect)
+      : // What an unfinished step means is of the first one alone: it has its value, or that it asks.
+        run.stepBeside<T | Asks>(name, effect, beside.options)
+  return after(step, (begun) => {
+    if (isAsks(begun.value)) return answered(run, name, who, begun, { live: asking, bill: beside?.bill })
+    // Its value is no `Asks`, as was just seen.
+    return begun as StepResult<T>
+  })
+}
+
+export function isAsks(value: unknown): value is Asks {
+  return typeof value === 'object' && value !== null && 'asks' in value && value.asks === true
+}
+
+function answered<T>(
+  run: Run,
+  name: string,
+  who: MayAsk<T>,
+  begun: StepResult<unknown>,
+  { live, bill }: { readonly live: Asking<T> | undefined; readonly bill: OpenBill | undefined },
+): Eventually<StepResult<T>> {
+  const whole = `${name}/asked`
+  const { steps, isResumed } = run.ports
+  const step = bill === undefined ? run.step.bind(run) : run.stepBeside.bind(run)
+  const ended = (end: StepResult<AskedRecord<T>>): StepResult<T> => ({
+    value: end.value.value,
+    replayed: end.replayed,
+    at: begun.at,
+    durationMs: Math.max(0, end.at + end.durationMs - begun.at),
+  })
+  const called = (): Promise<AskedRecord<T>> => (live ?? Asking.again(run, whole, who, bill)).end()
+  // What is on record is not called. Nor is it in a replay that is no resume: where the record ends, the driver says so.
+  if (steps.peek(run.key(whole)) === 'done' || (live === undefined && !isResumed))
+    return after(step<AskedRecord<T>>(whole, called, composite), (end) => {
+      if (end.replayed) {
+        restoreForAgent(run, end.value.charges)
+        if (bill === undefined) enterBill(run, end.value)
+        else bill.addAll(end.value)
+      }
+      return ended(end)
+    })
+  return called().then((record) =>
+    after(
+      step<AskedRecord<T>>(whole, () => record, composite),
+      ended,
+    ),
+  )
+}
+
+/**
+ * Somebody who was called, until it ends. A1: what it asks is asked once its first step is on record. A2: what it asks after its end is refused.
+ * Hardly anybody asks: what questions need is made with the first one.
+ */
+class Asking<T> {
+  readonly #run: Run
+  readonly #name: string
+  readonly #who: MayAsk<T>
+  #bill: OpenBill | undefined
+  readonly #isBeside: boolean
+  #questions: Questions | undefined
+  #names: Map<string, number> | undefined
+  /** Whether questions are asked, once that is decided. */
+  #isOpen: boolean | undefined
+  #opened: Promise<boolean> | undefined
+  #open: ((isOpen: boolean) => void) | undefined
+  #working: Promise<T> | undefined
+  #onFirst: (() => void) | undefined
+  #hasAsked = false
+  #isOver = false
+
+  constructor(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined) {
+    this.#run = run
+    this.#name = name
+    this.#who = who
+    this.#bill = bill
+    this.#isBeside = bill !== undefined
+  }
+
+  /** For a resume: its first step is on record. */
+  static again<T>(run: Run, name: string, who: MayAsk<T>, bill: OpenBill | undefined): Asking<T> {
+    const asking = new Asking(run, name, who, bill)
+    asking.#hasAsked = true
+    void asking.begin()
+    return asking
+  }
+
+  /** Calls it. Gives what it comes to, or that it asks. */
+  begin(): Eventually<T | Asks> {
+    const working = this.#who.call(
+      (request) => this.#ask(request),
+      (time) => (request) => this.#ask(request, time),
+    )
+    if (!(working instanceof Promise)) {
+      // In a resume it may ask no more than it did: then there is nothing to wait for.
+      if (this.#hasAsked) this.#working = Promise.resolve(working)
+      this.#isOver = true
+      this.#decide(false)
+      return working
+    }
+    this.#working = working
+    if (this.#hasAsked) return asks
+    return new Promise((resolve, reject) => {
+      this.#onFirst = () => resolve(asks)
+      working.then((value) => {
+        if (!this.#hasAsked) this.#isOver = true
+        resolve(value)
+      }, reject)
+    })
+  }
+
+  #decide(isOpen: boolean): void {
+    // The first decision stands.
+    this.#isOpen ??= isOpen
+    this.#open?.(isOpen)
+  }
+
+  /** Whether what is asked may be asked, as soon as that is decided. */
+  #whenOpened(): Promise<boolean> {
+    if (this.#isOpen !== undefined) return Promise.resolve(this.#isOpen)
+    return (this.#opened ??= new Promise((resolve) => {
+      this.#open = resolve
+    }))
+  }
+
+  #openBill(): OpenBill {
+    return (this.#bill ??= new LiveBill(this.#run))
+  }
+
+  #asked(): Questions {
+    return (this.#questions ??= new Questions({
+      run: this.#run,
+      name: this.#name,
+      limit: hookQuestions,
+      who: this.#isBeside ? 'A tool' : 'A hook',
+      bill: this.#openBill(),
+      isBeside: this.#isBeside,
+    }))
+  }
+
+  /** Its questions are asked from here on. Gives what it came to, once all of them have ended. */
+  async end(): Promise<AskedRecord<T>> {
+    this.#decide(true)
+    const working = this.#working ?? Promise.reject(new Error('it was not called'))
+    const questions = this.#asked()
+    const value = await questions.until(working)
+    this.#isOver = true
+    const { aborted, bill } = questions
+    // What it asked before a crash, and not again, is paid all the same.
+    const { steps, isResumed } = this.#run.ports
+    if (isResumed) {
+      const abandoned = steps.abandon(this.#run.key(`${this.#name}/`)).flatMap(chargeOfStep)
+      restoreForAgent(this.#run, abandoned)
+      for (const charge of abandoned) this.#openBill().charge(charge)
+    }
+    return { value: aborted === undefined ? value : this.#who.cut(value, aborted), ...recordOf(bill) }
+  }
+
+  /** What was given is read once, and first: whoever asks may be plain JavaScript. */
+  async #ask(given: HookQuestion, time?: RestingTime): Promise<CompactionReply> {
+    if (this.#isOver) return tooLate
+    let question: HookQuestion
+    let name: string
+    try {
+      question = questionOf(given)
+      name = this.#nameOf(question)
+    } catch (error) {
+      return refusedQuestion(messageOf(error))
+    }
+    this.#hasAsked = true
+    this.#onFirst?.()
+    const isOpen = await this.#whenOpened()
+    return isOpen && !this.#isOver ? this.#asked().ask(question, name, time) : tooLate
+  }
+
+  /** By what is asked, not by when: questions that are asked beside each other come in another order the next time. */
+  #nameOf({ system, messages, model, maxOutputTokens, webSearch }: HookQuestion): string {
+    const searches = webSearch === undefined ? [] : [webSearch]
+    const digest = digestOf(JSON.stringify([system, messages, model?.id ?? '', maxOutputTokens ?? 0, ...searches]))
+    const names = (this.#names ??= new Map<string, number>())
+    const count = (names.get(digest) ?? 0) + 1
+    names.set(digest, count)
+    return count === 1 ? digest : `${digest}-${count}`
+  }
+}
+
+const tooLate = refusedQuestion('What asks has ended: its questions are not asked any more.')

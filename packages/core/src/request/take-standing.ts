@@ -1,0 +1,208 @@
+import type { AbortCause } from '../values/abort.ts'
+import { nanosOf, usdOf } from '../model/prices.ts'
+import type {
+  StandingBudget,
+  StandingRefused,
+  StandingRequest,
+  StandingTaken,
+  StandingWait,
+} from '../limits/standing.ts'
+import type { Emit, FundsWanted } from '../state/events.ts'
+import { HaltingError } from '../values/errors.ts'
+import type { Eventually } from '../values/eventually.ts'
+import { fieldsOf } from '../values/given.ts'
+import { isThenable } from '../values/settle.ts'
+import type { Run } from '../run/run.ts'
+import type { Grant, OverBudget } from './grant.ts'
+import type { RequestPlan } from './request-plan.ts'
+import { loweredGrant, type Reserved } from './reserve.ts'
+import { worstByReply } from './charge.ts'
+
+// What a request takes from budgets that go on beyond the run (spec R-STAND-1). It comes last before the request: whoever waits here holds what the limits
+// of the run let it have, and nobody who holds a part of a standing budget waits for anything.
+
+/** The outcome of a wait for standing budgets, as recorded. */
+export type StandingWaited = FundsWanted & {
+  readonly budget: string
+  readonly outcome: 'granted' | 'refused' | 'aborted'
+  readonly cause?: AbortCause
+}
+
+export type StandingAnswer = StandingTaken | StandingRefused
+
+/** Whether requests of this plan take from standing budgets. */
+export function takesFromStanding({ context }: Run, { model }: Pick<RequestPlan, 'model'>): boolean {
+  return context.settings.standing?.countsFor(model.id) === true
+}
+
+/** One request at the standing budgets of a run. */
+export class StandingAsk {
+  readonly #run: Run
+  readonly #plan: RequestPlan
+  readonly #request: StandingRequest
+  /** The run is aborted, or the time of the question is over. */
+  readonly #ended = new AbortController()
+  #wait: StandingWait | undefined
+  #onWait: (wait: StandingWait) => void = () => {}
+
+  constructor(run: Run, plan: RequestPlan, grant: Grant) {
+    this.#run = run
+    this.#plan = plan
+    this.#request = requestOf(run, plan, grant)
+  }
+
+  /** An answer at once, or one to wait for. @throws what the budgets throw, HaltingError for what is no answer. */
+  ask(): Eventually<StandingAnswer> {
+    const { standing } = this.#run.context.settings
+    if (standing === null) throw new Error('there are no standing budgets to ask')
+    const { usd, leastUsd } = this.#request
+    const asked: unknown = standing.take(this.#request, {
+      signal: this.#ended.signal,
+      onWait: (wait) => {
+        this.#wait = wait
+        this.#onWait(wait)
+      },
+    })
+    const read = (given: unknown): StandingAnswer => answerOf(given, { usd, leastUsd })
+    return isThenable(asked) ? Promise.resolve(asked).then(read) : read(asked)
+  }
+
+  /** Waits for the answer, tells of it, and says what to put on record. What comes after an abort is given back. */
+  async wait(
+    asked: Promise<StandingAnswer>,
+    emit: Emit,
+  ): Promise<{ readonly record: StandingWaited; readonly answer?: StandingAnswer }> {
+    const tell = (isWaiting: boolean, wait: StandingWait): void => {
+      if (this.#run.ports.isHeard()) emit({ type: 'budget_wait', isWaiting, ...this.#wanted(wait) })
+    }
+    if (this.#wait !== undefined) tell(true, this.#wait)
+    this.#onWait = (wait) => tell(true, wait)
+    try {
+      const answer = await this.#orEnded(asked)
+      if (answer === undefined) {
+        const cause = this.#run.ports.abort.causeNow()
+        return { record: { ...this.#wanted(), outcome: 'aborted', ...(cause !== undefined && { cause }) } }
+      }
+      const outcome = answer.kind === 'taken' ? 'granted' : 'refused'
+      return { record: { ...this.#wanted(), outcome }, answer }
+    } finally {
+      this.#onWait = () => {}
+      if (this.#wait !== undefined) tell(false, this.#wait)
+    }
+  }
+
+  /** The step of a wait may fail before anybody hears the answer: then nobody waits any more, and what comes is given back. */
+  leaveIfBroken(waited: Eventually<unknown>, asked: Eventually<StandingAnswer>, isHeard: () => boolean): void {
+    if (!(waited instanceof Promise && asked instanceof Promise)) return
+    waited.catch(() => {
+      if (isHeard()) return
+      this.#ended.abort()
+      asked.then(giveBack, () => undefined)
+    })
+  }
+
+  /** The answer, or undefined where the wait for it has ended. */
+  #orEnded(asked: Promise<StandingAnswer>): Promise<StandingAnswer | undefined> {
+    const { abort } = this.#run.ports
+    const { cutOff } = this.#plan
+    return new Promise((resolve, reject) => {
+      const settled = (): void => {
+        abort.unlisten(listener)
+        cutOff?.removeEventListener('abort', end)
+      }
+      const end = (): void => {
+        settled()
+        asked.then(giveBack, () => undefined)
+        this.#ended.abort()
+        resolve(undefined)
+      }
+      const listener = { onAbort: end }
+      if (abort.causeNow() !== undefined || cutOff?.aborted === true) return end()
+      abort.listen(listener)
+      cutOff?.addEventListener('abort', end, { once: true })
+      asked.then(
+        (answer) => {
+          settled()
+          resolve(answer)
+        },
+        (error: unknown) => {
+          settled()
+          reject(error)
+        },
+      )
+    })
+  }
+
+  #wanted(wait: StandingWait | undefined = this.#wait): FundsWanted & { readonly budget: string } {
+    const { budget = '', reservedUsd = 0, holders = 0 } = wait ?? {}
+    return { neededUsd: this.#request.usd, neededTokens: 0, reservedUsd, reservedTokens: 0, holders, budget }
+  }
+}
+
+/** What nobody needs any more. */
+function giveBack(answer: StandingAnswer): void {
+  if (answer.kind === 'taken') answer.settle(0, true)
+}
+
+/** Plain JavaScript may give anything. @throws HaltingError for what is no answer, with nothing taken: no request is made by it. */
+function answerOf(given: unknown, { usd, leastUsd }: Pick<StandingRequest, 'usd' | 'leastUsd'>): StandingAnswer {
+  const { kind, usd: taken, settle, budget, short } = fieldsOf(given) ?? {}
+  if (kind === 'refused' && isStandingBudget(budget)) return { kind, budget }
+  if (kind === 'taken' && typeof settle === 'function') {
+    const answer = { ...settledOnce(given as StandingTaken), ...(isStandingBudget(short) && { short }) }
+    if (typeof taken === 'number' && taken >= leastUsd && taken <= usd) return answer
+    giveBack(answer)
+  }
+  throw new HaltingError(
+    'callback',
+    `The standing budgets gave no answer: neither { kind: 'taken', usd, settle } with $${leastUsd} to $${usd}, nor { kind: 'refused', budget }.`,
+  )
+}
+
+function isStandingBudget(given: unknown): given is StandingBudget {
+  const { name, limitUsd, settledUsd, resetsAt } = fieldsOf(given) ?? {}
+  const isNamed = typeof name === 'string' && typeof resetsAt === 'string'
+  return isNamed && Number.isFinite(limitUsd) && Number.isFinite(settledUsd)
+}
+
+function requestOf(run: Run, plan: RequestPlan, { nanos, maxTokens }: Grant): StandingRequest {
+  const useful = Math.min(maxTokens, run.context.settings.minUsefulTokens)
+  return {
+    model: plan.model.id,
+    usd: usdOf(nanos),
+    leastUsd: usdOf(worstByReply(run, plan)(useful).nanos),
+    mayWait: plan.isOptional !== true,
+  }
+}
+
+/** What was taken is settled once, whoever comes to it first: the attempt, or whoever gives up what broke. */
+function settledOnce(taken: StandingTaken): StandingTaken {
+  let isOpen = true
+  return {
+    kind: 'taken',
+    usd: taken.usd,
+    settle(usd, isKnown) {
+      if (isOpen) taken.settle(usd, isKnown)
+      isOpen = false
+    },
+  }
+}
+
+/** What the run reserved, with the cap that the standing budgets leave it. */
+export function withTaken(run: Run, plan: RequestPlan, reserved: Reserved, taken: StandingTaken): Reserved {
+  const { grant } = reserved
+  if (!grant.granted || nanosOf(taken.usd) >= grant.nanos) return reserved
+  return { ...reserved, grant: loweredGrant(run, plan, grant, taken) }
+}
+
+/** It is not made, and says which budget has too little. */
+export function refusedBy(run: Run, plan: RequestPlan, grant: Grant, budget: StandingBudget): OverBudget {
+  const { settledUsd, limitUsd } = budget
+  return {
+    granted: false,
+    currency: 'usd',
+    needed: nanosOf(requestOf(run, plan, grant).leastUsd),
+    available: Math.max(0, nanosOf(limitUsd) - nanosOf(settledUsd)),
+    standing: budget,
+  }
+}

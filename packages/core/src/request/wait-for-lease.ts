@@ -1,0 +1,133 @@
+import { usdOf } from '../model/prices.ts'
+import type { FundsWanted } from '../state/events.ts'
+import type { Run } from '../run/run.ts'
+import { estimateRequest } from './estimate.ts'
+import type { LeaseShort } from './reserve.ts'
+import { tellFigures } from './tell-figures.ts'
+
+// Spec R-FUND-3.
+/** So long a request waits for money of a lease while nothing comes back to the budget: 10 minutes. */
+export const leaseWaitMs = 600_000
+/** It asks again after so long, whatever it hears: a word that is lost makes no session wait for ever. */
+const askAgainMs = 60_000
+
+/** A wait for the budget of a lease, as recorded: what is waited for, and how much others have of it. */
+export type LeaseWaited = FundsWanted & {
+  readonly budget: string
+  /** What the request would have of the lease in all, and the least of use. */
+  readonly usd: number
+  readonly leastUsd: number
+}
+
+/** What a request waits for at its lease. */
+export function leaseWaited({ needed, usd, leastUsd, others }: LeaseShort, budget: string): LeaseWaited {
+  const { reservedUsd, holders } = others
+  const wanted = { neededUsd: usdOf(needed.nanos), neededTokens: needed.tokens }
+  return { ...wanted, reservedUsd, reservedTokens: 0, holders, budget, usd, leastUsd }
+}
+
+/** The figures of such a wait in an event. */
+export function figuresOfWait({ usd: _, leastUsd: __, ...figures }: LeaseWaited): FundsWanted & {
+  readonly budget: string
+} {
+  return figures
+}
+
+/** The place of one request in the queue of the budget, from its first wait until it has its answer. */
+export class LeasePlace {
+  #leave: (() => void) | undefined
+
+  /** Takes the place, or keeps it. */
+  take(leave: () => void): void {
+    const before = this.#leave
+    this.#leave = leave
+    before?.()
+  }
+
+  /** It has its answer, or waits no more. */
+  leave(): void {
+    this.#leave?.()
+    this.#leave = undefined
+  }
+}
+
+interface LeaseWaiting {
+  /** The key of the step. */
+  readonly key: string
+  readonly wanted: LeaseWaited
+  readonly place: LeasePlace
+}
+
+interface LeaseWaitEnd {
+  readonly outcome: 'woken' | 'over' | 'aborted'
+  /** Milliseconds by the wall clock. */
+  readonly waitedMs: number
+}
+
+// Spec R-FUND-1, R-FUND-4.
+/** Waits until the lease may have enough, or until it is time to ask again. It is a rest: where nothing else goes on, the process may let go of the session. */
+export async function waitForLease(run: Run, { key, wanted, place }: LeaseWaiting): Promise<LeaseWaitEnd> {
+  const { steps, abort, deadline } = run.ports
+  const leftMs = Math.max(1, deadline.limitMs - deadline.usedMs)
+  let hasBegun = false
+  const waited = await steps.wait<never>(key, {
+    signal: abort.signal,
+    longestMs: Math.min(askAgainMs, leftMs),
+    onBegin() {
+      hasBegun = true
+      report(run, wanted, true)
+    },
+    wakeOn(wake) {
+      join(run, wanted, place, () => wake('more'))
+      return () => {}
+    },
+  })
+  if (hasBegun) report(run, wanted, false)
+  // The time of the run may be over, too.
+  abort.causeNow()
+  const { outcome, waitedMs } = waited
+  return { outcome: outcome === 'answered' ? 'woken' : outcome, waitedMs }
+}
+
+/** The same for a question whose time may end before: it is no rest, since that time is of this process. */
+export function waitInProcess(
+  run: Run,
+  { wanted, place, cutOff }: Omit<LeaseWaiting, 'key'> & { readonly cutOff: AbortSignal },
+): Promise<LeaseWaitEnd> {
+  const { abort } = run.ports
+  const { timers } = run.context
+  const since = timers.now()
+  return new Promise((resolve) => {
+    let isOver = false
+    let cancel = (): void => {}
+    const end = (outcome: LeaseWaitEnd['outcome']): void => {
+      if (isOver) return
+      isOver = true
+      cancel()
+      abort.unlisten(listener)
+      cutOff.removeEventListener('abort', onCut)
+      report(run, wanted, false)
+      resolve({ outcome, waitedMs: timers.now() - since })
+    }
+    const listener = { onAbort: () => end('aborted') }
+    const onCut = (): void => end('woken')
+    report(run, wanted, true)
+    abort.listen(listener)
+    cutOff.addEventListener('abort', onCut, { once: true })
+    cancel = timers.after(askAgainMs, () => end('over'))
+    join(run, wanted, place, () => end('woken'))
+    if (abort.causeNow() !== undefined) end('aborted')
+    else if (cutOff.aborted) onCut()
+  })
+}
+
+function join(run: Run, { usd, leastUsd }: LeaseWaited, place: LeasePlace, wake: () => void): void {
+  const leave = run.context.settings.lease?.wait?.({ usd, leastUsd }, wake)
+  if (leave !== undefined) place.take(leave)
+}
+
+function report(run: Run, wanted: LeaseWaited, isWaiting: boolean): void {
+  if (!run.ports.isHeard()) return
+  run.emit({ type: 'budget_wait', isWaiting, ...figuresOfWait(wanted) })
+  tellFigures(run, run.emit, estimateRequest(run))
+}

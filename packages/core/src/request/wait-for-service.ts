@@ -1,0 +1,134 @@
+import type { RunEvent } from '../state/events.ts'
+import type { ModelErrorJson } from '../model/model-error.ts'
+import { isServiceLimit, longestQuietWaitMs, serviceWaitMs } from '../model/service-limit.ts'
+import type { MayWait, ServiceWaitEnd, ServiceWaits, WaitTime } from '../model/service-waits.ts'
+import { inForceAfter } from '../state/settings-change.ts'
+import { wallTimeOf } from '../values/clock.ts'
+import type { Waited } from '../steps/steps.ts'
+import type { Run } from '../run/run.ts'
+import type { RequestPlan } from './request-plan.ts'
+
+/** The attempt that a wait comes after. */
+export interface WaitAfter {
+  readonly plan: RequestPlan
+  readonly error: ModelErrorJson
+  readonly mayWait: MayWait | undefined
+  /** The key of the retry that would come after it. */
+  readonly retryKey: string
+  /** No further attempt is made without a wait. */
+  readonly isFinal: boolean
+  /** Another attempt follows soon, with another model. */
+  readonly mayFallBack: boolean
+  /** It would be made to a model that a person chooses meanwhile. */
+  readonly isRenewable: boolean
+}
+
+// Spec R-SERV-4a.
+/** Whether to wait is decided by what held when the attempt failed: a process that goes on decides the same. */
+export function mayWaitAfter({ context, ports }: Run, error: ModelErrorJson): MayWait | undefined {
+  const { waitForLimitsMs } = context.settings
+  if (waitForLimitsMs === 0 || !isServiceLimit(error)) return undefined
+  const atMs = wallTimeOf(context.timers)
+  return { atMs, leftMs: ports.waitTime.leftMs(waitForLimitsMs, atMs) }
+}
+
+/** What a request waits through, and where it is told and entered. */
+export interface ServiceWaiter {
+  tell(event: RunEvent): void
+  /** The wait is over. Its figures are entered before anything else happens. */
+  enterWait(waited: ServiceWaits): void
+}
+
+// Spec R-SERV-1.
+/** The waits of one request for the service that it asks. */
+export class RequestWaits {
+  readonly #run: Run
+  /** Waits in a row. */
+  #number = 0
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  /** It has waited for its service, which still gives nothing: no quick retries come between two waits. */
+  goesOnWaiting(error: ModelErrorJson): boolean {
+    return this.#number > 0 && isServiceLimit(error)
+  }
+
+  /** How long is waited after this failure, in milliseconds; undefined for not at all. What is on record is done again, whatever the options say now. */
+  dueMs(failed: WaitAfter): number | undefined {
+    const { steps, isRecordOnly } = this.#run.ports
+    const key = keyOf(failed)
+    if (steps.peek(key) !== 'absent') return 0
+    const { error, plan, isFinal, mayFallBack, mayWait } = failed
+    const goesOnAnyway = isRecordOnly || steps.peek(failed.retryKey) !== 'absent'
+    if (goesOnAnyway || plan.isOptional === true || mayWait === undefined) return undefined
+    const isLong = !mayFallBack && (error.retryAfterMs ?? 0) > longestQuietWaitMs
+    if (!isFinal && !isLong) return undefined
+    const wantedMs = serviceWaitMs({ error, number: this.#number + 1, leftMs: mayWait.leftMs, key })
+    const agoMs = Math.max(0, wallTimeOf(this.#run.context.timers) - mayWait.atMs)
+    return wantedMs === undefined ? undefined : Math.max(0, wantedMs - agoMs)
+  }
+
+  /** Waits. Active time stands still: neither the time limit nor the figures count it. */
+  async wait(failed: WaitAfter, dueMs: number, waiter: ServiceWaiter): Promise<ServiceWaitEnd> {
+    const { steps, abort, deadline, inbox, waitTime } = this.#run.ports
+    const { error, plan, isRenewable } = failed
+    const key = keyOf(failed)
+    const about = { model: plan.model.id, error }
+    let moments: { readonly sinceMs: number; readonly untilMs: number } | undefined
+    let end: ReturnType<WaitTime['begin']> | undefined
+    const isLive = steps.peek(key) === 'absent'
+    this.#number++
+    const times = [deadline, ...(plan.times ?? [])]
+    for (const time of times) time.pause()
+    let waited: Waited<unknown>
+    try {
+      waited = await steps.wait(key, {
+        signal: abort.signal,
+        longestMs: dueMs,
+        // A question keeps its model. The one that is asked already is no other: what is set again, as by a worker that hears it anew, ends no later wait.
+        wakeOn: (wake) =>
+          inbox.onWake((why, chosen) => {
+            const isOther = isRenewable && this.#idOf(chosen) !== plan.model.id
+            if (why !== 'model' || isOther) wake(why)
+          }),
+        onBegin: (begun) => {
+          moments = begun
+          end = waitTime.begin(begun, isLive)
+          this.#run.emit({ type: 'service_wait', isWaiting: true, ...about, ...begun })
+        },
+      })
+    } finally {
+      for (const time of times) time.goOn()
+      if (moments !== undefined) this.#run.emit({ type: 'service_wait', isWaiting: false, ...about, ...moments })
+    }
+    const outcome = endOf(waited)
+    const { waitedMs, endedMs } = waited
+    // One that is answered from the record did not begin here.
+    end ??= waitTime.begin({ sinceMs: endedMs - waitedMs, untilMs: endedMs }, false)
+    waiter.enterWait(end(endedMs))
+    waiter.tell({ type: 'service_waited', outcome, waitedMs, ...about })
+    return outcome
+  }
+
+  /** Of what was set: null stands for the model of the options. */
+  #idOf(chosen: string | null | undefined): string {
+    if (typeof chosen === 'string') return chosen
+    const { spent } = this.#run
+    return this.#run.contextUnder(inForceAfter(spent.settings, { model: null }, false)).model.id
+  }
+}
+
+/** Beside the retry that it takes the place of. */
+function keyOf({ retryKey }: WaitAfter): string {
+  return `${retryKey}.service`
+}
+
+const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
+
+function endOf({ outcome, why }: Waited<unknown>): ServiceWaitEnd {
+  if (outcome === 'aborted' || outcome === 'over') return outcome
+  // It is one of the set.
+  return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
+}

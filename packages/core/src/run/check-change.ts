@@ -1,0 +1,81 @@
+import { plainTextOf } from '../model/content.ts'
+import { ConfigurationError } from '../values/errors.ts'
+import { fieldsOf, isListOf, isName, isNumber, listOf, refuse } from '../values/given.ts'
+import { checkedSpecs, checkGoalTries, checkKnown, specOf } from '../goals/run-goals.ts'
+import { limitKinds } from '../state/limit-question.ts'
+import type { RunContext } from './run-context.ts'
+import { checkBudgetable, checkedThinking, checkLimits } from './check-settings.ts'
+import { contextWith } from './context-with.ts'
+import { inForceAfter, type LimitsChange, type SettingsChange, type SettingsInForce } from '../state/settings-change.ts'
+
+/**
+ * The change as it is put on record: JSON, and nothing in it but what is known.
+ * @param context That of the options.
+ * @throws ConfigurationError for what cannot be set; then nothing is.
+ */
+export function checkedChange(
+  context: RunContext,
+  inForce: SettingsInForce | null,
+  change: SettingsChange,
+): SettingsChange {
+  checkNames('A change', 'setting', change, settings)
+  const { model, permissionMode, thinking, limits, tools, until } = change
+  // By their names, so that whoever goes on with other options, or plays it back, has the same.
+  const specs = until === null ? context.goals.given.map(specOf) : until === undefined ? until : checkedSpecs(until)
+  if (specs !== undefined) checkKnown(context.goals, specs)
+  if (tools !== undefined && tools !== null) isListOf(isName)('tools', tools)
+  if (permissionMode !== undefined && permissionMode !== null) checkMode(context, permissionMode)
+  const checked: SettingsChange = {
+    ...(model !== undefined && { model }),
+    ...(permissionMode !== undefined && { permissionMode }),
+    ...(thinking !== undefined && { thinking: thinking === null ? null : checkedThinking(thinking) }),
+    ...(limits !== undefined && { limits: recordedLimits(limits) }),
+    ...(specs !== undefined && { until: specs }),
+    ...(tools !== undefined && { tools: tools === null ? null : [...new Set(tools)] }),
+  }
+  const after = contextWith(context, inForceAfter(inForce, checked, false))
+  checkLimits(after.settings)
+  for (const asked of [after.model, after.fallbackModel, ...(after.contextDefence.models ?? [])])
+    if (asked !== null) checkBudgetable(asked, after.prices, after.settings)
+  return checked
+}
+
+const settings: { readonly [name in keyof SettingsChange]-?: true } = {
+  model: true,
+  permissionMode: true,
+  thinking: true,
+  limits: true,
+  tools: true,
+  until: true,
+}
+
+/** Plain JavaScript may give any fields. @throws ConfigurationError for one that nobody knows: it would be ignored. */
+function checkNames(what: string, field: string, given: object, known: object): void {
+  const fields = fieldsOf(given) ?? refuse(what, 'an object', given)
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(known, name))
+  if (unknown !== undefined)
+    throw new ConfigurationError(`There is no ${field} ${unknown}. There are ${listOf(Object.keys(known))}.`)
+}
+
+function checkMode({ permissions: { modes = [] } }: RunContext, mode: string): void {
+  if (modes.includes(mode)) return
+  const known = modes.length === 0 ? 'these permissions have none' : `there are ${modes.join(', ')}`
+  throw new ConfigurationError(`There is no permission mode ${plainTextOf(mode)}: ${known}.`)
+}
+
+/** `Infinity` is no JSON. @throws ConfigurationError for a limit that is none. */
+function recordedLimits(limits: LimitsChange): LimitsChange {
+  checkNames('limits', 'limit', limits, limitKinds)
+  const { maxGoalTries } = limits
+  if (maxGoalTries !== undefined && maxGoalTries !== null) checkGoalTries(maxGoalTries)
+  const recorded: [name: string, limit: number | null][] = []
+  for (const name of Object.keys(limitKinds) as (keyof LimitsChange)[]) {
+    const limit = limits[name]
+    if (limit === undefined) continue
+    if (limit !== null) isNumber(name, limit)
+    if (limit !== null && !(limit > 0))
+      throw new ConfigurationError(`${name} must be above 0, but it is ${limit}. Set null for no limit.`)
+    recorded.push([name, limit === Infinity ? null : limit])
+  }
+  return Object.fromEntries(recorded)
+}

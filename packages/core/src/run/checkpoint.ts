@@ -1,0 +1,273 @@
+import { turnsBegun } from '../limits/allowance.ts'
+import type { AbortCause } from '../values/abort.ts'
+import type { CancellationSource } from '../hooks/cancellation-source.ts'
+import type { Settled } from '../values/settle.ts'
+import { plainTextOf } from '../model/content.ts'
+import { isInstance, messageOf } from '../values/errors.ts'
+import { after, type Eventually, disregard } from '../values/eventually.ts'
+import { remindersOf, signalOf } from '../limits/ask-guard.ts'
+import { lastCallsIn } from '../limits/last-calls.ts'
+import { calledName } from '../tools/definitions.ts'
+import {
+  defaultCheckpoints,
+  type CancellationPoint,
+  type GuardView,
+  type Reminder,
+  type Guard,
+  type GuardRemaining,
+} from '../limits/guard.ts'
+import type { ExternalInput } from '../steps/control.ts'
+import type { PolledExternalInput } from '../steps/steps.ts'
+import { StopSignal, type StopSignalJson } from '../endings/signal.ts'
+import { activeMs, committedUsd, type Run, isAsked, type CallPlace } from './run.ts'
+import type { RecordPosition } from './tool-phase.ts'
+import { endedTasks, enterTasks } from './tasks.ts'
+import { repeatedIn } from '../limits/repetition.ts'
+
+// A checkpoint is a place where aborts, stop signals, cancellation sources and the inbox are read. Everything from outside is read through
+// `StepEngine.control`, which records it.
+
+/**
+ * Reads aborts, stop requests, cancellation sources and changed settings. Raises the signals, and gives the cause of an abort.
+ * It takes no messages from the inbox: a run that stops leaves them there.
+ */
+export function controlAt(run: Run, checkpoint: CancellationPoint): Eventually<AbortCause | undefined> {
+  const name = `control:${checkpoint}:${run.spent.request}`
+  // Beside an agent that goes on live, one whose record goes on behind this point took nothing here: what comes now is for later,
+  // or what it was charged for would be left out.
+  const isPassed = checkpoint === 'before_turn' ? isAsked(run) : run.turnEnd === 'passed'
+  if (isPassed && !run.isRecorded(name)) return undefined
+  const key = run.key(name)
+  const polled = run.ports.steps.control(key, () => pollControl(run))
+  if (polled === undefined) return undefined
+  return after(polled, (control) => applyControl(run, control, checkpoint))
+}
+
+// Spec R-SET-4c.
+/**
+ * What was set before a resume goes on, for a call that the record leaves undecided. A checkpoint that lies within the record takes
+ * nothing: the next one stands behind the call.
+ */
+export function settingsAtCall(run: Run, { index, id }: CallPlace, position: RecordPosition): Eventually<undefined> {
+  const key = run.key(`control:call:${run.spent.request}:${index}:${id}`)
+  const poll = (): ExternalInput | undefined => {
+    const settings = position === 'open' ? run.ports.inbox.takeSettings() : undefined
+    return settings === undefined ? undefined : { settings }
+  }
+  const polled = run.ports.steps.control(key, poll, { isOpen: position === 'open' })
+  return after(polled, (control) => {
+    if (control?.settings !== undefined) run.set(control.settings)
+    return undefined
+  })
+}
+
+// Spec R-SERV-7.
+/** What a person set while the run waited for a service: the request that comes next heeds it. */
+export function settingsInWait(run: Run, attempt: number): Eventually<boolean> {
+  const key = run.key(`control:service:${run.spent.request}:${attempt}`)
+  const poll = (): ExternalInput | undefined => {
+    const settings = run.ports.inbox.takeSettings()
+    return settings === undefined ? undefined : { settings }
+  }
+  return after(run.ports.steps.control(key, poll), (control) => {
+    if (control?.settings === undefined) return false
+    run.set(control.settings)
+    return true
+  })
+}
+
+function applyControl(
+  run: Run,
+  control: ExternalInput | undefined,
+  checkpoint: CancellationPoint,
+): AbortCause | undefined {
+  if (control?.settings !== undefined) run.set(control.settings)
+  for (const stored of control?.signals ?? []) run.raise(StopSignal.fromJSON(stored), checkpoint)
+  return control?.abort
+}
+
+function pollControl(run: Run): PolledExternalInput {
+  const cause = run.ports.abort.causeNow()
+  if (cause !== undefined) return { abort: cause }
+  const signals = run.ports.inbox.takeSignals() ?? noSignals
+  return run.context.cancellation.length === 0 ? controlWith(run, signals) : pollSources(run, signals)
+}
+
+const noSignals: readonly StopSignalJson[] = Object.freeze([])
+
+async function pollSources(run: Run, taken: readonly StopSignalJson[]): Promise<ExternalInput | undefined> {
+  const signals = [...taken]
+  for (const source of run.context.cancellation) {
+    // A source that ignored an abort has used up the grace time. No other source is asked.
+    if (run.ports.abort.causeNow() !== undefined) break
+    const signal = await run.withGrace(
+      () => source.cancellationSignal(run.agentState),
+      (settled) => signalOfSource(source, settled),
+    )
+    if (signal !== undefined) signals.push(signal.toJSON())
+  }
+  const cause = run.ports.abort.causeNow()
+  return cause === undefined ? controlWith(run, signals) : { abort: cause }
+}
+
+/** Stop signals and changed settings; undefined when there are none. */
+function controlWith(run: Run, signals: readonly StopSignalJson[]): ExternalInput | undefined {
+  const settings = run.ports.inbox.takeSettings()
+  if (settings === undefined && signals.length === 0) return undefined
+  return { ...(signals.length > 0 && { signals }), ...(settings !== undefined && { settings }) }
+}
+
+/** A source that throws or gives something else than a signal ends the run as `error`: nobody knows whether it meant to stop. */
+function signalOfSource(source: CancellationSource, settled: Settled<unknown>): StopSignal | undefined {
+  if (settled.kind === 'left') return undefined
+  if (settled.kind === 'threw') return failedSource(source, messageOf(settled.error))
+  const { value } = settled
+  if (value === undefined || value === null || value === false) return undefined
+  return isInstance(value, StopSignal) ? value : failedSource(source, 'it gave something that is no StopSignal')
+}
+
+function failedSource(source: CancellationSource, problem: string): StopSignal {
+  const name = nameOf(source)
+  return new StopSignal({
+    reason: 'error',
+    message: `The cancellation source ${name} failed: ${problem}`,
+    source: name,
+  })
+}
+
+/** It may be an object without a class. */
+function nameOf(source: CancellationSource): string {
+  try {
+    return plainTextOf(source.constructor.name)
+  } catch {
+    return 'Object'
+  }
+}
+
+/**
+ * Asks the guards of this checkpoint, raises their signals, and gives the ids of those that raised one.
+ * Before a turn a guard that was overridden raises none: the turn was granted. Nor does any guard at a checkpoint that is `passed`.
+ */
+export function guardsAt(
+  run: Run,
+  checkpoint: CancellationPoint,
+  position: RecordPosition = 'open',
+): readonly string[] {
+  return askGuards(run, checkpoint, position).raisedBy
+}
+
+/** The same, and what the guards want the model to be reminded of. */
+export function askGuards(run: Run, checkpoint: CancellationPoint, position: RecordPosition): AskedGuards {
+  const { guards } = run.context
+  if (guards.length === 0) return nothingAsked
+  const view = viewOf(run, checkpoint)
+  if (checkpoint === 'before_turn') tellGuards(run, view)
+  const raisedBy: string[] = []
+  let reminders: readonly Reminder[] = nothingAsked.reminders
+  for (const { id, guard } of guards) {
+    if (!(guard.checkpoints ?? defaultCheckpoints).includes(checkpoint)) continue
+    if (checkpoint === 'after_tools' && guard.reminds !== undefined)
+      reminders = [...reminders, ...remindersOf(guard, view)]
+    const signal = signalOf(guard, view)
+    const { overridden } = run.spent
+    const wasOverridden = overridden.includes(id)
+    if (signal === undefined) {
+      if (wasOverridden) run.update({ overridden: overridden.filter((other) => other !== id) })
+      continue
+    }
+    if (position === 'passed' || (wasOverridden && checkpoint === 'before_turn')) continue
+    raisedBy.push(id)
+    run.raise(signal, checkpoint)
+  }
+  return { raisedBy, reminders }
+}
+
+/** What the guards want the model to be reminded of, wherever else they are asked. */
+export function remindersAt(run: Run, checkpoint: CancellationPoint): readonly Reminder[] {
+  const view = viewOf(run, checkpoint)
+  return run.context.guards.flatMap(({ guard }) => remindersOf(guard, view))
+}
+
+/** What the guards of a checkpoint came to. */
+interface AskedGuards {
+  /** Ids of those that raised a signal. */
+  readonly raisedBy: readonly string[]
+  readonly reminders: readonly Reminder[]
+}
+
+const nothingAsked: AskedGuards = Object.freeze({ raisedBy: [], reminders: [] })
+
+function viewOf({ spent, transcript, context }: Run, checkpoint: CancellationPoint): GuardView {
+  // Continuations by stop hooks and by the token target count as turns in the figures, and not against a limit.
+  const begun = turnsBegun(spent.laps) + (spent.laps.inRun.continuation_requested ?? 0)
+  return {
+    checkpoint,
+    steps: checkpoint === 'before_turn' ? begun - 1 : begun,
+    usage: spent.usage,
+    totalTokens: spent.totalTokens,
+    costUsd: committedUsd(spent),
+    activeMs: activeMs(spent),
+    finishReason: spent.lastStopReason,
+    recentTurns: spent.recentTurns,
+    repeated: repeatedIn(spent.repetition),
+    lastCalls: lastCallsIn(transcript.messages(), (written) => calledName(written, context)),
+  }
+}
+
+/** Moves messages from the inbox to the transcript: steering messages, and at the end follow-ups too; and what ended beside the run. True when there were any. */
+export function inboxAt(run: Run, place: 'before_turn' | 'end'): Eventually<boolean> {
+  const key = run.key(`inbox:${place}:${run.spent.request}`)
+  const polled = run.ports.steps.control(key, () => {
+    const messages = run.ports.inbox.takeMessages(place === 'end')
+    const ended = endedTasks(run, place)
+    if (messages === undefined && ended === undefined) return undefined
+    return { ...(messages !== undefined && { messages }), ...ended }
+  })
+  if (polled === undefined) return false
+  return after(polled, (control) => applyInbox(run, control, place))
+}
+
+function applyInbox(run: Run, control: ExternalInput | undefined, place: 'before_turn' | 'end'): boolean {
+  if (control?.messages === undefined && control?.tasks === undefined) return false
+  const { messages = [] } = control
+  enterTasks(run, control, place)
+  run.ports.inbox.enterTaken(messages)
+  for (const message of messages) run.appendHandedIn(message)
+  const { goal, toolResults: resultsBefore } = run.spent
+  if (messages.length > 0 && goal !== undefined) run.update({ goal: { ...goal, resultsBefore } })
+  // New input counts as progress; what ends beside a turn is none.
+  if (messages.length > 0 || place === 'end') run.update({ recentTurns: [], repetition: undefined })
+  return true
+}
+
+// Spec R-GUARD-10.
+/** Emits how near each guard is to firing. For display only: a guard whose `remaining` fails is left out. */
+function tellGuards(run: Run, view: GuardView): void {
+  if (!run.ports.isHeard()) return
+  let remaining: GuardRemaining[] | undefined
+  for (const { guard } of run.context.guards) {
+    const told = remainingOf(guard, view)
+    if (told !== undefined) (remaining ??= []).push(told)
+  }
+  if (remaining !== undefined) run.emit({ type: 'guards', remaining })
+}
+
+function remainingOf(guard: Guard, view: GuardView): GuardRemaining | undefined {
+  if (guard.remaining === undefined) return undefined
+  try {
+    const told: unknown = guard.remaining(view)
+    if (isRemaining(told)) return { guard: told.guard, used: told.used, limit: told.limit, unit: told.unit }
+    disregard(told)
+  } catch {
+    // Whether the run goes on is another question: `evaluate` answers it.
+  }
+  return undefined
+}
+
+/** Plain JavaScript may give anything. The event is JSON. */
+function isRemaining(told: unknown): told is GuardRemaining {
+  if (typeof told !== 'object' || told === null) return false
+  // What is no figure fails below.
+  const { guard, used, limit, unit } = told as { readonly [key in keyof GuardRemaining]?: unknown }
+  return typeof guard === 'string' && Number.isFinite(used) && Number.isFinite(limit) && typeof unit === 'string'
+}

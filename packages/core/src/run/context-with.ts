@@ -1,0 +1,89 @@
+import { ConfigurationError } from '../values/errors.ts'
+import { any } from '../limits/combinators.ts'
+import { refuse, shown } from '../values/given.ts'
+import type { Model } from '../model/model.ts'
+import type { RunContext, RunSettings } from './run-context.ts'
+import { isAnyTool } from '../tools/check-tool.ts'
+import { areOfferedByModel, toolDefinitionsOf } from '../tools/definitions.ts'
+import type { LimitsChange, SettingsInForce } from '../state/settings-change.ts'
+
+/**
+ * The context of a run for which something was set in place of its options.
+ * @throws ConfigurationError for a model that the options do not have.
+ */
+export function contextWith(given: RunContext, inForce: SettingsInForce | null): RunContext {
+  if (inForce === null) return given
+  const { model, permissionMode, thinking, limits = {}, tools, permissionUpdates } = inForce
+  const settings: RunSettings = {
+    ...given.settings,
+    ...limitsWith(given, limits),
+    ...(permissionMode !== undefined && { permissionMode }),
+    ...(thinking !== undefined && { thinking }),
+    ...(permissionUpdates !== undefined && {
+      permissionUpdates: [...given.settings.permissionUpdates, ...permissionUpdates],
+    }),
+  }
+  const asked = model === undefined ? given.model : modelNamed(given, model)
+  const others = asked !== given.model && areOfferedByModel(given.tools)
+  return {
+    ...given,
+    model: asked,
+    settings,
+    limits: { ...given.limits, maxTurns: settings.maxTurns },
+    ...(others && { toolDefinitions: toolDefinitionsOf(given.tools.values(), asked) }),
+    ...(tools !== undefined && toolsWith({ ...given, model: asked }, tools)),
+  }
+}
+
+/** Tools of the options go before others of their names. What is gone is left out: whoever calls it all the same is told so. */
+function toolsWith(
+  { tools, moreTools, model }: RunContext,
+  names: readonly string[],
+): Pick<RunContext, 'tools' | 'toolDefinitions'> {
+  const all = new Map(tools)
+  for (const name of names) {
+    if (all.has(name)) continue
+    const tool = moreTools?.(name) ?? undefined
+    if (tool === undefined) continue
+    isAnyTool(`moreTools(${shown(name)})`, tool)
+    if (tool.name !== name) refuse(`The name of moreTools(${shown(name)})`, shown(name), tool.name)
+    all.set(name, tool)
+  }
+  return { tools: all, toolDefinitions: toolDefinitionsOf(all.values(), model) }
+}
+
+type SettableLimits = Pick<
+  RunSettings,
+  'maxTurns' | 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens' | 'maxDurationMs' | 'maxToolCalls' | 'maxGoalTries'
+>
+
+/** What a guard bounds stays bounded by it: it would stop the run there in any case. */
+function limitsWith({ settings, guards }: RunContext, limits: LimitsChange): SettableLimits {
+  const bounds = any(...guards.map(({ guard }) => guard)).bounds ?? {}
+  const { maxTurns, maxBudgetUsd, maxRunUsd, maxTotalTokens, maxDurationMs, maxToolCalls, maxGoalTries } = limits
+  return {
+    maxTurns: limitWith(settings.maxTurns, maxTurns),
+    maxBudgetUsd: limitWith(settings.maxBudgetUsd, maxBudgetUsd),
+    maxRunUsd: limitWith(settings.maxRunUsd, maxRunUsd, bounds.usd),
+    maxTotalTokens: limitWith(settings.maxTotalTokens, maxTotalTokens, bounds.tokens),
+    maxDurationMs: limitWith(settings.maxDurationMs, maxDurationMs, bounds.ms),
+    maxToolCalls: limitWith(settings.maxToolCalls, maxToolCalls),
+    // Never without a bound: the tries of a goal are one.
+    maxGoalTries: maxGoalTries ?? settings.maxGoalTries,
+  }
+}
+
+function limitWith(given: number, set: number | null | undefined, bound = Infinity): number {
+  return set === undefined ? given : Math.min(set ?? Infinity, bound)
+}
+
+/** @throws ConfigurationError when the options have no model of this id, and make none of this name. */
+function modelNamed({ models, namedModels }: Pick<RunContext, 'models' | 'namedModels'>, id: string): Model {
+  const model = models.find((each) => each.id === id)
+  if (model !== undefined) return model
+  const made = namedModels.named(id)
+  // One that is there already is the same by another name.
+  if (made !== undefined) return models.find((each) => each.id === made.id) ?? made
+  const known = models.map((each) => each.id).join(', ')
+  throw new ConfigurationError(`There is no model ${id} to choose; there is ${known}. Give it in the option models.`)
+}

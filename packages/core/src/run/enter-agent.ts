@@ -1,0 +1,62 @@
+import { laterWaits } from '../model/service-waits.ts'
+import type { AgentFigures } from '../state/agent-figures.ts'
+import { changesOf } from '../verification/goal-progress.ts'
+import { carriedOn, changeOf } from '../state/settings-change.ts'
+import { withModelUsage } from '../state/state.ts'
+import type { Run } from './run.ts'
+import type { FileWork } from '../verification/file-work.ts'
+import { afterAgent, afterWork, type VerificationProgress } from '../verification/progress.ts'
+
+/** An agent that has ended, as its parent enters it. */
+interface EndedAgent {
+  /** Null for one that never began. */
+  readonly spent: AgentFigures | null
+  /** The call that it is the result of; null for one of the background. */
+  readonly callId: string | null
+  /** Lines that its parent had changed when it began. */
+  readonly changedAtStart: number
+}
+
+/** Enters what the agent spent in its parent's figures. */
+export function enterAgent(run: Run, { spent: child, callId, changedAtStart }: EndedAgent): void {
+  if (child === null) return
+  const { spent } = run
+  let { modelUsage } = spent
+  for (const [model, { usage, nanos }] of Object.entries(child.modelUsage)) {
+    modelUsage = withModelUsage(modelUsage, model, usage, nanos)
+  }
+  run.update({
+    modelUsage,
+    totalTokens: spent.totalTokens + child.totalTokens,
+    nanos: spent.nanos + child.nanos,
+    unknownNanos: spent.unknownNanos + child.unknownNanos,
+    subagents: spent.subagents + child.subagents,
+    ...(child.toolCalls !== undefined && { toolCalls: (spent.toolCalls ?? 0) + child.toolCalls }),
+    ...(child.waits !== undefined && { waits: laterWaits(spent.waits, child.waits) }),
+    stillRunning: [...spent.stillRunning, ...child.stillRunning],
+    now: Math.max(spent.now, child.now),
+  })
+  noteFileWorkOfAgent(run, child.verification, changedAtStart)
+  if (child.changes !== undefined) noteChanges(run, child.changes.calls, callId)
+  // What a person said to a call of the agent holds for the session, and what went on beside it knew some of that already.
+  const learned = carriedOn(run.spent.settings, child.settings)
+  const known = run.spent.settings?.permissionUpdates ?? []
+  if (learned !== run.spent.settings) run.set(changeOf(learned?.permissionUpdates?.slice(known.length) ?? []))
+}
+
+/** Calls that may have changed something outside: what was checked before them is not known any more. `by`: the call; its result comes with the next entry. */
+export function noteChanges(run: Run, calls: number, by: string | null): void {
+  run.update({ changes: { calls: changesOf(run.spent) + calls, at: run.transcript.length, by } })
+}
+
+/** Enters what a call did to files. */
+export function noteFileWork(run: Run, work: FileWork): void {
+  if (run.context.verification === null) return
+  run.update({ verification: afterWork(run.spent.verification, work) })
+}
+
+/** Enters what a subagent did to files. */
+function noteFileWorkOfAgent(run: Run, agent: VerificationProgress | undefined, changedAtStart: number): void {
+  if (run.context.verification === null || agent === undefined) return
+  run.update({ verification: afterAgent(run.spent.verification, agent, changedAtStart) })
+}

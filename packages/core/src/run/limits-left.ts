@@ -1,0 +1,97 @@
+import { turnsBegun } from '../limits/allowance.ts'
+import { toolCallsTaken } from '../state/agent-figures.ts'
+import type { HookFigures } from '../hooks/hook-figures.ts'
+import type { FinishedRun } from './run-context.ts'
+import { activeMs, committedUsd, type Run } from './run.ts'
+
+/** What of a run may be limited. */
+type LimitedFigure = 'turns' | 'toolCalls' | 'tokens' | 'usd' | 'ms'
+
+/** How much of a limit is used. */
+export interface LimitUse {
+  readonly of: LimitedFigure
+  readonly used: number
+  /** Infinity for no limit. */
+  readonly limit: number
+}
+
+type Limited = Pick<Run, 'spent' | 'context' | 'identity'> & { readonly ports: Pick<Run['ports'], 'spentBeforeUsd'> }
+
+/** Turns that were made before the one that comes. */
+function turnsMade({ spent }: Pick<Run, 'spent'>): number {
+  return turnsBegun(spent.laps) - 1
+}
+
+/**
+ * What is used of each limit, by what is on record, so that a replay says the same. Of an agent turns and calls alone: its money and time are those of the
+ * run that started it, too.
+ */
+export function limitsInUse(run: Limited): readonly LimitUse[] {
+  const { spent, context, identity } = run
+  const { maxToolCalls, maxTotalTokens, maxDurationMs, maxTurns } = context.settings
+  const counted: readonly LimitUse[] = [
+    { of: 'turns', used: turnsMade(run), limit: maxTurns },
+    { of: 'toolCalls', used: toolCallsTaken(spent), limit: maxToolCalls },
+  ]
+  if (identity.depth > 0) return counted
+  return [
+    ...counted,
+    { of: 'tokens', used: spent.totalTokens, limit: maxTotalTokens },
+    dollarsInUse(run),
+    { of: 'ms', used: activeMs(spent), limit: maxDurationMs },
+  ]
+}
+
+/** Of the session's budget and the run's the one that leaves less. */
+function dollarsInUse(run: Limited): LimitUse {
+  const { maxBudgetUsd, maxRunUsd } = run.context.settings
+  const used = committedUsd(run.spent)
+  const { spentBeforeUsd } = run.ports
+  return isRunNarrower(run)
+    ? { of: 'usd', used, limit: maxRunUsd }
+    : { of: 'usd', used: spentBeforeUsd + used, limit: maxBudgetUsd }
+}
+
+/** The dollar limit of the run leaves less than that of the session. */
+export function isRunNarrower({ context, ports }: Pick<Limited, 'context' | 'ports'>): boolean {
+  const { maxBudgetUsd, maxRunUsd } = context.settings
+  return maxRunUsd < maxBudgetUsd - ports.spentBeforeUsd
+}
+
+/** Never below 0: a limit may be lowered below what is used. */
+export function leftOf({ used, limit }: LimitUse): number {
+  return Math.max(0, limit - used)
+}
+
+/** What hooks are told of the run so far. */
+export function hookFigures(run: Limited): HookFigures {
+  const { spent } = run
+  const left: { [figure: string]: number } = {}
+  for (const use of limitsInUse(run)) if (use.limit !== Infinity) left[use.of] = leftOf(use)
+  return {
+    turns: turnsMade(run),
+    toolCalls: spent.toolCalls ?? 0,
+    tokens: spent.totalTokens,
+    usd: committedUsd(spent),
+    elapsedMs: activeMs(spent),
+    left,
+  }
+}
+
+/** The same of a run that has ended. */
+export function finalFigures(
+  { terminal, state }: FinishedRun,
+  context: Limited['context'],
+  ports: Limited['ports'],
+): HookFigures {
+  const figures = hookFigures({ spent: state.spent, identity: state.run, context, ports })
+  return { ...figures, turns: terminal.summary.turns }
+}
+
+// How many calls of tools a run may make, those of its agents with them (spec R-CALLS-1).
+
+/** Calls that may still be made, by what is on record; Infinity for no limit. */
+export function callsLeft({ context, spent }: Pick<Run, 'context' | 'spent'>): number {
+  const { maxToolCalls } = context.settings
+  return maxToolCalls === Infinity ? Infinity : Math.max(0, maxToolCalls - toolCallsTaken(spent))
+}

@@ -1,0 +1,93 @@
+import type { Prices } from '../model/prices.ts'
+import type { ContextManager } from '../context/port.ts'
+import { modelsOfAgents, type AnyTool } from '../tools/tool.ts'
+import type { Model } from '../model/model.ts'
+import { namedModelsOf } from './named-models.ts'
+
+/** Options that name models, with the prices that go before those of the models. */
+interface PricedOptions {
+  readonly model: Model
+  readonly fallbackModel?: Model
+  readonly models?: readonly Model[]
+  readonly modelNamed?: (name: string) => Model | undefined
+  readonly tools?: readonly AnyTool[]
+  readonly context?: ContextManager
+  readonly prices?: Prices
+}
+
+/** The prices of a run: those of the options, and for a model that they do not know those that it brings. */
+export function pricesOf(options: PricedOptions): Prices {
+  const { model, fallbackModel, models = [], tools = [], context } = options
+  const fallback = fallbackModel === undefined ? [] : [fallbackModel]
+  const known = [model, ...fallback, ...models, ...(context?.models ?? []), ...modelsOfAgents(tools)]
+  // Named models are made while runs go on.
+  return pricesWith(options.prices, () => [...known, ...namedModelsOf(options.modelNamed).made])
+}
+
+/**
+ * Some prices, and for a model that they do not know those that it brings. A model has one source for all of its prices, but where several models have its id, or
+ * are billed as it: prices go by ids, so the dearest counts for each of them, and no budget is exceeded.
+ */
+export function pricesWith(given: Prices | undefined, models: () => readonly Model[]): Prices {
+  return new CombinedPrices(given, models)
+}
+
+class CombinedPrices implements Prices {
+  readonly #given: Prices | undefined
+  readonly #models: () => readonly Model[]
+
+  constructor(given: Prices | undefined, models: () => readonly Model[]) {
+    this.#given = given
+    this.#models = models
+  }
+
+  cost(...[id, usage]: Parameters<Prices['cost']>): number | undefined {
+    return this.#answer(id, (prices) => prices.cost(id, usage))
+  }
+
+  worstCase(...[id, bound]: Parameters<Prices['worstCase']>): number | undefined {
+    return this.#answer(id, (prices) => prices.worstCase(id, bound))
+  }
+
+  leastPerToken(id: string): number | undefined {
+    return this.#answer(id, (prices) => prices.leastPerToken?.(id), Math.min)
+  }
+
+  /** The answer of the given prices, else that of the models which they do not know. What is no answer, such as null, stays theirs. */
+  #answer(
+    id: string,
+    ask: (prices: Prices) => number | undefined,
+    dearest: (...usd: readonly number[]) => number = Math.max,
+  ): number | undefined {
+    const given = this.#given
+    const usd = given === undefined ? undefined : ask(given)
+    if (usd !== undefined) return usd
+    const brought = this.#own(id)
+    if (brought.length === 0 || (given !== undefined && knows(given, id))) return undefined
+    const answers = brought.map(ask)
+    const broken = answers.findIndex((each) => !isSum(each))
+    return broken >= 0 ? answers[broken] : dearest(...answers.filter(isSum))
+  }
+
+  /** Those that the models bring for an id: all that know it, else the first. */
+  #own(id: string): readonly Prices[] {
+    const brought = this.#models().flatMap((model) => (isBilledAs(model, id) ? (model.prices ?? []) : []))
+    if (brought.length === 0) return brought
+    const sources = [...new Set(brought)]
+    const knowing = sources.filter((prices) => knows(prices, id))
+    return knowing.length > 0 ? knowing : sources.slice(0, 1)
+  }
+}
+
+function knows(prices: Prices, id: string): boolean {
+  return prices.worstCase(id, { inputTokens: 1, outputTokens: 1 }) !== undefined
+}
+
+function isSum(usd: number | undefined): usd is number {
+  return Number.isFinite(usd) && Number(usd) >= 0
+}
+
+/** What a service adds to a request by itself is priced by the model that was asked. */
+function isBilledAs({ id, prices, extraPasses = [] }: Model, asked: string): boolean {
+  return prices !== undefined && (id === asked || extraPasses.some(({ model }) => model === asked))
+}

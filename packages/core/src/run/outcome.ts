@@ -1,0 +1,82 @@
+import type { IterationReason } from '../limits/allowance.ts'
+import type { HaltingError } from '../values/errors.ts'
+import type { Eventually } from '../values/eventually.ts'
+import type { StopSignal } from '../endings/signal.ts'
+import type { EndingReason } from '../endings/ending.ts'
+import { endings } from '../endings/table.ts'
+import type { Attachment, AssistantEntry } from '../conversation/transcript.ts'
+import type { Run } from './run.ts'
+
+/** How the run ends if no route is taken and nothing overrides it. */
+export interface Draft {
+  readonly reason: EndingReason
+  readonly signal: StopSignal
+  /** Ids of the guards behind it, or of the run's own limit (`limit:…`); an override is remembered by them. */
+  readonly raisedBy: readonly string[]
+  /** Whether a hook may ask to go on. */
+  readonly overridable: boolean
+  /** Whether a last answer may be asked for. */
+  readonly wrapsUp: boolean
+  /** A limit of the run's own is reached, whose `used` and `limit` its signal has: a person may raise it. False for a guard's, a lease's and a standing budget. */
+  readonly isOwnLimit: boolean
+  /** What is put on the transcript at the end: an attachment, an interruption, the error as a message. */
+  readonly say?:
+    | Attachment
+    | { readonly interruption: 'streaming' | 'tools' }
+    | { readonly error: AssistantEntry['error'] & string; readonly message: string }
+  readonly error?: HaltingError
+  /** Appends what a route would have left out: the truncated reply, when no recovery is available. */
+  readonly keep?: (run: Run) => void
+}
+
+/**
+ * The result of trying a route. `taken`: the run is ready for the next lap. `declined`: the route does not apply, and nothing was written.
+ * `gave_up`: it was tried and failed, and its cost is charged. A draft: it was aborted, and the run ends.
+ */
+type Taking = 'taken' | 'declined' | 'gave_up' | Draft
+
+/** One way to go round again, and the transition that pays for it. */
+export interface Route {
+  readonly transition: IterationReason
+  take(run: Run): Eventually<Taking>
+  /** token_budget_continuation: it made enough progress to refill the other allowances. */
+  readonly madeProgress?: boolean
+}
+
+/** The result of a turn: ways to go on, in order, and the ending if none of them is taken. */
+export interface Outcome {
+  readonly routes: readonly Route[]
+  /** Called only if no route is taken: most turns are followed by another. */
+  draft(): Draft
+}
+
+const noRoutes: readonly Route[] = Object.freeze([])
+
+export function ends(draft: Draft): Outcome {
+  return { routes: noRoutes, draft: () => draft }
+}
+
+export function goesOn(routes: readonly Route[], draft: () => Draft): Outcome {
+  return { routes, draft }
+}
+
+/** A route that can always be taken and writes nothing. */
+export function onward(transition: IterationReason): Route {
+  return { transition, take: () => 'taken' }
+}
+
+export function draftOf(
+  reason: EndingReason,
+  signal: StopSignal,
+  more: Partial<Omit<Draft, 'reason' | 'signal'>> = {},
+): Draft {
+  return {
+    reason,
+    signal,
+    raisedBy: [],
+    overridable: endings[reason].overridable,
+    wrapsUp: endings[reason].wrapsUp,
+    isOwnLimit: false,
+    ...more,
+  }
+}

@@ -1,0 +1,508 @@
+import { AgentState, AgentExecution } from '../hooks/agent-state.ts'
+import {
+  allowances,
+  retriesLeft,
+  rankingOf,
+  spendLap,
+  type SpentIterations,
+  type IterationReason,
+} from '../limits/allowance.ts'
+import { settleWithin, type Grace, type Settled } from '../values/settle.ts'
+import { HaltingError } from '../values/errors.ts'
+import type { Emit } from '../state/events.ts'
+import type { Eventually } from '../values/eventually.ts'
+import { freshGoal } from '../verification/goal-progress.ts'
+import { specOf } from '../goals/run-goals.ts'
+import type { CancellationPoint } from '../limits/guard.ts'
+import type { MediaSeen } from '../model/media/too-much.ts'
+import type { MessageContent, ToolUseBlock } from '../model/messages.ts'
+import type { RunContext, RunPorts } from './run-context.ts'
+import {
+  copyOfProgress,
+  type Iteration,
+  type RunEnd,
+  type RunIdentity,
+  type RunProgress,
+  type RunState,
+  type PromptCount,
+  type OpenAgent,
+} from '../state/state.ts'
+import { contextWith } from './context-with.ts'
+import { inForceAfter, type RunChange, type SettingsInForce } from '../state/settings-change.ts'
+import type { InboxMessage } from '../steps/control.ts'
+import type { EffectScope, StepKey, StepOptions, StepResult } from '../steps/steps.ts'
+import { ExecutionContinuation } from '../endings/continuation.ts'
+import type { StopSignal } from '../endings/signal.ts'
+import type { StopSignals } from '../endings/signals.ts'
+import type { RunResult } from '../endings/terminal.ts'
+import type { Attachment, Transcript, TranscriptEntry, UserOrigin } from '../conversation/transcript.ts'
+import type { ToolPhase, RecordPosition, RecordedCall } from './tool-phase.ts'
+import type { Model } from '../model/model.ts'
+import { usdOf } from '../model/prices.ts'
+import type { TaskLeft } from '../verification/background.ts'
+import type { AgentEnd, CameToEnd } from '../state/agent-figures.ts'
+import type { AgentsInBackground } from '../tools/tool.ts'
+
+/** Options of a step. The run adds its signal and its events. A step with an intent has a digest too. */
+export type RunStepOptions<T> = Pick<StepOptions<T>, 'onUnfinished' | 'sync' | 'composite'> &
+  ({ readonly digest?: never; readonly intent?: never } | Required<Pick<StepOptions<T>, 'digest' | 'intent'>>)
+
+/** A step that has no intent and may simply run again. */
+const plainStep: RunStepOptions<never> = Object.freeze({ onUnfinished: 'rerun', sync: 'none' } as const)
+
+/** What a lap has beside its transition. */
+export interface LapDetails {
+  /** token_budget_continuation: it made enough progress to refill the other allowances. */
+  readonly madeProgress?: boolean
+  readonly overridden?: NonNullable<Iteration['overridden']>
+}
+
+/**
+ * The run while it goes on: the one object that all phases take.
+ * W1: only the methods of this class write. W2: `state` is an immutable snapshot; `spent` is for reading at once, never held
+ * across a write or an await. W3: `step` moves the run's clock; `stepBeside` writes nothing, and what runs beside others is
+ * entered in call order. W4: a lap is on record before the run changes. W5: the transcript's log is the run's own.
+ */
+export class Run {
+  readonly ports: RunPorts
+  readonly identity: RunIdentity
+  /** Length of the transcript when the run began. */
+  readonly startLength: number
+  readonly emit: Emit
+  // A turn reads these three hundreds of times: they are fields and no getters.
+  /** Tools, hooks, settings and limits: those of the options, with the settings that were changed since. */
+  readonly context: RunContext
+  /** The live figures. Read them at once: the next write changes them. */
+  readonly spent: RunProgress
+  readonly transcript: Transcript
+  /** The tool calls of this turn. When the run breaks, results for open calls are made from it. */
+  tools: ToolPhase | undefined
+  /** A summary that is being made beside this turn. */
+  staging: Staging | undefined
+  /** What the conversation was last estimated at. */
+  estimate: ContextEstimate | undefined
+  /** How far images and documents were looked at. */
+  mediaSeen: MediaSeen | undefined
+  /** Subagents that work in the background, in this process. */
+  agents: AgentsBeside | undefined
+  /** What a process before this one left running was looked for. */
+  hasLookedForTasks: boolean
+  readonly #given: RunContext
+  #continuation: ExecutionContinuation
+  /** A snapshot or a record holds `spent`: it is copied before the next write. */
+  #isShared = true
+  #snapshot: RunState | undefined
+  #agentState: AgentState | undefined
+  #lapLength: number
+  #writes = 0
+  readonly #prefix: string
+  #plainStep: StepOptions<never>
+  #grace: Grace | undefined
+
+  constructor(context: RunContext, ports: RunPorts, start: RunState, emit: Emit) {
+    this.#given = context
+    this.context = this.#contextOf(start.spent)
+    this.ports = ports
+    this.identity = start.run
+    this.startLength = start.startLength
+    this.emit = emit
+    this.tools = undefined
+    this.staging = undefined
+    this.estimate = undefined
+    this.mediaSeen = undefined
+    this.agents = undefined
+    this.hasLookedForTasks = false
+    // Whoever began it may begin another from the same state, at the same time.
+    this.transcript = start.transcript.fork()
+    this.#continuation = start.continuation
+    this.spent = start.spent
+    this.#snapshot = undefined
+    this.#lapLength = start.transcript.length
+    this.#prefix = `${start.run.runId}/${start.run.agentPath}`
+    this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
+  }
+
+  #contextOf({ settings, goal }: Pick<RunProgress, 'settings' | 'goal'>): RunContext {
+    const context = contextWith(this.#given, settings)
+    if (goal === undefined) return context
+    return { ...context, limits: { ...context.limits, goalTries: context.settings.maxGoalTries } }
+  }
+
+  /** As it was under other settings. */
+  contextUnder(settings: SettingsInForce | null): RunContext {
+    return contextWith(this.#given, settings)
+  }
+
+  /** Whether the model has replied since the last lap, or calls were carried out: what comes next is a turn of its own. */
+  get hasReplied(): boolean {
+    return this.transcript
+      .since(this.#lapLength)
+      .some((entry) => entry.kind === 'assistant' || (entry.kind === 'user' && entry.origin === 'tool_results'))
+  }
+
+  /** Steps from here on are no more aborted by the time limit that aborted those before. Nothing may be in flight. */
+  renewAbort(): void {
+    this.ports.abort.renew()
+    this.#plainStep = Object.freeze(this.#stepOptions<never>(plainStep))
+  }
+
+  /** The kind of subagent that this is; null for the main loop. */
+  get agentType(): string | null {
+    return this.identity.depth === 0 ? null : this.context.settings.querySource
+  }
+
+  /** A snapshot of the run, which never changes. Use it for whatever is read later. */
+  get state(): RunState {
+    if (this.#snapshot !== undefined) return this.#snapshot
+    this.#isShared = true
+    this.#snapshot = {
+      run: this.identity,
+      transcript: this.transcript.copyOnAppend(),
+      startLength: this.startLength,
+      spent: this.spent,
+      continuation: this.#continuation,
+    }
+    return this.#snapshot
+  }
+
+  /** The same as hooks, tools and cancellation sources see it. */
+  get agentState(): AgentState {
+    return (this.#agentState ??= agentStateOf(this.state))
+  }
+
+  /** A snapshot of the run, as hooks and tools see it. */
+  agentStateIn(snapshot: RunState): AgentState {
+    return snapshot === this.#snapshot ? this.agentState : agentStateOf(snapshot)
+  }
+
+  /** The stop signals that are raised and not overridden. */
+  get signals(): StopSignals {
+    return this.#continuation.stopSignals()
+  }
+
+  get continuation(): ExecutionContinuation {
+    return this.#continuation
+  }
+
+  /** Rises with every write. A route that declines leaves it where it was. */
+  get writes(): number {
+    return this.#writes
+  }
+
+  /** Appends an entry to the transcript and emits its event. */
+  append(entry: TranscriptEntry): void {
+    this.emit({ type: 'message', entry })
+    this.#fields().transcript = this.transcript.append(entry)
+    this.#written()
+  }
+
+  appendUser(content: MessageContent, origin: UserOrigin): void {
+    this.append({ kind: 'user', id: this.entryId(origin), message: { role: 'user', content }, origin })
+  }
+
+  /** Appends a message from the inbox. The event has its id, so that its sender knows that it was taken. */
+  appendHandedIn({ id: inboxId, kind, content }: InboxMessage): void {
+    const message = { role: 'user', content } as const
+    this.append({ kind: 'user', id: this.entryId(kind), message, origin: kind, inboxId })
+  }
+
+  attach(attachment: Attachment): void {
+    this.append({ kind: 'attachment', id: this.entryId(attachment.type), attachment })
+  }
+
+  update(change: Partial<RunProgress>): void {
+    Object.assign(this.#own(), change)
+    this.#written()
+  }
+
+  /** The progress, which no snapshot and no record shares. */
+  #own(): Writable<RunProgress> {
+    if (this.#isShared) {
+      this.#setSpent(copyOfProgress(this.spent))
+      this.#isShared = false
+    }
+    return this.spent
+  }
+
+  #setSpent(spent: RunProgress): void {
+    this.#fields().spent = spent
+  }
+
+  /** For writing: to all others they are read-only. */
+  #fields(): Writable<Pick<Run, 'context' | 'spent' | 'transcript'>> {
+    return this
+  }
+
+  /** Raises a stop signal and emits its event. */
+  raise(signal: StopSignal, checkpoint: CancellationPoint): void {
+    this.emit({ type: 'signal', signal, checkpoint })
+    this.setContinuation(this.#continuation.withNewStopSignal(signal))
+  }
+
+  /** Applies a change of settings, which is recorded already. */
+  set(change: RunChange): void {
+    const hasFallenBack = (this.spent.laps.inRun.model_fallback ?? 0) > 0
+    const untilBefore = this.#given.goals.given.map(specOf)
+    const settings = inForceAfter(this.spent.settings, { ...change, untilBefore }, hasFallenBack)
+    const goals = change.until === undefined ? undefined : this.#goalsAfter(settings)
+    this.#fields().context = this.#contextOf({ settings, goal: goals === undefined ? this.spent.goal : goals.goal })
+    this.#grace = undefined
+    this.update({ settings, ...goals })
+    // What a subagent's calls were answered changes no limits of the run.
+    if (this.identity.depth === 0) this.ports.onSettings(settings, this.context.settings)
+    this.emit({ type: 'settings', change })
+  }
+
+  /** Other goals, or the same set anew: their tries begin anew. */
+  #goalsAfter(settings: SettingsInForce): Pick<RunProgress, 'goal' | 'laps'> {
+    const { laps, toolResults } = this.spent
+    const goal = freshGoal(settings.until ?? this.#given.goals.given.map(specOf), toolResults)
+    const { goal_unmet: triesBefore } = laps.inRun
+    return { goal, laps: triesBefore === undefined ? laps : { ...laps, triesBefore } }
+  }
+
+  setContinuation(continuation: ExecutionContinuation): void {
+    if (continuation === this.#continuation) return
+    this.#continuation = continuation
+    this.#written()
+  }
+
+  /** Moves the run's clock to the end of a step; never back. */
+  advanceClock({ at, durationMs }: Pick<StepResult<unknown>, 'at' | 'durationMs'>): void {
+    const now = at + durationMs
+    if (now > this.spent.now) this.#setNow(now)
+  }
+
+  /** Every step ends here: no object is made of the change. */
+  #setNow(now: number): void {
+    this.#own().now = now
+    this.#written()
+  }
+
+  #written(): void {
+    this.#writes++
+    this.#snapshot = undefined
+    this.#agentState = undefined
+  }
+
+  /** A name for the next entry that is the same in every replay. */
+  entryId(name: string): string {
+    return `${this.#prefix}${name}:${this.transcript.length}`
+  }
+
+  /** The full key of a step. It is unique in the session, also where the service uses a call id twice. */
+  key(name: string): StepKey {
+    return this.#prefix + name
+  }
+
+  /** True when a resumed run has a record of this step, begun or done, that was not read yet. */
+  isRecorded(name: string): boolean {
+    return this.ports.isResumed && this.ports.steps.peek(this.key(name)) !== 'absent'
+  }
+
+  /** Where the end of this turn lies. In a subagent it may be passed: a resume folds only the laps of the main loop. */
+  get turnEnd(): RecordPosition {
+    return this.ports.isResumed && this.isRecorded(`model:${this.spent.request + 1}.1`) ? 'passed' : 'open'
+  }
+
+  /** Runs one step and moves the run's clock to its end. */
+  step<T>(
+    name: string,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: RunStepOptions<T> = plainStep,
+  ): Eventually<StepResult<T>> {
+    const step = this.stepBeside(name, effect, options)
+    return step instanceof Promise ? step.then((came) => this.#stepped(came)) : this.#stepped(step)
+  }
+
+  #stepped<T>(step: StepResult<T>): StepResult<T> {
+    this.advanceClock(step)
+    return step
+  }
+
+  /** Runs a step that others run beside. It changes nothing in the run: its caller enters the results in call order. */
+  stepBeside<T>(
+    name: string,
+    effect: (scope: EffectScope) => Eventually<T>,
+    options: RunStepOptions<T> = plainStep,
+  ): Eventually<StepResult<T>> {
+    return this.ports.steps.run(
+      this.key(name),
+      effect,
+      options === plainStep ? this.#plainStep : this.#stepOptions(options),
+    )
+  }
+
+  #stepOptions<T>({ digest, intent, onUnfinished, sync, composite }: RunStepOptions<T>): StepOptions<T> {
+    const { signal } = this.ports.abort
+    const { emit } = this
+    if (composite === true) return { signal, emit, onUnfinished, sync, composite }
+    return digest === undefined || intent === undefined
+      ? { signal, emit, onUnfinished, sync }
+      : { signal, emit, digest, intent, onUnfinished, sync }
+  }
+
+  /** Runs work inside an effect. Work that ignores an abort is no longer waited for after the grace time. */
+  withGrace<T, R>(work: () => PromiseLike<T> | T, meaning: (settled: Settled<T>) => Eventually<R>): Eventually<R> {
+    return settleWithin(work, (this.#grace ??= this.#graceNow()), meaning)
+  }
+
+  #graceNow(): Grace {
+    const { settings, timers } = this.context
+    return { abort: this.ports.abort, graceMs: settings.graceMs, timers }
+  }
+
+  /** Starts the next lap: it is recorded first, then the run changes. Only `decide` calls it. */
+  lap(transition: IterationReason, { madeProgress = false, overridden }: LapDetails = {}): void {
+    const before = this.spent.laps
+    const laps = spendLap(transition, before, madeProgress)
+    const isRefilled = laps.sinceRefill !== before.sinceRefill && Object.keys(laps.sinceRefill).length === 0
+    const spent = copyOfProgress(this.spent)
+    spent.laps = laps
+    spent.request += 1
+    spent.turnBegins ||= allowances[transition].countsAsTurn
+    spent.approvals = null
+    if (isRefilled) spent.resumedBrokenReply = false
+    const added = this.transcript.since(this.#lapLength)
+    const lap: Iteration = { scope: this.identity.agentPath, transition, spent, added }
+    this.ports.steps.lap(overridden === undefined ? lap : { ...lap, overridden })
+    this.#setSpent(spent)
+    this.#isShared = true
+    this.#continuation = ExecutionContinuation.fresh()
+    this.#lapLength = this.transcript.length
+    this.tools = undefined
+    this.#written()
+    if (this.ports.isHeard()) this.#tellLap(transition, before)
+  }
+
+  /** What is recorded of the end. */
+  endOf(terminal: RunResult): RunEnd {
+    return { terminal, added: this.transcript.since(this.#lapLength), spent: this.state.spent }
+  }
+
+  #tellLap(transition: IterationReason, before: SpentIterations): void {
+    const { laps } = this.spent
+    const { limits } = this.context
+    this.emit({
+      type: 'lap',
+      transition,
+      before: rankingOf(before, limits),
+      after: rankingOf(laps, limits),
+      left: retriesLeft(laps, limits),
+    })
+  }
+
+  /** Throws when a route declined and had written something: the transcript would show what did not happen. */
+  expectNoWrite(writes: number, transition: IterationReason): void {
+    if (this.#writes !== writes)
+      throw new HaltingError('internal', `The route ${transition} declined, but it had changed the run.`)
+  }
+}
+
+type Writable<T> = { -readonly [key in keyof T]: T[key] }
+
+/** Work that goes on beside a turn. The turn ends when it has ended. */
+export interface Staging {
+  /** Waits for it and enters what it came to. */
+  join(): Eventually<undefined>
+  /** The run failed: enters what it cost, and records nothing any more. Never rejects. */
+  leave(): Promise<void>
+}
+
+/** An estimate of the conversation, in tokens, and what it is of. */
+export interface ContextEstimate {
+  readonly tokens: number
+  /** Of the transcript. */
+  readonly length: number
+  readonly counted: PromptCount
+  readonly model: Model
+  /** How the provider was known to count. */
+  readonly ratio: number
+}
+
+// Spec R-RES-11.
+/** True when the request of this turn is on record in a resumed run. What comes before a request is not done again then. */
+export function isAsked(run: Run): boolean {
+  return run.ports.isResumed && run.isRecorded(`model:${run.spent.request}.1`)
+}
+
+// Spec R-HOOK-1.
+/** The run as hooks, tools and callers see it. */
+export function agentStateOf(state: RunState): AgentState {
+  const { run, spent, transcript, continuation } = state
+  const figures = {
+    steps: spent.turns,
+    usage: spent.usage,
+    totalTokens: spent.totalTokens,
+    costUsd: committedUsd(spent),
+    durationMs: activeMs(spent),
+  }
+  const execution = new AgentExecution(executionIdOf(state), figures, continuation)
+  return new AgentState({
+    agentId: run.agentId ?? 'main',
+    sessionId: run.sessionId,
+    transcript,
+    metadata: spent.metadata,
+    executionCount: run.executionCount ?? 1,
+    execution,
+  })
+}
+
+/** Names one execution within all sessions. */
+function executionIdOf(state: { readonly run: RunState['run'] }): string {
+  const { sessionId, runId, agentPath } = state.run
+  return `${sessionId}/${runId}${agentPath === '' ? '' : `/${agentPath}`}`
+}
+
+/** Active milliseconds of the run so far. */
+export function activeMs(spent: Pick<RunProgress, 'now' | 'startedAt'>): number {
+  return spent.now - spent.startedAt
+}
+
+// Spec R-END-7.
+/** Committed cost in US dollars: settled cost, and what unknown attempts may have cost. */
+export function committedUsd(spent: Pick<RunProgress, 'nanos' | 'unknownNanos'>): number {
+  return usdOf(spent.nanos + spent.unknownNanos)
+}
+
+/** The record of the calls of a message, looked at before any of it is taken; undefined when it holds none of them. */
+export function recordedCalls(run: Run, calls: readonly ToolUseBlock[]): readonly RecordedCall[] | undefined {
+  if (!run.ports.isResumed) return undefined
+  const recorded = calls.map(({ id }, index): RecordedCall => {
+    if (run.isRecorded(toolStepName(run, { id, index }))) return 'leaf'
+    return run.isRecorded(`${agentName(run, { id, index })}model:1.1`) ? 'agent' : undefined
+  })
+  return recorded.some((each) => each !== undefined) ? recorded : undefined
+}
+
+export interface CallPlace {
+  readonly id: string
+  /** Place in the message. */
+  readonly index: number
+}
+
+/** The step of a call: by its place in the message, since services use ids twice. */
+export function toolStepName({ spent }: Run, { id, index }: CallPlace): string {
+  return `tool:${spent.request}:${index}:${id}`
+}
+
+/** What the steps of a subagent are under. */
+export function agentName({ spent }: Run, { id, index }: CallPlace): string {
+  return `agent:${spent.request}:${index}:${id}/`
+}
+
+/** Subagents that work beside the main loop, in this process. */
+export interface AgentsBeside extends AgentsInBackground {
+  /** Nothing where it works already. */
+  begin(open: OpenAgent): void
+  readonly isAnyWorking: boolean
+  /** Whether one has ended that is not entered yet. */
+  readonly hasEnded: boolean
+  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  ended(): readonly CameToEnd[]
+  onEnd(listener: () => void): () => void
+  /** Stops those that still work, and waits for their ends. */
+  stopAll(): Eventually<undefined>
+  /** What is made of those that are not entered when the run ends. */
+  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[]
+}

@@ -1,0 +1,153 @@
+import { ConfigurationError } from '../values/errors.ts'
+import { fieldsOf, isNumber, refuse } from '../values/given.ts'
+import { mostGoalTries } from '../limits/allowance.ts'
+import type { LimitsChange } from './settings-change.ts'
+
+/** A limit that a person may raise while a run pauses at it, by its name in `LimitsChange`. */
+export type RaisableLimit = keyof LimitsChange
+
+/** How values of a limit are offered and taken: `count`: whole numbers alone; `whole`: rounded to whole ones; `usd`: rounded to cents. */
+export const limitKinds: { readonly [limit in RaisableLimit]: 'count' | 'whole' | 'usd' } = {
+  maxTurns: 'count',
+  maxBudgetUsd: 'usd',
+  maxRunUsd: 'usd',
+  maxTotalTokens: 'whole',
+  maxDurationMs: 'whole',
+  maxToolCalls: 'count',
+  maxGoalTries: 'count',
+}
+
+/** Whether this is the name of a limit that may be raised. */
+export function isRaisableLimit(name: unknown): name is RaisableLimit {
+  return typeof name === 'string' && Object.hasOwn(limitKinds, name)
+}
+
+/** A value that a limit may be raised to, as it is offered: half as much again, or double. */
+export type LimitOffer = {
+  /** The value, in the unit of the limit. */
+  readonly to: number
+}
+
+// Spec R-PAUSE-1.
+/** A run pauses at a limit and asks whether it is raised. JSON. */
+export type LimitRequest = {
+  /** For `RunStream.answerLimit`. */
+  readonly id: string
+  /** Which limit it is. */
+  readonly limit: RaisableLimit
+  /** How much of it is used, in the unit of the limit: turns, calls, tokens, tries, US dollars or active milliseconds. */
+  readonly used: number
+  /** The limit that is reached. */
+  readonly of: number
+  /** The least limit under which the next request can be made, where it is more than `used`. */
+  readonly needed?: number
+  /** The highest value that is taken: a guard's or an administrator's; null for no end. */
+  readonly most: number | null
+  /** Values to offer, the lowest first; never empty. */
+  readonly offers: readonly LimitOffer[]
+  /** The message of the ending that follows without an answer. */
+  readonly message: string
+  /** When the run began to pause, in milliseconds since 1970. */
+  readonly sinceMs: number
+  /** Until when an answer is waited for, in milliseconds since 1970; null for no end. */
+  readonly untilMs: number | null
+}
+
+/** The answer to a `LimitRequest`: the limit is raised (null: taken away), or the run ends as the limit says. */
+export type LimitAnswer =
+  | {
+      /** The limits to raise, with their new values. */
+      readonly raise: LimitsChange
+      /** Not in this answer. */
+      readonly end?: never
+    }
+  | {
+      readonly end: true
+      /** Not in this answer. */
+      readonly raise?: never
+    }
+
+/**
+ * Asks a person about a limit. `signal` aborts when nobody waits for the answer any more. Where what it answers is not taken, it is asked again, with the
+ * `problem`: three times in all. What rejects is no answer: the run ends as the limit says.
+ */
+export type AskLimit = (
+  request: LimitRequest,
+  options: {
+    /** Aborted when nobody waits for the answer any more. */
+    readonly signal: AbortSignal
+    /** Why the previous answer was not accepted; absent the first time. */
+    readonly problem?: string
+  },
+) => Promise<LimitAnswer>
+
+/** What is offered for a limit, and up to where it may be raised. */
+export type LimitFigures = Pick<LimitRequest, 'limit' | 'used' | 'of' | 'needed' | 'most'>
+
+/** Whether a limit is raised so far that the run may go on. A run may end at one of which less is used, such as a reply that was cut at what was left. */
+export function isRaised({ used, of, needed = 0 }: Pick<LimitRequest, 'used' | 'of' | 'needed'>, to: number): boolean {
+  return to > Math.max(used, of) && to >= needed
+}
+
+/** Half as much again, and double, where that is enough and may be; else what is needed or allowed. Empty where it cannot be raised far enough. */
+export function offersFor(figures: LimitFigures, within: number = Infinity): readonly LimitOffer[] {
+  const { limit, of, needed = 0, most } = figures
+  const isEnough = (to: number): boolean => isRaised(figures, to) && to <= (most ?? Infinity)
+  const double = rounded(limit, Math.max(of, needed) * 2)
+  const usual = [rounded(limit, of * 1.5), rounded(limit, of * 2), double].filter(isEnough)
+  const narrow = usual.filter((to) => to <= within)
+  const found = narrow.length > 0 ? narrow : usual
+  const all = found.length > 0 ? found : [rounded(limit, needed), most ?? 0].filter(isEnough)
+  return [...new Set(all)]
+    .toSorted((one, other) => one - other)
+    .slice(0, 2)
+    .map((to) => ({ to }))
+}
+
+/** Up, to whole ones, and dollars to cents. */
+function rounded(limit: RaisableLimit, value: number): number {
+  const up = limitKinds[limit] === 'usd' ? Math.ceil(value * 100 - 1e-6) / 100 : Math.ceil(value)
+  return limit === 'maxGoalTries' ? Math.min(up, mostGoalTries) : up
+}
+
+/**
+ * The answer as it is taken: JSON, and nothing but what was asked about.
+ * @throws ConfigurationError for what is no answer to this request: the question stays.
+ */
+export function checkedLimitAnswer(request: LimitFigures, given: unknown): LimitAnswer {
+  const fields = fieldsOf(given) ?? refuse('The answer at a limit', '{ raise: { … } } or { end: true }', given)
+  if (fields['end'] === true && fields['raise'] === undefined) return { end: true }
+  if (fields['end'] !== undefined && fields['end'] !== false && fields['raise'] !== undefined)
+    throw new ConfigurationError('The answer at a limit raises it or ends the run, not both.')
+  const { limit } = request
+  const raise = fieldsOf(fields['raise']) ?? refuse('raise', `an object such as { ${limit}: … }`, fields['raise'])
+  const other = Object.keys(raise).find((name) => name !== limit)
+  if (other !== undefined)
+    throw new ConfigurationError(`The run pauses at ${limit}, and ${other} does not help. Raise ${limit}.`)
+  const to = raise[limit]
+  if (to === undefined) throw new ConfigurationError(`The run pauses at ${limit}. Raise it, or answer { end: true }.`)
+  return { raise: { [limit]: raisedTo(request, to) } }
+}
+
+/** @throws ConfigurationError for a limit that would end the run again, or is not allowed. */
+function raisedTo({ limit, used, of, needed = 0, most }: LimitFigures, to: unknown): number | null {
+  if (to === null || to === Infinity) {
+    if (limit === 'maxGoalTries') throw new ConfigurationError(`maxGoalTries is at most ${mostGoalTries}.`)
+    if (most !== null) throw new ConfigurationError(`${limit} is at most ${most} here.`)
+    return null
+  }
+  isNumber(limit, to)
+  // Just looked at.
+  const value = to as number
+  const least = Math.max(used, of)
+  if (!(value > least)) {
+    const why = used < of ? 'as it was' : 'which is used'
+    throw new ConfigurationError(`${limit} must be above ${least}, ${why}, but it is ${value}.`)
+  }
+  if (value < needed)
+    throw new ConfigurationError(`${limit} must be at least ${needed} for the next request, but it is ${value}.`)
+  if (limitKinds[limit] === 'count' && !Number.isInteger(value))
+    throw new ConfigurationError(`${limit} must be a whole number, but it is ${value}.`)
+  if (value > (most ?? Infinity)) throw new ConfigurationError(`${limit} is at most ${most} here, but it is ${value}.`)
+  return value
+}

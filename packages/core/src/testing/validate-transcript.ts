@@ -1,1 +1,0 @@
-export { transcriptProblems } from '../transcript-problems.ts'

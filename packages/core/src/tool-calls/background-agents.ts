@@ -1,0 +1,273 @@
+import type { TaskLeft } from '../verification/background.ts'
+import { type Eventually, after } from '../values/eventually.ts'
+import { mutableCopyOf, isJsonObject, jsonOf } from '../values/json.ts'
+import { agentFigures, type AgentEnd, type CameToEnd } from '../state/agent-figures.ts'
+import { HaltingError } from '../values/errors.ts'
+import type { OpenAgent } from '../state/state.ts'
+import { textOf } from '../model/messages.ts'
+import { isAgentTool, type AgentInBackground, type ChildRun } from '../tools/tool.ts'
+import { type AgentsBeside, type Run, agentName, toolStepName } from '../run/run.ts'
+import { endOfAgent, startChild, lostAgent, type AgentCall } from './run-agent.ts'
+import { childOf, type Child } from './child-run.ts'
+import { tasksIn } from '../run/tasks.ts'
+import { lostAgentEnd, agentStarted } from './call-texts.ts'
+import { digestOf } from '../values/hash.ts'
+import { headOf } from '../values/text.ts'
+import { unknownOutcome, type ToolResult } from '../tools/tool-result.ts'
+import type { AgentShare, CallRun, PreparedCall } from '../run/tool-phase.ts'
+
+// Spec R-BACK-10.
+/**
+ * Subagents that work beside the main loop, in this process. They write nothing in the run: what one came to is read in a poll or an effect, and is on
+ * record before it counts. B1: each agent of `RunProgress.openAgents` is here once the results of its message are entered.
+ * B2: the end of one is given until it is told. B3: none works any more when the run has ended.
+ */
+class BackgroundAgents implements AgentsBeside {
+  readonly #run: Run
+  readonly #agents = new Map<string, AgentBeside>()
+  readonly #listeners = new Set<() => void>()
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  get ids(): readonly string[] {
+    return [...this.#agents.keys()]
+  }
+
+  find(id: string): AgentInBackground | undefined {
+    return this.#agents.get(id)
+  }
+
+  begin(open: OpenAgent): void {
+    if (this.#agents.has(open.id)) return
+    const agent: AgentBeside = new AgentBeside(open, () => {
+      // One that was entered before a kill is answered from its record: nobody waits for that.
+      if (this.#untold().includes(agent)) for (const listener of this.#listeners) listener()
+    })
+    this.#agents.set(open.id, agent)
+    agent.begin(this.#run)
+  }
+
+  get isAnyWorking(): boolean {
+    return this.#untold().some(({ isWorking }) => isWorking)
+  }
+
+  get hasEnded(): boolean {
+    return this.#untold().some(({ isWorking }) => !isWorking)
+  }
+
+  #untold(): readonly AgentBeside[] {
+    const { openAgents = [] } = this.#run.spent
+    return openAgents.flatMap(({ id }) => this.#agents.get(id) ?? [])
+  }
+
+  /** Those that ended and are not entered yet. @throws what broke one of them, which breaks the run. */
+  ended(): readonly CameToEnd[] {
+    return this.#untold().flatMap((agent) => agent.end() ?? [])
+  }
+
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Stops those that still work, and waits for their ends. */
+  stopAll(): Eventually<undefined> {
+    const working = [...this.#agents.values()].filter(({ isWorking }) => isWorking)
+    if (working.length === 0) return undefined
+    return Promise.all(working.map((agent) => agent.stop())).then(() => undefined)
+  }
+
+  /** What is made of those that are not entered when the run ends. */
+  left(): readonly { readonly left: TaskLeft; readonly end: AgentEnd }[] {
+    const { openAgents = [] } = this.#run.spent
+    return openAgents.map(({ id, description }) => {
+      const came = this.#agents.get(id)?.came
+      const how = came === undefined || came.task.status === 'stopped' ? 'stopped' : 'ended'
+      const result = came?.task.result
+      const hasFailed = how === 'ended' && came?.task.status === 'failed'
+      const told = { type: 'left', id, how, description, ...(hasFailed && { status: 'failed' as const }) } as const
+      const left = { ...told, ...(result !== undefined && { result }) } as const
+      return { left, end: came?.end ?? { id, spent: null } }
+    })
+  }
+}
+
+/** Begins the agents that were started and do not work in this process yet. */
+export function beginAgents(run: Run): void {
+  const { openAgents = [] } = run.spent
+  if (openAgents.length === 0) return
+  const agents = run.agents ?? new BackgroundAgents(run)
+  if (run.agents === undefined) run.ports.onAgents(agents)
+  run.agents = agents
+  for (const open of openAgents) agents.begin(open)
+}
+
+/** What it is to do. @throws where the tool is gone, or does not start it again in this program. */
+function childOfOpen(run: Run, { tool: name, input, agents, toolCalls = Infinity, settings }: OpenAgent): Child {
+  const context = run.contextUnder(settings)
+  const tool = context.tools.get(name)
+  if (tool === undefined || !isAgentTool(tool)) throw new TypeError(`There is no tool ${name} that starts agents.`)
+  // It is what this tool's own check had left when the call was made.
+  const { identity } = run
+  return childOf({ context, identity }, tool, mutableCopyOf(input), { agents, toolCalls })
+}
+
+/** Characters of its words that are kept to be looked at. */
+const mostOfWords = 8_000
+
+class AgentBeside implements AgentInBackground {
+  readonly id: string
+  readonly description: string
+  readonly #open: OpenAgent
+  readonly #onEnd: () => void
+  readonly #listeners = new Set<() => void>()
+  #words = ''
+  #stop: () => void = () => {}
+  #settled: Promise<void> = Promise.resolve()
+  came: CameToEnd | undefined
+  #broken: { readonly error: unknown } | undefined
+
+  constructor(open: OpenAgent, onEnd: () => void) {
+    this.id = open.id
+    this.description = open.description
+    this.#open = open
+    this.#onEnd = onEnd
+  }
+
+  begin(run: Run): void {
+    const { id, description, name, callId, tool, startedAt: at } = this.#open
+    // What its end on record says stands: it is answered from its record, and does not go on behind that (spec R-BACK-15b).
+    const recorded = run.ports.endedAgents.get(id)
+    const isOver =
+      recorded && new HaltingError('step_mismatch', `The end of ${description} is on record: it does not go on.`)
+    let child: Child
+    try {
+      child = childOfOpen(run, this.#open)
+    } catch {
+      const { spent } = lostAgent(run, name)
+      const summary = lostAgentEnd(description)
+      const task = { type: 'ended', id, status: 'unknown', summary } as const
+      this.came = recorded ?? { task, end: { id, spent: spent && agentFigures(spent) } }
+      return
+    }
+    const place = { name, callId, tool, at, inBackground: true, ...(isOver !== undefined && { isOver }) } as const
+    const { abort, ended } = startChild(run, child, place, (event) => {
+      if (event.type !== 'message' || event.entry.kind !== 'assistant') return
+      const words = textOf(event.entry.message.content).trim()
+      if (words !== '') this.#words = words.slice(-mostOfWords)
+    })
+    this.#stop = () => abort.abort('parent')
+    this.#settled = ended.then(
+      (came) => {
+        if (recorded !== undefined) return this.#settle(recorded)
+        const task = { type: 'ended', id, ...endOfAgent(came, child, description) } as const
+        const { transcript, startLength, spent } = came.state
+        const tasks = tasksIn(transcript.since(startLength))
+        this.#settle({ task, end: { id, spent: agentFigures(spent), ...(tasks.length > 0 && { tasks }) } })
+      },
+      (error: unknown) => {
+        if (recorded !== undefined && error === isOver) return this.#settle(recorded)
+        this.#broken = { error }
+        this.#settle(undefined)
+      },
+    )
+  }
+
+  #settle(came: CameToEnd | undefined): void {
+    this.came = came
+    for (const listener of this.#listeners) listener()
+    this.#listeners.clear()
+    this.#onEnd()
+  }
+
+  get isWorking(): boolean {
+    return this.came === undefined && this.#broken === undefined
+  }
+
+  get said(): string {
+    return this.came === undefined ? this.#words : (this.came.task.result ?? this.came.task.summary)
+  }
+
+  /** @throws what broke it. */
+  end(): CameToEnd | undefined {
+    if (this.#broken !== undefined) throw this.#broken.error
+    return this.came
+  }
+
+  onEnd(listener: () => void): () => void {
+    if (this.isWorking) this.#listeners.add(listener)
+    else listener()
+    return () => this.#listeners.delete(listener)
+  }
+
+  stop(): Promise<void> {
+    this.#stop()
+    return this.#settled
+  }
+}
+
+type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
+
+/** Whether the agent is to work in the background: one that another agent starts is waited for. */
+export function isForBackground({ identity }: Run, child: Child): boolean {
+  return identity.depth === 0 && child.run.background === true
+}
+
+/**
+ * Answers the call at once; the agent begins when the results of the message are entered (`beginAgents`). The step holds what a resume goes on
+ * inside it by, and runs nothing.
+ */
+export function startAgent(
+  run: Run,
+  prepared: RunningCall,
+  call: AgentCall,
+  child: Child,
+  { share, digest }: { readonly share: AgentShare; readonly digest: () => string },
+): Eventually<CallRun> {
+  const place = { id: call.call.id, index: call.index }
+  const start = (): ToolResult => startedAgent(run, call, child.run, share)
+  const step = run.stepBeside<ToolResult>(toolStepName(run, place), start, {
+    digest,
+    intent: () => ({ starts: 'agent' }),
+    onUnfinished: (intent) => (isJsonObject(intent) && intent['starts'] === 'agent' ? start() : unknownOutcome),
+    sync: 'none',
+  })
+  return after(step, ({ value, at, durationMs }) => ({ call: prepared, result: value, at, durationMs }))
+}
+
+const longestDescription = 200
+
+function startedAgent(
+  run: Run,
+  { call, index, tool, taken }: AgentCall,
+  child: ChildRun,
+  { agents, toolCalls }: AgentShare,
+): ToolResult {
+  const name = agentName(run, { id: call.id, index })
+  const { agentType = tool.name, description = '', note = '' } = child
+  const words = description === '' ? '' : ` (${headOf(description.replaceAll(/\s+/g, ' '), longestDescription)})`
+  const id = `agent_${digestOf(run.key(name)).slice(0, 8)}`
+  const agent = {
+    id,
+    description: `The agent ${agentType}${words}`,
+    callId: call.id,
+    name,
+    tool: tool.name,
+    input: jsonOf(taken),
+    agents,
+    ...(toolCalls !== Infinity && { toolCalls }),
+    startedAt: run.spent.now,
+    settings: run.spent.settings,
+  }
+  const content = agentStarted(id, (run.context.background?.atEnd ?? 'wait') === 'wait' ? 'wait' : 'stop')
+  return {
+    status: 'done',
+    content: note === '' ? content : `${content} ${note}`,
+    isError: false,
+    details: { task_id: id },
+    tasks: [{ type: 'started', id, description: agent.description }],
+    agent,
+  }
+}

@@ -1,0 +1,296 @@
+import { after, firstOf, together, whileMore, type Eventually } from '../values/eventually.ts'
+import { calledTool } from '../tools/definitions.ts'
+import { abortedResult, notRun, toolEndOf, type ToolResult, resultBlock } from '../tools/tool-result.ts'
+import type { Run } from '../run/run.ts'
+import type { CallRun, InspectedCall, PreparedCall, ToolPhase } from '../run/tool-phase.ts'
+import { finishCall } from './finish-call.ts'
+import { inspectCall, runsAlone } from './inspect-call.ts'
+import { prepareCall } from './prepare-call.ts'
+import { runCall } from './run-call.ts'
+import { notRunReasons } from '../tools/result-texts.ts'
+import { StopSignal } from '../endings/signal.ts'
+import { toolCallsTaken } from '../state/agent-figures.ts'
+import { draftOf, type Draft } from '../run/outcome.ts'
+import { callLimitReached } from './call-texts.ts'
+import { callLimit } from '../endings/ending-texts.ts'
+import type { TaskNote } from '../verification/background.ts'
+import { turnHash, withNewest } from '../limits/recent-turns.ts'
+import type { Json } from '../values/json.ts'
+import type { ToolResultBlock } from '../model/messages.ts'
+import { addHookMessages } from '../request/run-hooks.ts'
+import { noteToldByTools } from '../run/tasks.ts'
+import { looksAtRepetition, repetitionAfter } from '../run/repetition.ts'
+import { callsLeft } from '../run/limits-left.ts'
+
+/** Runs the calls batch by batch, in call order. After an abort, a stop or a pending approval no further call starts. */
+export function runBatches(run: Run, phase: ToolPhase): Eventually<unknown> {
+  const batches = new Batches(run, phase)
+  const first = runNext(run, phase, batches)
+  // Mostly a message has one batch, and nothing waits for what comes behind it.
+  if (batches.isOver) return first
+  return after(first, (isMore) => (isMore ? whileMore(() => runNext(run, phase, batches)) : undefined))
+}
+
+/** Gives false when no further call starts. */
+function runNext(run: Run, phase: ToolPhase, batches: Batches): Eventually<boolean> {
+  if (phase.pending.length > 0) return false
+  const skipped = skippedResult(phase)
+  if (skipped !== undefined) return batches.skipRest(skipped)
+  if (batches.isAtLimit) return batches.skipRest(beyondLimit(phase))
+  const batch = batches.next()
+  return batch.length === 0 ? false : runBatch(run, phase, batch)
+}
+
+/**
+ * The calls of a message, batch by batch. Neighbouring calls that may run together make one batch, at most `toolConcurrency` of
+ * them; any other call is alone. A call is looked at when its batch is due, since a check may depend on what the calls before it did.
+ */
+class Batches {
+  readonly #run: Run
+  readonly #phase: ToolPhase
+  #index = 0
+  /** The call after the last batch, where it had to be looked at to know that it does not belong to it. */
+  #ahead: InspectedCall | undefined
+
+  constructor(run: Run, phase: ToolPhase) {
+    this.#run = run
+    this.#phase = phase
+  }
+
+  /** The calls that are left are beyond the limit. */
+  get isAtLimit(): boolean {
+    return this.#index < this.#phase.calls.length && this.#index >= this.#phase.allowedCalls
+  }
+
+  /** No call is left. */
+  get isOver(): boolean {
+    return this.#ahead === undefined && this.#index >= this.#phase.calls.length
+  }
+
+  /** Empty when there are no more calls. */
+  next(): readonly InspectedCall[] {
+    const batch = this.#gather()
+    this.#phase.enterBatch(this.#index)
+    return batch
+  }
+
+  #gather(): readonly InspectedCall[] {
+    const first = this.#take()
+    if (first === undefined) return []
+    const batch = [first]
+    if (!mayShare(first)) return batch
+    const limit = this.#run.context.settings.toolConcurrency
+    // Calls on record may have run beside each other, under a limit that was another: hooks have their say about none before all of them ended.
+    const hasRoom = (): boolean =>
+      !this.isAtLimit && (batch.length < limit || this.#phase.recorded(this.#index) !== undefined)
+    while (hasRoom() && mayJoin(this.#run, this.#phase, this.#index)) {
+      const call = this.#take()
+      if (call === undefined) break
+      if (!mayShare(call)) {
+        this.#ahead = call
+        this.#index--
+        break
+      }
+      batch.push(call)
+    }
+    return batch
+  }
+
+  #take(): InspectedCall | undefined {
+    const call = this.#ahead ?? inspectAt(this.#run, this.#phase, this.#index)
+    this.#ahead = undefined
+    if (call !== undefined) this.#index++
+    return call
+  }
+
+  /** Gives this result to all calls that are left. */
+  skipRest(result: ToolResult): false {
+    for (; this.#index < this.#phase.calls.length; this.#index++) skipCall(this.#run, this.#phase, this.#index, result)
+    return false
+  }
+}
+
+function inspectAt(run: Run, { calls, early }: ToolPhase, index: number): InspectedCall | undefined {
+  const call = calls[index]
+  return call === undefined ? undefined : (early.find(call, index) ?? inspectCall(run, call, index))
+}
+
+/** A call of an unknown tool or with an invalid input runs nothing, so it may be in any batch. */
+function mayShare(inspected: InspectedCall): boolean {
+  return inspected.kind === 'valid' ? inspected.parallelSafe : true
+}
+
+/** Whether the next call may belong to this batch. A call of a tool that always runs alone is inspected later, in its own batch. */
+function mayJoin({ context }: Run, { calls }: ToolPhase, index: number): boolean {
+  const call = calls[index]
+  if (call === undefined) return false
+  const tool = calledTool(call.name, context)
+  return tool === undefined || !runsAlone(tool)
+}
+
+function skippedResult(phase: ToolPhase): ToolResult | undefined {
+  if (phase.abort !== undefined) return abortedResult(phase.abort, 'settled')
+  return phase.isStopped ? notRun(notRunReasons.runStopped) : undefined
+}
+
+function skipCall(run: Run, phase: ToolPhase, index: number, result: ToolResult): void {
+  phase.setResult(index, result)
+  const call = phase.calls[index]
+  if (call === undefined) return
+  run.emit(toolEndOf(call, result, 0))
+}
+
+// Spec R-TOOL-4.
+/** Runs a batch: permissions and pre-hooks in call order, then the tools together, then post-hooks in call order. */
+function runBatch(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
+  const only = batch.length === 1 ? batch[0] : undefined
+  return only === undefined ? runMany(run, phase, batch) : runOne(run, phase, only)
+}
+
+function runOne(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<true> {
+  return after(prepareCall(run, phase, inspected), (call) => {
+    if (call === 'pending') return true
+    return after(runCall(run, phase, call), (ran) => after(finishCall(run, phase, ran), () => true))
+  })
+}
+
+function runMany(run: Run, phase: ToolPhase, batch: readonly InspectedCall[]): Eventually<true> {
+  const prepared: PreparedCall[] = []
+  const preparing = firstOf(batch, (inspected) =>
+    after(prepareCall(run, phase, inspected), (call): true | undefined => {
+      if (call === 'pending') return true
+      prepared.push(call)
+      return undefined
+    }),
+  )
+  return after(preparing, () =>
+    after(runPrepared(run, phase, prepared), (runs) =>
+      after(
+        firstOf(runs, (each) => finishCall(run, phase, each)),
+        () => true,
+      ),
+    ),
+  )
+}
+
+/** Runs the tools together. When a hook made a call a writing one, they run one after another. */
+function runPrepared(run: Run, phase: ToolPhase, prepared: readonly PreparedCall[]): Eventually<readonly CallRun[]> {
+  if (prepared.length === 1 || prepared.every((call) => call.kind !== 'run' || call.inspected.parallelSafe))
+    return together(prepared.map((call) => runCall(run, phase, call)))
+  const runs: CallRun[] = []
+  const running = firstOf(prepared, (call) => {
+    const cut = runs.find(({ result }) => result.abort !== undefined)?.result.abort
+    const next: Eventually<CallRun> =
+      cut === undefined
+        ? runCall(run, phase, call)
+        : { call, result: abortedResult(cut, 'settled'), at: 0, durationMs: 0 }
+    return after(next, (ran): undefined => {
+      runs.push(ran)
+    })
+  })
+  return after(running, () => runs)
+}
+
+/**
+ * Lets as many calls of the message run as there are left. Where these are fewer, their number is on record before one of them runs: a resume under another
+ * limit has it stand. What is on record as run was let run.
+ */
+export function limitCalls(run: Run, phase: ToolPhase): Eventually<void> {
+  const left = callsLeft(run)
+  const name = `call_limit:${run.spent.request}`
+  const isRecorded = run.isRecorded(name)
+  if (!isRecorded && (left >= phase.calls.length || isPassed(run, phase, left))) return undefined
+  return after(
+    run.step<number>(name, () => left),
+    ({ value }) => {
+      phase.allowedCalls = value
+      phase.callLimit = limitOf(run, value)
+    },
+  )
+}
+
+/** The limit that let so many calls run, also where another one was set since. */
+function limitOf({ context, spent }: Run, allowed: number): number {
+  const taken = toolCallsTaken(spent)
+  return allowed > 0 ? taken + allowed : Math.min(taken, context.settings.maxToolCalls)
+}
+
+/** A call beyond the limit is on record, or the turn is. */
+function isPassed(run: Run, phase: ToolPhase, left: number): boolean {
+  return run.turnEnd === 'passed' || phase.callStart(left) === 'passed'
+}
+
+/** The result of a call that was one too many. */
+function beyondLimit({ callLimit }: ToolPhase): ToolResult {
+  return notRun(callLimitReached(callLimit))
+}
+
+/** How the run ends where the message asked for more calls than were left; undefined where it did not. */
+export function callLimitDraft({ spent }: Run, phase: ToolPhase): Draft | undefined {
+  const refused = phase.calls.length - phase.allowedCalls
+  if (refused <= 0) return undefined
+  const { callLimit: limit } = phase
+  const used = toolCallsTaken(spent)
+  const signal = new StopSignal({
+    reason: 'steps_limit',
+    message: callLimit(limit, refused),
+    context: { used, limit, refused },
+    source: 'max_tool_calls',
+  })
+  return draftOf('max_tool_calls', signal, { raisedBy: ['limit:tool_calls'], isOwnLimit: true })
+}
+
+/** One user message with every result, in call order. Calls that wait for a person have none yet. */
+export function enterResults(run: Run, phase: ToolPhase): void {
+  phase.isEntered = true
+  const blocks: ToolResultBlock[] = []
+  // The name under which a whole result is kept is another one in each turn: it does not make the same result a new one.
+  const compared: ToolResultBlock[] = []
+  let details: { [callId: string]: Json } | undefined
+  let memos: { [callId: string]: Json } | undefined
+  const tasks: TaskNote[] = []
+  let { stillRunning } = run.spent
+  for (const [index, { id }] of phase.calls.entries()) {
+    const result = phase.result(index)
+    if (result === undefined) continue
+    const block = resultBlock(id, result)
+    const whole = phase.wholeResult(index)
+    blocks.push(block)
+    compared.push(whole === undefined || whole === result ? block : resultBlock(id, whole))
+    if (result.details !== undefined) (details ??= {})[id] = result.details
+    if (result.memo !== undefined) (memos ??= {})[id] = result.memo
+    // What a subagent started has the call that started it already.
+    for (const news of result.tasks ?? []) if (!isEndIn(tasks, news)) tasks.push({ callId: id, ...news })
+    if (result.stillRunning === true) stillRunning = [...stillRunning, id]
+  }
+  if (blocks.length > 0) {
+    const id = run.entryId('tool_results')
+    const message = { role: 'user', content: blocks } as const
+    const entry = { kind: 'user', id, message, origin: 'tool_results' } as const
+    run.append({
+      ...entry,
+      ...(details !== undefined && { details }),
+      ...(memos !== undefined && { memos }),
+      ...(tasks.length > 0 && { tasks }),
+    })
+    if (tasks.length > 0) noteToldByTools(run, tasks)
+  }
+  const { toolResults, recentTurns, toolCalls = 0 } = run.spent
+  // Calls that wait for a person have no result yet, and count when they have.
+  const made = Math.min(blocks.length, phase.allowedCalls)
+  const looksAtTurns = looksAtRepetition(run)
+  run.update({
+    ...(looksAtTurns && repetitionAfter(run, phase.calls, compared)),
+    toolResults: toolResults + blocks.length,
+    ...(made > 0 && { toolCalls: toolCalls + made }),
+    recentTurns: looksAtTurns ? withNewest(recentTurns, turnHash(phase.calls, compared, phase.hasWaited)) : recentTurns,
+    stillRunning,
+  })
+  addHookMessages(run, phase.messages)
+  addHookMessages(run, phase.remarks)
+}
+
+/** Of two calls of a message that tell of one end the first does. */
+function isEndIn(tasks: readonly TaskNote[], { type, id }: TaskNote): boolean {
+  return type === 'ended' && tasks.some((each) => each.type === 'ended' && each.id === id)
+}

@@ -1,0 +1,194 @@
+import type { AbortCause } from '../values/abort.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { changeOf } from '../state/settings-change.ts'
+import type { PermissionDecision } from '../permissions/permission-decision.ts'
+import { allowAll, type PermissionRequest } from '../tools/permissions.ts'
+import { abortedResult, denied, invalid, notRun, type ToolResult } from '../tools/tool-result.ts'
+import { isAgentTool } from '../tools/tool.ts'
+import { settingsAtCall } from '../run/checkpoint.ts'
+import type { Run } from '../run/run.ts'
+import { runToolHooks, type HookRun } from '../request/run-hooks.ts'
+import { agentShare, refuseAgent } from './child-run.ts'
+import {
+  decidePermission,
+  decisionPosition,
+  denyByRules,
+  denyUpdated,
+  requestOf,
+  mayNeedApproval,
+} from './ask-permission.ts'
+import type { InspectedCall, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
+import { precheckOf } from './run-call.ts'
+import { inspectInput } from './inspect-call.ts'
+import { notRunReasons } from '../tools/result-texts.ts'
+import { inputChangedByHook } from './call-texts.ts'
+
+// Spec R-SET-4c.
+/** A call that the record leaves undecided is judged by what was set before the run goes on. */
+export function prepareCall(
+  run: Run,
+  phase: ToolPhase,
+  inspected: InspectedCall,
+): Eventually<PreparedCall | 'pending'> {
+  if (!phase.isLeft) return judgeCall(run, phase, inspected)
+  const place = { id: inspected.call.id, index: inspected.index }
+  const position = decisionPosition(run, place, phase.callStart(inspected.index))
+  return after(settingsAtCall(run, place, position), () => judgeCall(run, phase, inspected))
+}
+
+// Spec R-PERM-1.
+/** In this order: input, deny rules, beforeToolUse hooks, deny rules again, ask rules, mode, allow rules, the person. */
+function judgeCall(run: Run, phase: ToolPhase, inspected: InspectedCall): Eventually<PreparedCall | 'pending'> {
+  const { call } = inspected
+  run.emit({ type: 'tool_start', callId: call.id, name: call.name, input: call.input })
+  if (inspected.kind === 'invalid') return invalidCall(phase, inspected, inspected.message)
+  const hasHooks = run.context.hooks.for('beforeToolUse', call.name).length > 0
+  if (!hasHooks)
+    return run.context.permissions === allowAll && !mayNeedApproval(inspected.tool)
+      ? ready(run, phase, inspected)
+      : permit(run, phase, inspected)
+  return after(denyByRules(run, inspected, phase.callStart(inspected.index)), (message) =>
+    message === undefined ? askHooks(run, phase, inspected) : deny(run, inspected, message),
+  )
+}
+
+function askHooks(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall | 'pending'> {
+  const { call, index } = inspected
+  const subject = { toolCall: call, callIndex: index }
+  return after(runToolHooks(run, 'beforeToolUse', subject, phase.callStart(index)), (hooks) => {
+    phase.addMessages(hooks.messages)
+    for (const { hook, signal } of hooks.raised) phase.addStop({ index, signal, origin: 'hook', hook, callId: call.id })
+    const verdict = verdictOf(hooks)
+    if (verdict.blocked !== undefined) return deny(run, inspected, verdict.blocked)
+    if (verdict.aborted !== undefined) {
+      return answeredWithoutRunning(inspected, abortedResult(verdict.aborted, 'settled'))
+    }
+    if (hooks.raised.length > 0) return answeredWithoutRunning(inspected, notRun(notRunReasons.hookStopped))
+    const changed = verdict.input === undefined ? inspected : withInput(inspected, verdict.input.value)
+    if (changed.kind === 'invalid') return invalidCall(phase, changed, inputChangedByHook(changed.message))
+    return permit(run, phase, changed, verdict.permission)
+  })
+}
+
+interface HookVerdict {
+  readonly blocked: string | undefined
+  readonly permission: PermissionRequest['hookDecision']
+  readonly input: { readonly value: unknown } | undefined
+  readonly aborted: AbortCause | undefined
+}
+
+/** Of several hooks, deny counts before defer, then ask, then allow. The last changed input counts. */
+function verdictOf(hooks: HookRun): HookVerdict {
+  const outcomes = hooks.outcomes.map(({ outcome }) => outcome)
+  return {
+    blocked: outcomes.find((outcome) => outcome.blocked !== undefined)?.blocked,
+    permission: byWeight.find((permission) => outcomes.some((outcome) => outcome.permission === permission)),
+    input: outcomes.findLast((outcome) => outcome.input !== undefined)?.input,
+    aborted: outcomes.find((outcome) => outcome.aborted !== undefined)?.aborted,
+  }
+}
+
+const byWeight = ['defer', 'ask', 'allow'] as const
+
+function withInput(inspected: ValidCall, input: unknown): InspectedCall {
+  const { call, tool } = inspected
+  return inspectInput(tool, { ...call, input }, inspected)
+}
+
+/** Asks rules, mode and the person. `pending`: a person must decide, and the run does not wait for one. */
+function permit(
+  run: Run,
+  phase: ToolPhase,
+  inspected: ValidCall,
+  hookDecision?: PermissionRequest['hookDecision'],
+): Eventually<PreparedCall | 'pending'> {
+  const asked = requestOf(inspected)
+  const request = hookDecision === undefined ? asked : { ...asked, hookDecision }
+  const precheck = precheckOf(run, inspected, phase.memos)
+  const full = precheck === undefined ? request : { ...request, precheck }
+  return after(decidePermission(run, inspected, full, phase.callStart(inspected.index)), (decision) =>
+    enterDecision(run, phase, inspected, decision),
+  )
+}
+
+function enterDecision(
+  run: Run,
+  phase: ToolPhase,
+  inspected: ValidCall,
+  decision: PermissionDecision,
+): Eventually<PreparedCall | 'pending'> {
+  const { call } = inspected
+  switch (decision.behavior) {
+    case 'ask': {
+      const { message } = decision
+      run.emit({ type: 'approval_needed', callId: call.id, name: call.name, input: call.input, message, key: null })
+      phase.addPending({ call, message })
+      return 'pending'
+    }
+    case 'fail':
+      return failedCall(phase, inspected, decision.message)
+    case 'deny':
+      // Also where the answer is on record: the process may have ended before the abort was.
+      if (decision.interrupt === true) run.ports.interrupt()
+      return deny(run, inspected, decision.message)
+    case 'allow': {
+      if (decision.updatedPermissions !== undefined) run.set(changeOf(decision.updatedPermissions))
+      const { updatedInput, confined } = decision
+      const asAllowed = (valid: ValidCall): ValidCall => (confined === undefined ? valid : { ...valid, confined })
+      if (updatedInput === undefined) return ready(run, phase, asAllowed(inspected))
+      const changed = withInput(inspected, updatedInput)
+      if (changed.kind === 'invalid') return invalidCall(phase, changed, changed.message)
+      return after(denyUpdated(run, changed, phase.callStart(inspected.index)), (message) =>
+        // Events and hooks keep the call as the model made it.
+        message === undefined ? ready(run, phase, asAllowed({ ...changed, call })) : deny(run, changed, message),
+      )
+    }
+  }
+}
+
+function ready(run: Run, phase: ToolPhase, inspected: ValidCall): Eventually<PreparedCall> {
+  const { call, index } = inspected
+  const recorded = phase.recorded(index)
+  const isAgent = isAgentTool(inspected.tool)
+  // Of a tool that starts agents the record has the step of the call where the agent works in the background.
+  if (recorded === 'agent' && !isAgent) return { kind: 'recorded', call, index }
+  if (!isAgent || recorded !== undefined) return begin(run, phase, inspected)
+  return after(refuseAgent(run, { id: call.id, index }), (message) =>
+    message === undefined ? begin(run, phase, inspected) : answeredWithoutRunning(inspected, invalid(message)),
+  )
+}
+
+function begin(run: Run, phase: ToolPhase, inspected: ValidCall): PreparedCall {
+  if (phase.recorded(inspected.index) === undefined && phase.batchEnd === 'passed')
+    return answeredWithoutRunning(inspected, notRun(notRunReasons.skipped))
+  if (isAgentTool(inspected.tool)) {
+    // What is left for those below is divided before any of this message counts.
+    agentShare(run, phase)
+    run.update({ subagents: run.spent.subagents + 1 })
+  }
+  return { kind: 'run', inspected }
+}
+
+/** The call is not run. If a record shows that it was run before, the recorded result counts. */
+function invalidCall(phase: ToolPhase, inspected: InspectedCall, message: string): PreparedCall {
+  const { call, index } = inspected
+  return phase.recorded(index) === undefined
+    ? answeredWithoutRunning(inspected, invalid(message))
+    : { kind: 'recorded', call, index }
+}
+
+/** What its tool would have said, without asking anybody: hooks and the error policy treat it as that. */
+function failedCall(phase: ToolPhase, { call, index }: InspectedCall, message: string): PreparedCall {
+  if (phase.recorded(index) !== undefined) return { kind: 'recorded', call, index }
+  return { kind: 'answer', call, index, result: { status: 'failed', content: message, isError: true } }
+}
+
+function answeredWithoutRunning({ call, index }: InspectedCall, result: ToolResult): PreparedCall {
+  return { kind: 'answer', call, index, result }
+}
+
+function deny(run: Run, inspected: InspectedCall, message: string): PreparedCall {
+  const { call } = inspected
+  run.emit({ type: 'permission_denied', callId: call.id, name: call.name, input: call.input, message })
+  return answeredWithoutRunning(inspected, denied(message))
+}

@@ -1,0 +1,367 @@
+import { nanosOf } from '../model/prices.ts'
+import { AbortScope } from '../values/abort.ts'
+import { createDeadline, deadlineOfPart, type Deadline } from '../values/deadline.ts'
+import type { HaltingError } from '../values/errors.ts'
+import type { Emit } from '../state/events.ts'
+import { freshGoal } from '../verification/goal-progress.ts'
+import { specOf } from '../goals/run-goals.ts'
+import { inboxOfAgent } from '../steps/inbox.ts'
+import type { FinishedRun, RunPorts } from '../run/run-context.ts'
+import { entryId, freshProgress, startState, withEntry, type RunIdentity, type RunState } from '../state/state.ts'
+import { resultOfThrown, abortedResult, type ToolResult, unknownOutcome } from '../tools/tool-result.ts'
+import type { AnyAgentTool, ChildRun } from '../tools/tool.ts'
+import { Transcript } from '../conversation/transcript.ts'
+import { heldBackBy, heldForNextRequest } from '../request/reserve.ts'
+import { type Run, agentName } from '../run/run.ts'
+import type { AgentOutcome, ValidCall } from '../run/tool-phase.ts'
+import type { Child } from './child-run.ts'
+import {
+  waitedForAgent,
+  agentEnd,
+  agentStoppedEarly,
+  lastResultOfAgent,
+  lastTextOfAgent,
+  noAnswerOfAgent,
+} from './call-texts.ts'
+import { type TaskEnded, taskNewsOf } from '../verification/background.ts'
+import { jsonOf, type Json, isJsonObject } from '../values/json.ts'
+import { isText, isToolResult, textOf } from '../model/messages.ts'
+import type { OutputSchema } from '../tools/output-schema.ts'
+import { lastAnswer, lastReplyText } from '../sdk/result-message.ts'
+import { tasksIn } from '../run/tasks.ts'
+import { endings } from '../endings/table.ts'
+import type { RunResult } from '../endings/terminal.ts'
+import { after, type Eventually } from '../values/eventually.ts'
+import { chargeOf, chargeOfStep, restoreForAgent } from '../request/charge.ts'
+import type { OpenBill } from '../run/request-bill.ts'
+import { composite, type AskedRecord } from '../request/step-with-questions.ts'
+import type { StepEngine } from '../steps/steps.ts'
+
+export interface AgentCall extends ValidCall {
+  readonly tool: AnyAgentTool
+}
+
+// Spec R-SUB-1, R-SUB-5.
+/** Runs a subagent: the same loop with the parent's `StepEngine` and ledger. An abort of the parent aborts it. */
+export function runAgent(run: Run, { call, index, tool }: AgentCall, child: Child): Promise<AgentOutcome> {
+  const { now } = run.spent
+  const name = agentName(run, { id: call.id, index })
+  const { ended } = startChild(run, child, { name, callId: call.id, tool: tool.name, at: now })
+  return ended.then((came) => ({
+    result: resultOfChild(came, { ...child, run: waitedFor(child.run) }),
+    endedAt: now + came.terminal.durationMs,
+    spent: came.state.spent,
+  }))
+}
+
+/** One that cannot be started. If it was begun before the process died, to say that nothing was run would be wrong. */
+export function unstartedAgent(
+  run: Run,
+  { call, index }: AgentCall,
+  error: unknown,
+  isRecorded: boolean,
+): AgentOutcome {
+  if (isRecorded) return lostAgent(run, agentName(run, { id: call.id, index }))
+  return { result: resultOfThrown(error), endedAt: run.spent.now, spent: null }
+}
+
+/** Only the main loop has agents in the background. */
+function waitedFor(child: ChildRun): ChildRun {
+  if (child.background !== true) return child
+  return { ...child, note: waitedForAgent }
+}
+
+/** Where a subagent begins, and by which call. */
+export interface ChildPlace {
+  /** What its steps are under. */
+  readonly name: string
+  readonly callId: string
+  /** The name of its tool. */
+  readonly tool: string
+  /** When it begins, on the session's active clock. */
+  readonly at: number
+  readonly inBackground?: true
+  /** Of one that is answered from its record and does not go on: what refuses the rest. */
+  readonly isOver?: HaltingError
+}
+
+/** A subagent that has begun. */
+export interface StartedChild {
+  readonly abort: AbortScope
+  /** Rejects when the record is of another prompt: the run ends then without writing anything. */
+  readonly ended: Promise<FinishedRun>
+}
+
+/** Starts the loop of a subagent. `onEvent`: is told all that it tells. */
+export function startChild(
+  run: Run,
+  { run: child, context }: Child,
+  { name, callId, tool, at, inBackground, isOver }: ChildPlace,
+  onEvent?: Emit,
+): StartedChild {
+  const { agentType = tool, description } = child
+  const identity = identityOf(run, name, callId)
+  const about = {
+    type: 'agent',
+    callId,
+    agentType,
+    ...(description !== undefined && { description }),
+    ...(inBackground === true && { inBackground }),
+  } as const
+  const emit: Emit = (event) => {
+    onEvent?.(event)
+    run.emit({ ...about, event })
+  }
+  const start = agentStart(identity, child, at)
+  emit({ type: 'run_start', run: identity, model: context.model.id })
+  for (const entry of start.transcript) emit({ type: 'message', entry })
+  const abort = new AbortScope()
+  const listener = {
+    onAbort: (cause: Parameters<AbortScope['abort']>[0]) =>
+      abort.abort(cause === 'time' || cause === 'budget' ? cause : 'parent'),
+  }
+  run.ports.abort.listen(listener)
+  const own = inBackground === true ? portsBeside(run, name, child, abort) : portsOfChild(run, name, child, abort)
+  abort.checkBy(() => own.deadline.check())
+  const ports = isOver === undefined ? own : { ...own, steps: recordedOnly(own.steps, isOver), isRecordOnly: true }
+  const ended = context.runLoop(context, ports, start, emit).then((came) => {
+    run.ports.abort.unlisten(listener)
+    if (ports.deadline !== run.ports.deadline) ports.deadline.cancel()
+    const { error } = came.terminal
+    if (error?.code === 'step_mismatch') throw error
+    return came
+  })
+  return { abort, ended }
+}
+
+function identityOf({ identity }: Run, name: string, callId: string): RunIdentity {
+  const agentPath = `${identity.agentPath}${name}`
+  // Its state is a new one.
+  const { executionCount: _, ...inherited } = identity
+  return {
+    ...inherited,
+    agentPath,
+    agentId: `${identity.runId}/${agentPath}`.slice(0, -1),
+    parentCallId: callId,
+    depth: identity.depth + 1,
+  }
+}
+
+/** Its prompt is the first message of a transcript of its own. */
+function agentStart(identity: RunIdentity, { prompt, until = [] }: ChildRun, now: number): RunState {
+  const goal = freshGoal(until.map(specOf), 0)
+  const fresh = startState(identity, Transcript.empty(), { ...freshProgress(now), goal })
+  const message = { role: 'user', content: prompt } as const
+  return withEntry(fresh, { kind: 'user', id: entryId(fresh, 'prompt'), message, origin: 'prompt' })
+}
+
+function portsOfChild(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
+  const { steps, ledger, inbox } = run.ports
+  const { maxBudgetUsd = Infinity, maxTotalTokens = Infinity } = child
+  const heldBack = ledger.limited ? heldBackBy(run) : []
+  return {
+    ...run.ports,
+    steps: steps.scope(name),
+    inbox: inboxOfAgent(inbox),
+    abort,
+    ledger: ledger.branchOfAgent({ nanos: nanosOf(maxBudgetUsd), tokens: maxTotalTokens }),
+    deadline: deadlineOf(run, child, abort),
+    heldBack: () => heldBack,
+  }
+}
+
+/** The parent goes on, and is not to end for want of what its agent took aside. Asked anew each time: its conversation grows. */
+function portsBeside(run: Run, name: string, child: ChildRun, abort: AbortScope): RunPorts {
+  const steps = run.ports.steps.beside(name, run.key(name))
+  return { ...portsOfChild(run, name, child, abort), steps, heldBack: () => heldForNextRequest(run) }
+}
+
+function deadlineOf({ ports, context }: Run, { maxDurationMs }: ChildRun, abort: AbortScope): Deadline {
+  if (maxDurationMs === undefined) return ports.deadline
+  const times = { usedMs: 0, limitMs: maxDurationMs }
+  return deadlineOfPart(
+    ports.deadline,
+    createDeadline(context.timers, times, () => abort.abort('time')),
+  )
+}
+
+// Spec R-SUB-6, R-BACK-6.
+/**
+ * The result for the parent: the child's answer, or why the child was stopped before its end, with what its tools started and saw
+ * end. The child's transcript is on no record that a later run looks at.
+ */
+function resultOfChild(ended: FinishedRun, { run: child, context }: Child): ToolResult {
+  const { transcript, startLength } = ended.state
+  const tasks = tasksIn(transcript.since(startLength))
+  const result = toldOfChild(ended, child, context.settings.output)
+  return tasks.length === 0 ? result : { ...result, tasks }
+}
+
+function toldOfChild(ended: FinishedRun, child: ChildRun, output: OutputSchema | null): ToolResult {
+  const { terminal, state } = ended
+  const { note = '' } = child
+  if (isCutByParent(ended, child)) {
+    // Why the parent was aborted is on its own record: its next checkpoint tells.
+    const { abort: _cause, ...result } = abortedResult('parent', 'settled')
+    const why = whyStopped(terminal)
+    const words = wordsOf(state)
+    if (words !== '') return { ...result, content: `${why} ${lastTextOfAgent(words, mostOfTexts)}` }
+    return terminal.signal.reason === 'user_requested' ? result : { ...result, content: why }
+  }
+  const details = {
+    reason: terminal.reason,
+    message: terminal.signal.message,
+    costUsd: terminal.costUsd,
+    turns: terminal.summary.turns,
+  }
+  const noted = (text: string): string => (note === '' ? text : `${note}\n\n${text}`)
+  if (endings[terminal.reason].parentResult === 'done') {
+    const structured = output === null ? undefined : structuredAnswer(state, output)
+    if (structured !== undefined) {
+      const content = noted(JSON.stringify(structured.value))
+      return { status: 'done', content, isError: false, details: { ...details, output: structured.value } }
+    }
+    const answer = lastAnswer(state)
+    const content = noted(answer === '' ? noAnswerOfAgent : answer)
+    return { status: 'done', content, isError: false, details }
+  }
+  const why = whyStopped(terminal)
+  const found = foundSoFar(state)
+  return {
+    status: 'failed',
+    content: noted(found === '' ? why : `${why} ${found}`),
+    isError: true,
+    details,
+    error: why,
+  }
+}
+
+/** What the schema makes of the answer. The loop has checked it before: a check that says something else now leaves the answer as it is. */
+function structuredAnswer(state: RunState, output: OutputSchema): { readonly value: Json } | undefined {
+  try {
+    const checked = output.check(lastReplyText(state))
+    return checked.fits ? { value: jsonOf(checked.value) } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The same for one that works in the background, in words of its own. */
+export function endOfAgent(ended: FinishedRun, child: Child, description: string): Omit<TaskEnded, 'type' | 'id'> {
+  const { state } = ended
+  if (isCutByParent(ended, child.run)) {
+    const result = foundSoFar(state)
+    return { status: 'stopped', summary: agentEnd(description, 'stopped'), ...(result !== '' && { result }) }
+  }
+  const { status, content } = resultOfChild(ended, { ...child, run: { ...child.run, note: '' } })
+  const result = typeof content === 'string' ? content : textOf(content)
+  return status === 'done'
+    ? { status: 'completed', summary: agentEnd(description, 'ended'), result }
+    : { status: 'failed', summary: agentEnd(description, 'failed'), result }
+}
+
+/** A timer of the platform may be that early. */
+const timerSlackMs = 5
+
+/** By what is on record: its parent was aborted, or stopped it, before its own time was up. */
+function isCutByParent({ terminal }: FinishedRun, { maxDurationMs = Infinity }: ChildRun): boolean {
+  if (terminal.signal.source !== 'abort') return false
+  return terminal.reason !== 'time_limit' || terminal.durationMs + timerSlackMs < maxDurationMs
+}
+
+/** What a parent is shown of an agent that was stopped: of its texts the newest, or of the last result that it saw the end. */
+const mostOfTexts = 8_000
+const mostOfResult = 2_000
+
+function whyStopped({ signal }: RunResult): string {
+  return agentStoppedEarly(signal.toString())
+}
+
+/** All its texts. */
+function wordsOf({ transcript, startLength }: RunState): string {
+  const said = transcript
+    .since(startLength)
+    .flatMap((entry) =>
+      entry.kind === 'assistant' && entry.error === undefined ? textOf(entry.message.content).trim() || [] : [],
+    )
+  return said.join('\n\n')
+}
+
+function foundSoFar(state: RunState): string {
+  const texts = wordsOf(state)
+  if (texts !== '') return lastTextOfAgent(texts, mostOfTexts)
+  const seen = state.transcript
+    .since(state.startLength)
+    .flatMap((entry) =>
+      entry.kind === 'user' && typeof entry.message.content !== 'string' ? entry.message.content : [],
+    )
+    .findLast(isToolResult)
+  const shown =
+    typeof seen?.content === 'string'
+      ? seen.content
+      : (seen?.content ?? [])
+          .filter(isText)
+          .map(({ text }) => text)
+          .join('\n')
+  return shown === '' ? '' : lastResultOfAgent(shown, mostOfResult)
+}
+
+// Spec R-RES-10b.
+/**
+ * A subagent on record that the resumed program cannot start again: its tool is gone, or what describes it. What it did is not known to its
+ * parent, and what it asked a model is paid.
+ */
+export function lostAgent(run: Run, name: string): AgentOutcome {
+  const steps = run.ports.steps.abandon(run.key(name))
+  const { now } = run.spent
+  let spent = freshProgress(now)
+  const charges = steps.flatMap(chargeOfStep)
+  restoreForAgent(run, charges)
+  for (const charge of charges) spent = { ...spent, ...chargeOf(spent, charge, 'question') }
+  const tasks = steps.flatMap(({ value }) => (isJsonObject(value) ? taskNewsOf(value['tasks']) : []))
+  const result = tasks.length === 0 ? unknownOutcome : { ...unknownOutcome, tasks }
+  return { result, endedAt: now, spent }
+}
+
+/**
+ * A call that had asked a model, of a tool that is gone in the resumed program or asks no more. What it came to counts where that is on record;
+ * else its outcome is unknown, and what it asked is paid.
+ */
+export function lostAsking(run: Run, name: string, bill: OpenBill): Eventually<ToolResult> {
+  const { steps } = run.ports
+  const whole = `${name}/asked`
+  if (steps.peek(run.key(whole)) === 'done') {
+    const none = (): AskedRecord<ToolResult> => ({ value: unknownOutcome, charges: [], told: [] })
+    return after(run.stepBeside<AskedRecord<ToolResult>>(whole, none, composite), ({ value }) => {
+      restoreForAgent(run, value.charges)
+      bill.addAll(value)
+      return value.value
+    })
+  }
+  const charges = steps.abandon(run.key(`${whole}/`)).flatMap(chargeOfStep)
+  restoreForAgent(run, charges)
+  bill.addAll({ charges, told: [] })
+  return unknownOutcome
+}
+
+/** The same steps, of which none is done anew: what is not on record as done is refused with this error, and nothing comes in from outside. */
+function recordedOnly(steps: StepEngine, error: HaltingError): StepEngine {
+  const refuse = <T>(key: string, answer: () => Eventually<T>): Eventually<T> =>
+    steps.peek(key) === 'done' ? answer() : Promise.reject(error)
+  return {
+    get replaying() {
+      return steps.replaying
+    },
+    peek: (key) => steps.peek(key),
+    abandon: (prefix) => steps.abandon(prefix),
+    begin: (start) => steps.begin(start),
+    run: (key, effect, options) => refuse(key, () => steps.run(key, effect, options)),
+    scope: (name) => recordedOnly(steps.scope(name), error),
+    beside: (name, prefix) => recordedOnly(steps.beside(name, prefix), error),
+    lap: (lap) => steps.lap(lap),
+    control: (key, _poll, options) => steps.control(key, () => undefined, options),
+    sleep: async (key, ms, options) => refuse(key, () => steps.sleep(key, ms, options)),
+    wait: async (key, options) => refuse(key, () => steps.wait(key, options)),
+    end: (end) => steps.end(end),
+  }
+}

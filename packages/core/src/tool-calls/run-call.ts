@@ -1,0 +1,383 @@
+import { after, type Eventually, disregard } from '../values/eventually.ts'
+import { digestOf } from '../values/hash.ts'
+import type { StepResult } from '../steps/steps.ts'
+import {
+  abortedResult,
+  unknownOutcome,
+  unseenResult,
+  type ToolResult,
+  resultOfOutput,
+  resultOfThrown,
+} from '../tools/tool-result.ts'
+import {
+  isAgentTool,
+  type AnyLeafTool,
+  type AgentsInBackground,
+  type CallWait,
+  type CallerRights,
+  type ToolContext,
+} from '../tools/tool.ts'
+import { type Run, type RunStepOptions, agentStateOf, agentName, toolStepName } from '../run/run.ts'
+import { isAsks, stepWithQuestions, type MayAsk } from '../request/step-with-questions.ts'
+import { agentShare, shareBeside, childOf, type Child } from './child-run.ts'
+import type { AgentOutcome, CallRun, PreparedCall, ValidCall, ToolPhase } from '../run/tool-phase.ts'
+import { lostAgent, lostAsking, runAgent, unstartedAgent, type AgentCall } from './run-agent.ts'
+import { isForBackground, startAgent } from './background-agents.ts'
+import { isInstance } from '../values/errors.ts'
+import type { AskModel } from '../model/questions.ts'
+import type { Emit } from '../state/events.ts'
+import { AgentStopException } from '../endings/stop-exception.ts'
+import type { AgentState } from '../hooks/agent-state.ts'
+import { jsonOf, mutableCopyOf, type Json } from '../values/json.ts'
+import type { RunContext } from '../run/run-context.ts'
+import type { RunState } from '../state/state.ts'
+import { requestRights } from './ask-permission.ts'
+import type { Deadline } from '../values/deadline.ts'
+import { fieldsOf } from '../values/given.ts'
+import { wallTimeOf } from '../values/clock.ts'
+import { WallWait } from '../steps/wall-wait.ts'
+import { shareForWaiting } from '../run/tasks.ts'
+
+type RunningCall = Extract<PreparedCall, { readonly kind: 'run' }>
+
+/** Runs one call as a step, beside the others of its batch. A call that has its result already needs no step. */
+export function runCall(run: Run, phase: ToolPhase, call: PreparedCall): Eventually<CallRun> {
+  if (call.kind === 'answer') return phase.addRan({ call, result: call.result, at: 0, durationMs: 0 })
+  if (call.kind === 'recorded') return answerFromRecord(run, phase, call)
+  const { inspected } = call
+  phase.begin(inspected.index)
+  const { tool } = inspected
+  if (isAgentTool(tool))
+    return after(runAgentCall(run, phase, call, { ...inspected, tool }), (ran) => phase.addRan(ran))
+  return after(runStep(run, phase, inspected, tool), ({ value, at, durationMs }) =>
+    phase.addRan({ call, result: value, at, durationMs }),
+  )
+}
+
+function runAgentCall(run: Run, phase: ToolPhase, call: RunningCall, agent: AgentCall): Eventually<CallRun> {
+  const { index, tool, input } = agent
+  const recorded = phase.recorded(index)
+  const share = agentShare(run, phase)
+  const { now: beganAt, verification } = run.spent
+  const changedAtStart = verification?.changed ?? 0
+  let child: Child
+  try {
+    child = childOf(run, tool, input, share)
+  } catch (error) {
+    if (recorded === 'leaf') return answerFromRecord(run, phase, { kind: 'recorded', call: agent.call, index })
+    return ranAs(call, unstartedAgent(run, agent, error, recorded !== undefined), beganAt)
+  }
+  // Where it works is on record: a program may have changed its mind.
+  if (recorded === 'leaf' || (recorded === undefined && isForBackground(run, child))) {
+    return startAgent(run, call, agent, child, { share: shareBeside(share), digest: () => digestOfCall(phase, index) })
+  }
+  return after(runAgent(run, agent, child), (outcome) => ({ ...ranAs(call, outcome, beganAt), changedAtStart }))
+}
+
+/** A call takes the time of its agent. */
+function ranAs(call: PreparedCall, agent: AgentOutcome, beganAt: number): CallRun {
+  return { call, result: agent.result, at: beganAt, durationMs: agent.endedAt - beganAt, agent }
+}
+
+/** Runs nothing: the record has the result, or shows that the outcome is unknown. */
+function answerFromRecord(
+  run: Run,
+  phase: ToolPhase,
+  call: Extract<PreparedCall, { readonly kind: 'recorded' }>,
+): Eventually<CallRun> {
+  const place = { id: call.call.id, index: call.index }
+  if (phase.recorded(call.index) === 'agent')
+    return phase.addRan(ranAs(call, lostAgent(run, agentName(run, place)), run.spent.now))
+  const unknown = (): ToolResult => unknownOutcome
+  const name = toolStepName(run, place)
+  const step = run.stepBeside<ToolResult>(name, unknown, {
+    digest: () => digestOfCall(phase, call.index),
+    intent: () => null,
+    onUnfinished: unknown,
+    sync: 'none',
+  })
+  return after(withoutAsking(run, phase, call.index, name, step), ({ value, at, durationMs }) =>
+    phase.addRan({ call, result: value, at, durationMs }),
+  )
+}
+
+// Spec R-RES-12.
+/** A digest of the call as the model made it. Changes by hooks and rules are not in it: they may differ after a resume. */
+function digestOfCall({ calls }: ToolPhase, index: number): string {
+  const call = calls[index]
+  return digestOf(`${call?.name ?? ''} ${JSON.stringify(call?.input) ?? ''}`)
+}
+
+function runStep(
+  run: Run,
+  phase: ToolPhase,
+  inspected: ValidCall,
+  tool: AnyLeafTool,
+): Eventually<StepResult<ToolResult>> {
+  const { call, index, readOnly, started } = inspected
+  const reruns = tool.onUnknownOutcome === undefined ? readOnly : tool.onUnknownOutcome === 'rerun'
+  const name = toolStepName(run, { id: call.id, index })
+  const options: RunStepOptions<ToolResult> = {
+    digest: () => digestOfCall(phase, index),
+    intent: () => null,
+    onUnfinished: reruns ? 'rerun' : () => unknownOutcome,
+    sync: readOnly ? 'none' : 'intent',
+    ...(tool.waits === true && stepOfWait(run)),
+  }
+  const closed = new ClosedCall(run, call.name)
+  const execute = (scope: CallScope): Eventually<ToolResult> =>
+    closed.recorded(executeCall(run, inspected, tool, { ...scope, memos: phase.memos }))
+  // Who is called again after a crash may ask: what it asked is answered from the record then.
+  if (tool.asksModel === true && reruns) {
+    const scope = { idempotencyKey: `${run.identity.sessionId}/${run.key(name)}`, emit: run.emit }
+    const who: MayAsk<ToolResult> = {
+      call: (ask) => execute({ ...scope, ask }),
+      cut: (_result, cause) => abortedResult(cause, 'settled'),
+    }
+    return closed.shown(stepWithQuestions(run, name, who, { options, bill: phase.billOf(index) }))
+  }
+  const effect = (scope: CallScope): Eventually<ToolResult> =>
+    started === undefined ? execute(scope) : closed.recorded(started)
+  return closed.shown(withoutAsking(run, phase, index, name, run.stepBeside<ToolResult>(name, effect, options)))
+}
+
+// Spec R-HOOK-17a.
+/** A call whose result is not to be on record before the hooks that redact have seen it. It is in this process alone until then. */
+class ClosedCall {
+  readonly #isClosed: boolean
+  #live: ToolResult | undefined
+
+  constructor(run: Run, name: string) {
+    this.#isClosed = withholdsResults(run, name)
+  }
+
+  /** What goes on record of a result. */
+  recorded(result: Eventually<ToolResult>): Eventually<ToolResult> {
+    if (!this.#isClosed) return result
+    return after(result, (live) => {
+      if (live.status !== 'done' && live.status !== 'failed') return live
+      this.#live = live
+      return unseenResult(live)
+    })
+  }
+
+  /** The result itself, where this process has it. */
+  shown(step: Eventually<StepResult<ToolResult>>): Eventually<StepResult<ToolResult>> {
+    if (!this.#isClosed) return step
+    return after(step, (made) =>
+      made.value.unseen === true && this.#live !== undefined
+        ? { ...made, value: { ...this.#live, unseen: true } }
+        : made,
+    )
+  }
+}
+
+/** On record the call may have asked a model, and in the program that goes on its tool asks none. */
+function withoutAsking(
+  run: Run,
+  phase: ToolPhase,
+  index: number,
+  name: string,
+  step: Eventually<StepResult<ToolResult>>,
+): Eventually<StepResult<ToolResult>> {
+  if (!run.ports.isResumed) return step
+  return after(step, (begun) =>
+    isAsks(begun.value) ? after(lostAsking(run, name, phase.billOf(index)), (value) => ({ ...begun, value })) : begun,
+  )
+}
+
+/** What a call is handed of the step that it is made in. */
+export interface CallScope {
+  readonly idempotencyKey: string
+  readonly emit: Emit
+  /** The intent of that step, where it has one. */
+  readonly intent?: Json
+  readonly ask?: AskModel | undefined
+  /** What the tools of earlier calls of the message have to find again. */
+  readonly memos?: readonly Json[]
+}
+
+// Spec R-HOOK-17a.
+/**
+ * Finds out, once, why a call cannot succeed as things are now. Undefined for a tool that has no such check, and where a result is not to be on record
+ * before hooks have seen it: the reason may quote what they redact.
+ */
+export function precheckOf(
+  run: Run,
+  call: ValidCall,
+  memos: readonly Json[],
+): (() => Promise<string | undefined>) | undefined {
+  const { tool } = call
+  if (isAgentTool(tool) || tool.precheck === undefined || withholdsResults(run, call.call.name)) return undefined
+  const { precheck } = tool
+  let found: Promise<string | undefined> | undefined
+  const find = async (): Promise<string | undefined> => {
+    try {
+      const context = new CallContext(run, call, { idempotencyKey: '', emit: run.emit, memos })
+      // The input passed this tool's own check. It keeps it: the work is called with it later.
+      const why: unknown = await precheck.call(tool, mutableCopyOf(call.taken as Json) as never, context)
+      return typeof why === 'string' && why !== '' ? why : undefined
+    } catch {
+      return undefined
+    }
+  }
+  return () => (found ??= find())
+}
+
+/** Whether a hook that redacts the results of a tool has them withheld where it fails. */
+function withholdsResults({ context }: Run, name: string): boolean {
+  return context.hooks.for('afterToolUse', name).some(({ hook }) => hook.onError === 'withhold')
+}
+
+/** The leaf effect of a call: starts the tool unless the run is aborted, and never rejects. */
+export function executeCall(run: Run, call: ValidCall, tool: AnyLeafTool, scope: CallScope): Eventually<ToolResult> {
+  const { abort, orphanedTools } = run.ports
+  // After an abort no tool starts.
+  const cause = abort.causeNow()
+  if (cause !== undefined) return abortedResult(cause, 'settled')
+  const orphans = call.readOnly ? undefined : orphanedTools.settled()
+  const start = (): Eventually<ToolResult> => {
+    if (run.ports.isHeard()) scope.emit({ type: 'tool_running', callId: call.call.id, name: call.call.name })
+    return runTool(run, tool, call.input, new CallContext(run, call, scope))
+  }
+  if (orphans === undefined) return start()
+  return run.withGrace(
+    () => orphans,
+    (settled) => (settled.kind === 'left' ? abortedResult(settled.cause, 'settled') : start()),
+  )
+}
+
+function runTool(run: Run, tool: AnyLeafTool, input: unknown, context: ToolContext): Eventually<ToolResult> {
+  const { abort, orphanedTools } = run.ports
+  let running: unknown
+  // The input passed this tool's own check, so it is what `execute` is written for.
+  const work = () => (running = tool.execute(input as never, context))
+  return run.withGrace(work, (settled) => {
+    switch (settled.kind) {
+      case 'value':
+        return resultOfOutput(settled.value)
+      case 'threw':
+        // A tool that throws after an abort counts as interrupted, unless it throws a stop.
+        return abort.cause === undefined || isInstance(settled.error, AgentStopException)
+          ? resultOfThrown(settled.error)
+          : abortedResult(abort.cause, 'settled')
+      case 'left':
+        if (isInstance(running, Promise)) orphanedTools.add(running)
+        return abortedResult(settled.cause, 'still_running')
+    }
+  })
+}
+
+/** The context of a tool. Its state is that before the tools of this turn, also when it is read later. */
+class CallContext implements ToolContext {
+  readonly callId: string
+  readonly toolName: string
+  readonly agentType: string | null
+  readonly signal: AbortSignal
+  readonly idempotencyKey: string
+  readonly agents: AgentsInBackground | null
+  readonly #context: RunContext
+  readonly ask?: AskModel
+  readonly memos?: readonly Json[]
+  readonly wait?: CallWait
+  readonly confined?: true
+  readonly #state: RunState
+  readonly #emit: Emit
+
+  constructor(run: Run, { call, tool, confined }: ValidCall, { idempotencyKey, emit, intent, ask, memos }: CallScope) {
+    this.callId = call.id
+    this.toolName = call.name
+    this.agentType = run.agentType
+    this.signal = run.ports.abort.signal
+    this.idempotencyKey = idempotencyKey
+    this.#context = run.context
+    this.agents = run.agents ?? null
+    this.#state = run.state
+    this.#emit = emit
+    if (confined !== undefined) this.confined = confined
+    if (ask !== undefined) this.ask = ask
+    if (memos !== undefined) this.memos = memos
+    if (!isAgentTool(tool) && tool.waits === true) this.wait = waitOfCall(run, intent)
+  }
+
+  get state(): AgentState {
+    return agentStateOf(this.#state)
+  }
+
+  get rights(): CallerRights {
+    const { settings, toolDefinitions } = this.#context
+    return { ...requestRights(settings), tools: toolDefinitions.map(({ name }) => name) }
+  }
+
+  /** A tool may take it out of the context, so it does not depend on `this`. */
+  get progress(): (data: Json) => void {
+    return (data) => {
+      disregard(data)
+      this.#emit({ type: 'tool_update', callId: this.callId, name: this.toolName, data: jsonOf(data) })
+    }
+  }
+}
+
+// Spec R-WAIT-1.
+/** The moment at which a call that waits begins is the intent of its step, and on disk: a resume waits until the same moment. */
+function stepOfWait({ context }: Run): Pick<RunStepOptions<unknown>, 'intent' | 'sync'> {
+  return { intent: () => ({ since: wallTimeOf(context.timers) }), sync: 'intent' }
+}
+
+/** The wait of a call. Without the intent of its step, as under a driver that hands it to nobody, it begins now. */
+function waitOfCall(run: Run, intent: Json | undefined): CallWait {
+  const { since } = fieldsOf(intent) ?? {}
+  return new WaitOfCall(run, typeof since === 'number' ? since : wallTimeOf(run.context.timers))
+}
+
+class WaitOfCall implements CallWait {
+  readonly sinceMs: number
+  readonly #run: Run
+  readonly #began: WallWait
+
+  constructor(run: Run, sinceMs: number) {
+    this.#run = run
+    this.sinceMs = sinceMs
+    this.#began = this.#waitUntil(Infinity)
+  }
+
+  #waitUntil(longestMs: number): WallWait {
+    return new WallWait(this.#run.context.timers, { since: this.sinceMs, until: this.sinceMs + longestMs })
+  }
+
+  get waitedMs(): number {
+    return this.#began.waitedMs
+  }
+
+  get leftMs(): number {
+    const { deadline, wholeDeadline } = this.#run.ports
+    return Math.min(leftOf(deadline), leftOf(wholeDeadline)) * shareForWaiting
+  }
+
+  onEnd(longestMs: number, listener: (why: 'over' | 'limit' | 'arrived') => void): () => void {
+    const { inbox } = this.#run.ports
+    const mostMs = this.waitedMs + this.leftMs
+    const isLimited = mostMs < longestMs
+    const time = this.#waitUntil(Math.max(0, isLimited ? mostMs : longestMs))
+    let stop = (): void => {}
+    const end = (why: 'over' | 'limit' | 'arrived'): void => {
+      stop()
+      listener(why)
+    }
+    if (inbox.hasAny) {
+      listener('arrived')
+      return stop
+    }
+    const unlisten = inbox.onArrival(() => end('arrived'))
+    stop = () => {
+      time.cancel()
+      unlisten()
+    }
+    time.start(() => end(isLimited ? 'limit' : 'over'))
+    return stop
+  }
+}
+
+function leftOf({ limitMs, usedMs }: Deadline): number {
+  return limitMs === Infinity ? Infinity : Math.max(0, limitMs - usedMs)
+}

@@ -1,0 +1,89 @@
+import { isThenable } from '../values/settle.ts'
+import { disregard } from '../values/eventually.ts'
+import type { ToolUseBlock } from '../model/messages.ts'
+import { calledTool } from '../tools/definitions.ts'
+import { decisionOf, type PermissionDecision } from '../permissions/permission-decision.ts'
+import { allowAll, type Permissions } from '../tools/permissions.ts'
+import type { ToolResult } from '../tools/tool-result.ts'
+import { isAgentTool, type AnyLeafTool } from '../tools/tool.ts'
+import { askRules, requestOf, mayNeedApproval } from './ask-permission.ts'
+import { type InspectedCall, type ValidCall, EarlyStarts, noEarlyStarts, type EarlyLook } from '../run/tool-phase.ts'
+import { toolStepName, type Run } from '../run/run.ts'
+import { callsLeft } from '../run/limits-left.ts'
+import { executeCall } from './run-call.ts'
+import { inspectCall, runsAlone } from './inspect-call.ts'
+
+/** Early starts for one attempt: read-only calls that rules alone allow and that no PreToolUse hook wants to see. */
+export function startEarly(run: Run): EarlyStarts {
+  const { tools, settings } = run.context
+  if (tools.size === 0) return noEarlyStarts
+  return new EarlyStarts(Math.min(settings.toolConcurrency, callsLeft(run)), new LookOfRun(run))
+}
+
+class LookOfRun implements EarlyLook {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  lookAt(call: ToolUseBlock, index: number): InspectedCall | undefined {
+    return lookAt(this.#run, call, index)
+  }
+}
+
+function lookAt(run: Run, call: ToolUseBlock, index: number): InspectedCall | undefined {
+  const { hooks, permissions } = run.context
+  const tool = calledTool(call.name, run.context)
+  if (tool === undefined || isAgentTool(tool) || runsAlone(tool)) return undefined
+  if (tool.asksModel === true || tool.waits === true || mayNeedApproval(tool)) return undefined
+  if (run.ports.abort.causeNow() !== undefined || hooks.for('beforeToolUse', tool.name).length > 0) return undefined
+  const inspected = inspectCall(run, call, index)
+  if (inspected.kind !== 'valid' || !inspected.readOnly) return inspected
+  if (permissions === allowAll) return { ...inspected, started: start(run, inspected, tool) }
+  if (asksModel(permissions, inspected)) return inspected
+  const { said, decision } = rulesOn(run, inspected)
+  const isAllowed = decision?.behavior === 'allow' && decision.updatedInput === undefined
+  return isAllowed ? { ...inspected, said, started: start(run, inspected, tool) } : { ...inspected, said }
+}
+
+/** What the model has not said to its end is no reason to pay another for judging it. */
+function asksModel(permissions: Permissions, inspected: ValidCall): boolean {
+  try {
+    return permissions.onlyInTurn?.(requestOf(inspected)) === true
+  } catch {
+    return true
+  }
+}
+
+interface EarlyVerdict {
+  /** Kept for the call's own step, so that nothing is asked twice. */
+  readonly said: unknown
+  /** Set when it was there at once. */
+  readonly decision?: PermissionDecision
+}
+
+function rulesOn(run: Run, inspected: ValidCall): EarlyVerdict {
+  let said: unknown
+  try {
+    said = askRules(run, requestOf(inspected))
+    if (!isThenable(said)) {
+      const decision = decisionOf(said)
+      return { said: decision, decision }
+    }
+  } catch (error) {
+    said = Promise.reject(error)
+  }
+  disregard(said)
+  return { said }
+}
+
+function start(run: Run, inspected: ValidCall, tool: AnyLeafTool): Promise<ToolResult> {
+  // The key of the step that will take this over.
+  const { call, index } = inspected
+  const idempotencyKey = `${run.identity.sessionId}/${run.key(toolStepName(run, { id: call.id, index }))}`
+  const work = Promise.resolve(executeCall(run, inspected, tool, { idempotencyKey, emit: run.emit }))
+  // Nobody may come to take it over: a rejection is handled from the start.
+  work.catch(() => {})
+  return work
+}

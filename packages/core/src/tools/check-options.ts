@@ -1,0 +1,171 @@
+import { ConfigurationError } from '../values/errors.ts'
+import {
+  checkField,
+  fieldsOf,
+  isEither,
+  isFunction,
+  isName,
+  isNumber,
+  isObject,
+  isPositive,
+  isText,
+  isYesOrNo,
+  optional,
+  refuse,
+  shown,
+  type Given,
+} from '../values/given.ts'
+import { isStandardSchema } from './standard-schema.ts'
+import { Transcript } from '../conversation/transcript.ts'
+
+export const isPrices: Given = isObject('an object with cost and worstCase, such as createPrices() returns', {
+  cost: isFunction,
+  worstCase: isFunction,
+  leastPerToken: optional(isFunction),
+})
+
+const mustBeModel = 'an object with id, contextWindow, maxOutputTokens and call'
+const hasModel = isObject(mustBeModel, {
+  id: isText,
+  contextWindow: isPositive,
+  maxOutputTokens: isPositive,
+  defaultOutputTokens: optional(isPositive),
+  maxServerToolUses: optional(isNumber),
+  webSearch: optional(
+    isObject('an object with domains', { domains: isEither('allowed and blocked', 'allowed', 'none') }),
+  ),
+  maxImageTokens: optional(isNumber),
+  prices: optional(isPrices),
+  maxToolNameLength: optional(isNumber),
+  admit: optional(isFunction),
+  call: isFunction,
+})
+/** A name, a function that makes models and a model of the AI SDK are what others take. */
+export const isModel: Given = (name, value) => {
+  if (typeof value === 'string' || typeof value === 'function')
+    refuse(name, mustBeModel, value, 'Make it with a function of @halting/models, such as anthropic("claude-…").')
+  checkField(name, fieldsOf(value) ?? {}, 'specificationVersion', (_name, version) => {
+    if (version !== undefined)
+      throw new ConfigurationError(
+        `${name} is a model of the AI SDK. Adapt it: fromAiSdk(model), of @halting/models/ai-sdk.`,
+      )
+  })
+  hasModel(name, value)
+}
+
+/** The methods that the loop calls of a driver in every run. */
+export const isDriver: Given = isObject('a driver, such as createMemorySteps()', {
+  run: isFunction,
+  begin: isFunction,
+  scope: isFunction,
+  lap: isFunction,
+  control: isFunction,
+  end: isFunction,
+})
+
+export const isContext: Given = isObject('an object with beforeRequest, drain, compact and blockingLimit', {
+  beforeRequest: isFunction,
+  drain: isFunction,
+  compact: isFunction,
+  blockingLimit: isFunction,
+})
+
+export const isSignal: Given = (name, value) => {
+  const isOne = typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value
+  if (!isOne) refuse(name, 'an AbortSignal, such as controller.signal', value)
+}
+
+const hasCheck = isObject('an object with check, such as outputSchema(z.object({ … }))', {
+  check: isFunction,
+  instruction: optional(isText),
+})
+/** A schema of zod has a method of that name, which is another one. */
+export const isOutput: Given = (name, value) => {
+  if (isStandardSchema(value)) refuse(name, 'built from the schema: outputSchema(schema)', value)
+  checkField(name, fieldsOf(value) ?? {}, 'check', (_name, check) => {
+    if (check === undefined)
+      refuse(
+        name,
+        'built from the schema: outputSchema(z.object({ … })), or jsonSchemaOutput(schema) of @halting/agent/json-schema for a JSON Schema',
+        value,
+      )
+  })
+  hasCheck(name, value)
+}
+export const isPermissions: Given = isObject('an object with denies and decide', {
+  denies: isFunction,
+  decide: isFunction,
+})
+export const isStopHook: Given = isObject('an object with id and handle', { id: isText, handle: isFunction })
+export const isTask: Given = isObject('an object with name and start', { name: isText, start: isFunction })
+export const isSource: Given = isObject('an object with cancellationSignal', { cancellationSignal: isFunction })
+export const isTokens: Given = isObject('an object with estimate', { estimate: isFunction })
+export const isClock: Given = isObject('an object with now and after', {
+  now: isFunction,
+  wallTime: optional(isFunction),
+  after: isFunction,
+})
+
+export const isTranscript: Given = (name, value) => {
+  if (!(value instanceof Transcript)) refuse(name, 'a Transcript', value, 'Create one with Transcript.of(entries).')
+}
+
+/** The checks by the name of their option. */
+export type OptionChecks = { readonly [option: string]: Given }
+
+/** What an engine takes beside the options of a loop. A loop and a certificate may be given the options of an engine: they pass these over. */
+export const engineOptionChecks: OptionChecks = {
+  sessionId: isName,
+  transcript: isTranscript,
+  runsBefore: isNumber,
+  session: isObject('a stored session, such as openJournal returns', {
+    transcript: isTranscript,
+    log: isObject('a log'),
+  }),
+  includePartialMessages: isYesOrNo,
+  includeHookEvents: isYesOrNo,
+  init: isObject('an object'),
+  stepsFor: isFunction,
+  onEvent: isFunction,
+  prepareContent: isFunction,
+}
+
+/** What others call an option. */
+const otherNames: ReadonlyMap<string, string> = new Map([
+  ['maxsteps', 'maxTurns'],
+  ['maxiterations', 'maxTurns'],
+  ['guards', 'stopWhen'],
+  ['stopconditions', 'stopWhen'],
+  ['systemprompt', 'system'],
+  ['instructions', 'system'],
+  ['abortsignal', 'signal'],
+  ['timeoutms', 'maxDurationMs'],
+  ['onterminal', 'onResult'],
+  ['maxtokens', 'maxTotalTokens for the whole run, or maxOutputTokens for one reply'],
+])
+
+/** Looks at every option for its type. @throws ConfigurationError for what is none, and for a name that nobody knows: a limit is never ignored. */
+export function checkOptions(options: unknown, checks: OptionChecks): void {
+  const given = fieldsOf(options)
+  if (given === undefined)
+    throw new ConfigurationError(`The options must be an object with a model; received ${shown(options)}.`)
+  if (given['model'] === undefined)
+    throw new ConfigurationError(
+      'The option model is missing. Pass { model }; @halting/models provides models of many services.',
+    )
+  for (const name in given) {
+    const value = given[name]
+    if (value === undefined) continue
+    const check = Object.hasOwn(checks, name) ? checks[name] : undefined
+    if (check === undefined) throw new ConfigurationError(`Unknown option ${name}. ${insteadOf(name, checks)}`)
+    check(name, value)
+  }
+}
+
+function insteadOf(name: string, checks: OptionChecks): string {
+  const small = name.toLowerCase()
+  const meant =
+    otherNames.get(small) ??
+    Object.keys(checks).find((known) => known.toLowerCase().startsWith(small) || small.startsWith(known.toLowerCase()))
+  return meant === undefined ? 'Remove it.' : `Use ${meant}.`
+}

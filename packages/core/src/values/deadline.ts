@@ -1,0 +1,168 @@
+import type { Clock } from './clock.ts'
+
+/** The time limit of a run: a timer that aborts what is in flight, and a check for cancellation points. It stands still while a person is waited for. */
+export interface Deadline {
+  /** Active milliseconds so far. */
+  readonly usedMs: number
+  /** Active milliseconds that the whole run may take; `Infinity` without a limit. */
+  readonly limitMs: number
+  /** Another limit for the whole run, in active milliseconds; `Infinity` for none. One that has passed already is due at once. */
+  setLimit(limitMs: number): void
+  /** Calls back where the limit has passed, although the timer has not fired yet. */
+  check(): void
+  /** Calls back once so many active milliseconds have passed, whatever the limit. Gives the way to be called no more. */
+  after(ms: number, callback: () => void): () => void
+  pause(): void
+  goOn(): void
+  cancel(): void
+}
+
+/** Of a run that has not begun. */
+export const noDeadline: Deadline = Object.freeze<Deadline>({
+  usedMs: 0,
+  limitMs: Infinity,
+  setLimit: () => {},
+  check: () => {},
+  after: () => () => {},
+  pause: () => {},
+  goOn: () => {},
+  cancel: () => {},
+})
+
+export interface DeadlineTimes {
+  /** Active milliseconds of the run before now. */
+  readonly usedMs: number
+  readonly limitMs: number
+}
+
+/** Calls back once the limit has passed in milliseconds that were not paused; at once when it has passed already. */
+export function createDeadline(clock: Clock, times: DeadlineTimes, onPassed: () => void): Deadline {
+  // A timer would let a request begin that can only be aborted, and charged.
+  if (times.limitMs <= times.usedMs) onPassed()
+  // It is there all the same: a person may raise the limit.
+  return new RunningDeadline(clock, times, onPassed)
+}
+
+/** The time limit of a part of a run, within that of the whole: it stands still with it. */
+export function deadlineOfPart(whole: Deadline, part: Deadline): Deadline {
+  return {
+    get usedMs() {
+      return part.usedMs
+    },
+    get limitMs() {
+      return part.limitMs
+    },
+    setLimit: (limitMs) => part.setLimit(limitMs),
+    check() {
+      whole.check()
+      part.check()
+    },
+    after: (ms, callback) => part.after(ms, callback),
+    pause() {
+      whole.pause()
+      part.pause()
+    },
+    goOn() {
+      whole.goOn()
+      part.goOn()
+    },
+    cancel: () => part.cancel(),
+  }
+}
+
+/** What calls back, of a deadline. */
+interface ActiveTimer {
+  /** In active milliseconds of the run. */
+  readonly dueMs: number
+  readonly callback: () => void
+  stop: () => void
+}
+
+const noTimer = (): void => {}
+
+class RunningDeadline implements Deadline {
+  readonly #clock: Clock
+  readonly #onPassed: () => void
+  #limitMs: number
+  /** Up to `#since`, or to the pause. */
+  #usedMs: number
+  #since: number
+  /** Calls that run side by side may each wait for a person. */
+  #waiting = 0
+  #isCancelled = false
+  #stopTimer: (() => void) | undefined
+  #timers: Set<ActiveTimer> | undefined
+
+  constructor(clock: Clock, { usedMs, limitMs }: DeadlineTimes, onPassed: () => void) {
+    this.#clock = clock
+    this.#onPassed = onPassed
+    this.#usedMs = usedMs
+    this.#limitMs = limitMs
+    this.#since = clock.now()
+    this.#startTimer()
+  }
+
+  get usedMs(): number {
+    return this.#waiting > 0 ? this.#usedMs : this.#usedMs + this.#clock.now() - this.#since
+  }
+
+  get limitMs(): number {
+    return this.#limitMs
+  }
+
+  setLimit(limitMs: number): void {
+    this.#limitMs = limitMs
+    this.#startTimer()
+  }
+
+  check(): void {
+    // Without a limit nothing passes: the clock is not read at each cancellation point of a turn.
+    if (this.#limitMs === Infinity) return
+    if (!this.#isCancelled && this.#waiting === 0 && this.usedMs >= this.#limitMs) this.#onPassed()
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { dueMs: this.usedMs + ms, callback, stop: noTimer }
+    const timers = (this.#timers ??= new Set())
+    timers.add(timer)
+    if (this.#waiting === 0) this.#start(timer)
+    return () => {
+      timer.stop()
+      timers.delete(timer)
+    }
+  }
+
+  #start(timer: ActiveTimer): void {
+    timer.stop = this.#clock.after(Math.max(0, timer.dueMs - this.usedMs), () => {
+      this.#timers?.delete(timer)
+      timer.callback()
+    })
+  }
+
+  pause(): void {
+    const { usedMs } = this
+    if (this.#waiting++ > 0) return
+    this.#usedMs = usedMs
+    this.#stopTimer?.()
+    for (const timer of this.#timers ?? []) timer.stop()
+  }
+
+  goOn(): void {
+    if (--this.#waiting > 0) return
+    this.#since = this.#clock.now()
+    this.#startTimer()
+    for (const timer of this.#timers ?? []) this.#start(timer)
+  }
+
+  cancel(): void {
+    this.#isCancelled = true
+    this.#stopTimer?.()
+  }
+
+  #startTimer(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    if (this.#isCancelled || this.#waiting > 0 || this.#limitMs === Infinity) return
+    this.#stopTimer = this.#clock.after(Math.max(0, this.#limitMs - this.usedMs), this.#onPassed)
+  }
+}

@@ -1,0 +1,107 @@
+import { isInstance } from './errors.ts'
+import type { Eventually } from './eventually.ts'
+import type { Clock } from './clock.ts'
+import type { AbortCause, AbortListener, AbortScope } from './abort.ts'
+
+export type Settled<T> =
+  | { readonly kind: 'value'; readonly value: T }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  /** Aborted, and not settled within the grace time: left behind. */
+  | { readonly kind: 'left'; readonly cause: AbortCause }
+
+/** How long work may take to heed an abort, and whose abort it is. */
+export interface Grace {
+  readonly abort: AbortScope
+  readonly graceMs: number
+  readonly timers: Pick<Clock, 'after'>
+}
+
+/**
+ * Waits for work that may be deaf to an abort: at most `graceMs` after it. `meaning` says what the settlement comes to;
+ * the promise rejects only when `meaning` throws. Any thenable is work; what comes back is a native promise, or a value.
+ * A1: the work's own result wins when it comes in time. A2: a rejection that comes later is handled.
+ */
+export function settleWithin<T, R>(
+  work: () => PromiseLike<T> | T,
+  grace: Grace,
+  meaning: (settled: Settled<T>) => Eventually<R>,
+): Eventually<R> {
+  let result: PromiseLike<T> | T
+  let isPending: boolean
+  try {
+    result = work()
+    isPending = isThenable(result)
+  } catch (error) {
+    return meaning({ kind: 'threw', error })
+  }
+  // `isThenable` was just asked; a getter `then` may answer otherwise the next time, which the waiter bears.
+  if (!isPending) return meaning({ kind: 'value', value: result as T })
+  return new Waiter(result as PromiseLike<T>, grace, meaning).settled
+}
+
+/** One wait: settles once, whoever comes first, the work or the end of the grace time after an abort. */
+class Waiter<T, R> implements AbortListener {
+  readonly settled: Promise<R>
+  readonly #grace: Grace
+  readonly #meaning: (settled: Settled<T>) => Eventually<R>
+  #resolve: ((result: Eventually<R>) => void) | undefined
+  #reject: ((error: unknown) => void) | undefined
+  #stopTimer: (() => void) | undefined
+
+  constructor(work: PromiseLike<T>, grace: Grace, meaning: (settled: Settled<T>) => Eventually<R>) {
+    this.#grace = grace
+    this.#meaning = meaning
+    this.settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    grace.abort.listen(this)
+    try {
+      const native = isInstance(work, Promise) ? work : nativeOf(work)
+      native.then(
+        (value) => this.#settle({ kind: 'value', value }),
+        (error: unknown) => this.#settle({ kind: 'threw', error }),
+      )
+    } catch (error) {
+      // A promise with a `then` of its own.
+      this.#settle({ kind: 'threw', error })
+    }
+  }
+
+  onAbort(cause: AbortCause): void {
+    const { graceMs, timers } = this.#grace
+    const leave = (): void => this.#settle({ kind: 'left', cause })
+    if (graceMs > 0) this.#stopTimer = timers.after(graceMs, leave)
+    // Some turns of the microtask queue: work that heeds its abort at once is heard, a deaf one is not waited for.
+    else
+      void Promise.resolve()
+        .then(() => Promise.resolve())
+        .then(() => Promise.resolve())
+        .then(leave)
+  }
+
+  #settle(settled: Settled<T>): void {
+    const resolve = this.#resolve
+    if (resolve === undefined) return
+    this.#resolve = undefined
+    this.#grace.abort.unlisten(this)
+    this.#stopTimer?.()
+    try {
+      resolve(this.#meaning(settled))
+    } catch (error) {
+      this.#reject?.(error)
+    }
+  }
+}
+
+/** A stranger's thenable may throw, answer twice or answer at once: the promise made of it settles once. */
+function nativeOf<T>(thenable: PromiseLike<T>): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(thenable)
+  })
+}
+
+/** @throws what reading `then` throws: what a stranger gives may be a proxy. */
+export function isThenable<T>(value: PromiseLike<T> | T): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

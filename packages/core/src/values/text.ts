@@ -1,0 +1,121 @@
+import { isJsonObject } from './json.ts'
+
+/** At most `limit` UTF-16 units from the start, never half of a surrogate pair. */
+export function headOf(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const end = isHighSurrogate(text.charCodeAt(limit - 1)) ? limit - 1 : limit
+  return text.slice(0, Math.max(end, 0))
+}
+
+/** At most `limit` UTF-16 units from the end, never half of a surrogate pair. */
+export function tailOf(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  if (limit <= 0) return ''
+  const start = text.length - limit
+  return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start)
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}
+
+/**
+ * Whether a text fits a pattern in which `*` stands for any characters, spaces and line ends too. Takes time in proportion
+ * to the text for each part of the pattern: the text may come from a model and must not be able to make it slow.
+ */
+export function matchesWildcard(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === pattern
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false
+  let at = first.length
+  const end = text.length - last.length
+  for (const part of rest) {
+    const found = text.indexOf(part, at)
+    if (found === -1 || found + part.length > end) return false
+    at = found + part.length
+  }
+  return true
+}
+
+/** `3 items`, `1 item`. */
+export function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+// Here, and in no file of its own: what takes secrets out is loaded by more than one way, and this file by all of them.
+
+/**
+ * The forms by which secrets are known, as the source of a regular expression: the one list, whoever takes secrets out of what. It goes behind a sign
+ * that is no letter or digit.
+ *
+ * They may be cut at the end of a text, so few letters are enough where the beginning says it all; what begins words of code as well has a digit or a
+ * capital letter. No part of a form can match in two ways, so a text takes the time of its length. Keys that are meant for the public are none.
+ */
+export const secretForms: string = [
+  // Services of models.
+  'sk-ant-[\\w-]+',
+  'sk-(?:proj|or|svcacct|admin|lf)-[\\w-]+',
+  'sk-[A-Za-z0-9]{16,}',
+  'gsk_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
+  'xai-[A-Za-z0-9]{16,}',
+  'AIza[\\w-]{8,}',
+  'hf_(?=[a-z]*[A-Z0-9])[A-Za-z0-9]{8,}',
+  'pplx-[A-Za-z0-9]{16,}',
+  'r8_[A-Za-z0-9]{16,}',
+  // Clouds, code and packages.
+  '(?:AKIA|ASIA)(?:[A-Z0-9]{16,}|(?=[A-Z]*[0-9])[A-Z0-9]{4,})',
+  'gh[pousr]_[A-Za-z0-9]+',
+  'github_pat_\\w+',
+  'glpat-[\\w-]+',
+  'npm_[A-Za-z0-9]{16,}',
+  'pypi-Ag[\\w-]{14,}',
+  'dop_v1_[a-f0-9]{8,}',
+  'hv[bs]\\.(?=[A-Za-z_-]*\\d)[\\w-]{16,}',
+  // Messages and money.
+  'xox[abeoprs]-[\\w-]+',
+  'xapp-\\d[\\w-]{7,}',
+  '[sr]k_(?:live|test)_\\w+',
+  'whsec_[\\w+/=]{8,}',
+  'SG\\.(?:[\\w-]{22}\\.[\\w-]*|(?=[\\w-]*\\d)[\\w-]{16,}(?:\\.[\\w-]*)?)',
+  // A token of three parts, the first of which is JSON.
+  'eyJ[\\w-]{8,}\\.[\\w-]*(?:\\.[\\w-]*)?',
+].join('|')
+
+/**
+ * Beginnings of keys that are enough where no code is expected, such as in the error of a service: behind them stands a key in whatever form. In code
+ * they begin names as well.
+ */
+export const secretBeginnings: string = '(?:sk|pk|rk)[-_]|gsk_|xai-|pplx-|hf_|r8_|ghp_|github_pat_|AIza|AKIA|hvs\\.|eyJ'
+
+/** The paths that a patch of `apply_patch` names, joined by commas; undefined for another text. */
+export function patchPaths(text: unknown): string | undefined {
+  if (typeof text !== 'string' || !text.includes('*** Begin Patch')) return undefined
+  const paths = [...text.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map(([, path = '']) => path.trim())
+  return paths.length === 0 ? undefined : paths.join(', ')
+}
+
+const tellingFields = ['command', 'file_path', 'task_id', 'pattern', 'url', 'query', 'description', 'prompt']
+
+/** The part of a call's input that identifies it for a person, such as its command or path; its JSON where no field does. May have several lines; '' for what is not an object. */
+export function inputSummary(input: unknown): string {
+  if (!isJsonObject(input)) return ''
+  const telling = tellingFields.map((name) => input[name]).find((value) => typeof value === 'string')
+  const { seconds } = input
+  return telling ?? patchPaths(input['input']) ?? (typeof seconds === 'number' ? `${seconds} s` : JSON.stringify(input))
+}
+
+/** A name of its own for each: the second and later of one name get their number among them. Adding other names changes none. */
+export function uniqueNames(names: readonly string[]): readonly string[] {
+  const taken = new Set<string>()
+  return names.map((base) => {
+    let name = base
+    for (let number = 2; taken.has(name); number++) name = `${base}#${number}`
+    taken.add(name)
+    return name
+  })
+}
