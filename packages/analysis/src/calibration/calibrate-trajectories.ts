@@ -4,7 +4,8 @@ import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
 import { calibratedFigures, type LimitsByFigure, type RunUnderLimits } from './calibrated-limit.ts'
 import { calibrateLimits, type Calibration } from './calibrate-limits.ts'
-import { runNeeds } from './run-needs.ts'
+import { usdOf } from '@halting/core/steps'
+import { leastBudget } from '../what-if/budget-stops.ts'
 
 /** A graded run with its record, as limits see it. */
 export interface GradedTrajectory extends GradedRun {
@@ -69,5 +70,20 @@ function otherLimitsOf({ usd, tokens, activeMs, turns }: LimitsByFigure, use: Ru
     ...(tokens !== undefined && { maxTotalTokens: tokens }),
     ...(activeMs !== undefined && { maxDurationMs: activeMs }),
     ...(turns !== undefined && { maxTurns: turns }),
+  }
+}
+
+/**
+ * The least limits under which a run would have gone the same way: what it used, and more where its requests reserve more than they cost, or where a
+ * subagent took more turns than the run. No dollars where a model has no price.
+ */
+export function runNeeds(trajectory: Trajectory, unpriced: readonly string[]): RunUse {
+  const { turns, carried } = trajectory
+  const own = turns.filter(({ countsAsTurn }) => countsAsTurn).length
+  return {
+    usd: unpriced.length > 0 ? null : usdOf(leastBudget(trajectory, 'nanos')),
+    tokens: leastBudget(trajectory, 'tokens'),
+    activeMs: carried.ms + turns.reduce((latest, { endMs }) => Math.max(latest, endMs), 0),
+    turns: turns.reduce((most, { agentTurns }) => Math.max(most, agentTurns), carried.turns + own),
   }
 }

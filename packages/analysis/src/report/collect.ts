@@ -2,7 +2,7 @@ import { programNames, type ForeignSession } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { stagesOf, type RecordedStage } from '@halting/core/after'
 import { noUsage, totalTokensOf } from '@halting/core/adapters'
-import { endings } from '@halting/core'
+import { endings, HaltingError } from '@halting/core'
 import { isCopiedRun } from '../account/copied-run.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '../words/what-if-words.ts'
@@ -10,19 +10,20 @@ import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text
 import type { AnySession } from '../sessions/read-session.ts'
 import { outcomesOf } from '../grades/run-outcome.ts'
 import { ungraded, type GradingSources } from '../grades/graded-runs.ts'
-import { CalibrationSums } from './calibration-sums.ts'
-import { BudgetSums } from './budget-sums.ts'
-import { GoalSums } from './goal-sums.ts'
-import { LimitSums } from './limit-sums.ts'
-import { outliersOf } from './outliers.ts'
+import { CalibrationSums } from '../calibration/calibrate-sessions.ts'
+import { BudgetSums, LimitSums } from './limit-sums.ts'
+import { GoalSums, VerificationSums } from './goal-sums.ts'
 import { dayOf, isWithin, type Period } from './days.ts'
 import { runFactsOf, type RunFacts } from './run-facts.ts'
 import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter-limits.ts'
-import type { EndingRow, Report, SessionSpent } from './report-model.ts'
+import type { EndingRow, Report, SessionSpent, Outlier } from './report-model.ts'
 import { ServiceSums, ToolSums } from './tool-sums.ts'
-import { VerificationSums } from './verification-sums.ts'
 import { WaitSums } from './wait-sums.ts'
+import { isAbsolute, relative } from 'node:path'
+import type { ManySessions } from '../sessions/session-files.ts'
+import { writerOf } from '../sessions/writer-of.ts'
+import { terminalOf } from '../why/terminal-of.ts'
 
 /** What is known of a session beside its records. */
 interface Beside {
@@ -32,6 +33,9 @@ interface Beside {
 }
 
 type Open = Report['open'][number]
+
+/** The share of solved runs that the limits of a report may lose. */
+const reportMayLose = 0.02
 
 /** Adds up sessions that are given one after another. Of each it keeps a row, and nothing of its records. */
 export class Collector {
@@ -65,7 +69,7 @@ export class Collector {
   /** Nobody graded a run where `grading` is absent. */
   constructor(period: Period, grading: GradingSources = ungraded) {
     this.#period = period
-    this.#calibration = new CalibrationSums(grading)
+    this.#calibration = new CalibrationSums(grading, { mayLose: reportMayLose })
   }
 
   /** Runs that began outside the period are no part of it, nor those that count in the session, or the file, of which this one is a copy. */
@@ -286,4 +290,81 @@ function paidForStage({ most, ended }: RecordedStage): Paid {
   const nanos = Math.round(ended.costUsd * 1e9)
   const worst = Math.round(ended.committedUsd * 1e9) - nanos
   return { requests: 0, tokens: ended.tokens, unknownTokens: 0, nanos, worst }
+}
+
+/** What a report covers. */
+export interface ReportScope {
+  /** In words: `of this folder`. */
+  readonly of: string
+  /** Only runs that began in this time. */
+  readonly period: Period
+  /** Only sessions that worked in this folder or below it; '' for any. */
+  readonly below: string
+  /** Sessions of files may be written by a process at this moment; those of a cluster have none. */
+  readonly hasWriters: boolean
+  /** The present moment, in milliseconds since 1970. */
+  readonly now: number
+  /** Grades of the person, and the repositories of folders. Default: nobody graded a run, and each folder counts by itself. */
+  readonly grading?: GradingSources
+}
+
+/** Reads sessions one after another and sums them up. Of each only its sums stay in memory. Sessions that cannot be read are listed in the report. */
+export async function gatherReport(
+  { names, read }: ManySessions<AnySession>,
+  { of, period, below, hasWriters, now, grading }: ReportScope,
+): Promise<Report> {
+  const collector = new Collector(period, grading)
+  const skipped: string[] = []
+  for (const name of names) {
+    try {
+      const session = await read(name)
+      if (below !== '' && !isBelow(session.cwd, below)) continue
+      const isOpenHere =
+        hasWriters && session.foreign === undefined && terminalOf(session.runs.at(-1) ?? []) === undefined
+      const heldBy = isOpenHere ? writerOf(name) : undefined
+      collector.add(session, { file: name, heldBy })
+    } catch (error) {
+      if (!(error instanceof HaltingError)) throw error
+      skipped.push(error.message)
+    }
+  }
+  return collector.told(of, skipped, now)
+}
+
+/** Whether a path is a folder, or in it. */
+export function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path)
+  return path !== '' && !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/.test(way)
+}
+
+/** Of fewer sessions nothing is unusual. */
+const fewest = 8
+const most = 10
+
+/** The first in which a session stands out is told of it. */
+const figures = ['costUsd', 'activeMs', 'turns', 'tokens'] as const
+
+/**
+ * Sessions far above the others in what they cost, or took: above the third quartile by more than three times the distance of the quartiles, and by
+ * half of it at least. The furthest first.
+ */
+function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
+  if (sessions.length < fewest) return []
+  const told = new Set<SessionSpent>()
+  const found = figures.flatMap((what) => {
+    const values = sessions.map((session) => session[what]).toSorted((a, b) => a - b)
+    const at = (share: number): number => values[Math.floor((values.length - 1) * share)] ?? 0
+    const [first, median, third] = [at(0.25), at(0.5), at(0.75)]
+    const bound = Math.max(third + 3 * (third - first), third * 1.5)
+    return sessions.flatMap((session) => {
+      const value = session[what]
+      if (value <= bound || told.has(session)) return []
+      told.add(session)
+      return [{ session: session.session, what, value, median, times: value / (median || third || 1) }]
+    })
+  })
+  return found
+    .toSorted((a, b) => b.times - a.times)
+    .slice(0, most)
+    .map(({ session, what, value, median }) => ({ session, what, value, median }))
 }

@@ -1,7 +1,7 @@
 // `@halting/analysis/report`: sums over many sessions, as figures and as a page.
 export { Collector } from './collect.ts'
 export { type Period, dayOf } from './days.ts'
-export { gatherReport, isBelow, type ReportScope } from './gather-report.ts'
+export { gatherReport, isBelow, type ReportScope } from './collect.ts'
 export type {
   Breakdown,
   BudgetRow,

@@ -1,6 +1,8 @@
-import type { Transcript } from '@halting/core'
+import type { Transcript, ModelMessage } from '@halting/core'
 import { openEntries } from './open-entries.ts'
-import { foldRun, type FoldedSession } from '@halting/core/steps'
+import { foldRun, type FoldedSession, foldSession } from '@halting/core/steps'
+import { redactedValue } from '@halting/core/redact'
+import { readJournal } from '@halting/journal'
 
 /** The transcript to show a person: with what a turn that was cut off has on record, which no iteration has taken. */
 export function displayTranscript(folded: Pick<FoldedSession, 'transcript' | 'open'>): Transcript {
@@ -15,4 +17,36 @@ export function recordedTranscript({ transcript, open }: Pick<FoldedSession, 'tr
   if (open === undefined) return transcript
   const folded = foldRun(open, transcript)
   return folded.kind === 'open' ? folded.state.transcript : transcript
+}
+
+/** Reads the transcript to show a person from the file of a session. `redact` goes over its records first. */
+export async function readDisplayTranscript(path: string, redact?: (text: string) => string): Promise<Transcript> {
+  const { runs } = await readJournal(path)
+  return displayTranscript(foldSession(redact === undefined ? runs : redactedValue(runs, redact)))
+}
+
+/** Reads the transcript on record from the file of a session: what a run that was cut off did comes again when it is resumed. */
+export async function readRecordedTranscript(path: string): Promise<Transcript> {
+  const { runs } = await readJournal(path)
+  return recordedTranscript(foldSession(runs))
+}
+
+/** The first line of a transcript that contains this text, in any case. */
+export function lineWith(transcript: Transcript, text: string): string | undefined {
+  const wanted = text.toLowerCase()
+  for (const message of transcript.messages())
+    for (const part of textsOf(message)) {
+      const line = part.split('\n').find((candidate) => candidate.toLowerCase().includes(wanted))
+      if (line !== undefined) return line
+    }
+  return undefined
+}
+
+function textsOf({ content }: ModelMessage): readonly string[] {
+  if (typeof content === 'string') return [content]
+  return content.flatMap((block) => {
+    if (block.type === 'text') return [block.text]
+    if (block.type === 'tool_use') return [JSON.stringify(block.input)]
+    return block.type === 'tool_result' && typeof block.content === 'string' ? [block.content] : []
+  })
 }

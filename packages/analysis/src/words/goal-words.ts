@@ -2,6 +2,7 @@ import type { GoalCheck, GoalSpec } from '@halting/core'
 import { headOf, tailOf } from '@halting/core/adapters'
 import type { GoalFigures, RecordedRound } from '../account/goal.ts'
 import { counted, elapsed, many } from './figures.ts'
+import type { RunGrade } from '../grades/graded-run.ts'
 
 // How a run stands with its goals, in words: the same in the terminal, in exported sessions, in reports and on the page.
 
@@ -131,4 +132,15 @@ function shortName(name: string): string {
 function namesText(names: readonly string[]): string {
   const shown = names.slice(0, mostNames).map(shortName)
   return `${shown.join(', ')}${names.length > mostNames ? ` and ${counted(names.length - mostNames)} more` : ''}`
+}
+
+const sources: { readonly [by in RunGrade['by']]: string } = {
+  person: 'graded by you',
+  goal: 'by its goals',
+  guess: 'a guess',
+}
+
+/** How a run came out, and who says so: `good, by its goals`. */
+export function gradeText(grade: RunGrade | null): string {
+  return grade === null ? 'not known' : `${grade.isGood ? 'good' : 'bad'}, ${sources[grade.by]}`
 }

@@ -23,7 +23,7 @@ export {
 } from './calibration-texts.ts'
 export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figures.ts'
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
-export { gradeText } from './grade-words.ts'
+export { gradeText } from './goal-words.ts'
 export { inputSummary } from '@halting/core/adapters'
 export { jsonText } from './json-text.ts'
 export { replySources } from './reply-sources.ts'

@@ -1,9 +1,8 @@
 // Holds R-CALIB-1 to R-CALIB-5 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { calibrateLimits, runsNeeded } from '../../src/calibration/calibrate-limits.ts'
+import { calibrateLimits, runsNeeded, roundedUp } from '../../src/calibration/calibrate-limits.ts'
 import type { CalibratedGroup, CalibratedLimit, RefusedLimit } from '../../src/calibration/calibrated-limit.ts'
-import { roundedUp } from '../../src/calibration/round-limit.ts'
 import type { GradedRun, RunGrade, RunUse } from '../../src/grades/graded-run.ts'
 
 const good: RunGrade = { isGood: true, by: 'person' }

@@ -1,8 +1,13 @@
 // Holds R-CALIB-4 of docs/spec: intervals are those of the books. The values are of SciPy 1.17.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { betaProbability, betaQuantile } from '../../src/calibration/beta.ts'
-import { countInterval, lossToExpect, savedInterval } from '../../src/calibration/intervals.ts'
+import {
+  betaProbability,
+  betaQuantile,
+  countInterval,
+  lossToExpect,
+  savedInterval,
+} from '../../src/calibration/intervals.ts'
 
 describe('the beta distribution', () => {
   test.each([

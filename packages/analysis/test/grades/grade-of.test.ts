@@ -5,8 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gradeOf } from '../../src/grades/grade-of.ts'
 import { gradedRuns, type GradingSources } from '../../src/grades/graded-runs.ts'
-import { isRejection } from '../../src/grades/rejecting-prompt.ts'
-import { foreignOutcomes, outcomesOf, type RunOutcome } from '../../src/grades/run-outcome.ts'
+import { isRejection, foreignOutcomes, outcomesOf, type RunOutcome } from '../../src/grades/run-outcome.ts'
 import { pastSession } from '../support/past-sessions.ts'
 
 const plain: RunOutcome = {

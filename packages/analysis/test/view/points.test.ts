@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/view/view.ts'
 import type { RunView } from '../../src/view/types.ts'
-import { timesBetween } from '../../src/view/times.ts'
+import { timesBetween } from '../../src/view/points.ts'
 import { isDeep } from '../../../core/test/support/deep.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 

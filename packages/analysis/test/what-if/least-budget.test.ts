@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
-import { runNeeds } from '../../src/calibration/run-needs.ts'
+import { runNeeds } from '../../src/calibration/calibrate-trajectories.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { liveRun, worldOf } from '../support/what-if-world.ts'
 

@@ -1,8 +1,7 @@
 // Holds R-GOAL-84 on the page: rounds of checks in the transcript and the list, and how the run stands with its goals.
 import { expect, it, describe } from 'vitest'
 import { transcriptParts, viewOf, type RunView, type TranscriptPart } from '@halting/analysis/view'
-import { pictureOfEnding } from '../../src/page/session/ending-picture.ts'
-import { goalLines } from '../../src/page/session/ending-figures.ts'
+import { pictureOfEnding, goalLines } from '../../src/page/session/ending-figures.ts'
 import { failed, filesOf, goalOf, goalRun } from '../../../analysis/test/support/goal-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { RowList } from '../../src/page/data/row-list.ts'
+import { RowList } from '../../src/page/data/store.ts'
 import { rowWith } from './support/rows.ts'
 
 const row = (key: string, turns = 1) => rowWith({ key, turns })

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { anything, array, assert, constantFrom, dictionary, integer, oneof, property, record, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { unpacked } from '../../src/page/data/unpacked.ts'
+import { unpacked } from '../../src/page/data/figures.ts'
 import { figureKinds, figureLines, outlineOf } from '../../src/server/figures.ts'
 import { packed } from '../../src/server/packed.ts'
 import { madeSession } from '../support/made-session.ts'

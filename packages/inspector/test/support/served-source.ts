@@ -1,5 +1,5 @@
 import type { RunView, SessionRow, SessionView, SessionSource } from '@halting/analysis/view'
-import { unpacked } from '../../src/page/data/unpacked.ts'
+import { unpacked } from '../../src/page/data/figures.ts'
 import { figureKinds, type FigureLine, type SessionOutline } from '../../src/server/figures.ts'
 
 /** What `halting inspect` serves at the address that it printed, but for records and transcripts. */

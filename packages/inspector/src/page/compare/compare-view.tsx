@@ -8,10 +8,8 @@ import { addressOf, replaceRoute, route } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { useSession, type Loaded } from '../data/store.ts'
 import { aligned } from './align.ts'
-import { comparedFigures, divergenceText, firstDivergence } from './differences.ts'
-import { chosenRuns, queryOfRuns, type ChosenRuns } from './chosen-runs.ts'
-import { pictureOfComparison } from './compare-picture.ts'
-import { FigureTable } from './figure-table.tsx'
+import { comparedFigures, divergenceText, firstDivergence, type ComparedFigure } from './differences.ts'
+import { pictureOfComparison, secondToFirst } from './compare-picture.ts'
 import { sideTexts } from './pair-words.ts'
 import { TurnPairs } from './turn-pairs.tsx'
 import { turnsOf } from './turns.ts'
@@ -155,4 +153,50 @@ function exchange([first, second]: readonly [string, string]): void {
   const [one, other] = shown.view === 'compare' ? (shown.query ?? '').replace(/^runs=/, '').split(',') : []
   const query = one === undefined || other === undefined ? undefined : `runs=${other},${one}`
   replaceRoute({ view: 'compare', keys: [second, first], ...(query === undefined ? {} : { query }) })
+}
+
+/** Which run of either session is compared; undefined: all of them. Runs count from 1. */
+type ChosenRuns = readonly [number | undefined, number | undefined]
+
+/** `runs=2,` is the second run of the first session, and all of the other. Where either has no such run, all are meant. */
+function chosenRuns(query: string | undefined, runs: readonly [number, number]): ChosenRuns {
+  const [first = '', second = ''] = (new URLSearchParams(query).get('runs') ?? '').split(',')
+  return [runOf(first, runs[0]), runOf(second, runs[1])]
+}
+
+/** The query of an address; '' where all runs are compared. */
+function queryOfRuns([first, second]: ChosenRuns): string {
+  return first === undefined && second === undefined ? '' : `runs=${first ?? ''},${second ?? ''}`
+}
+
+function runOf(text: string, runs: number): number | undefined {
+  const run = Number(text)
+  return Number.isInteger(run) && run >= 1 && run <= runs ? run : undefined
+}
+
+/** Ending and totals of both sides. */
+function FigureTable({ figures }: { readonly figures: readonly ComparedFigure[] }): JSX.Element {
+  return (
+    <table class="compare-figures numbers">
+      <caption class="hidden-text">Ending and totals</caption>
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">First</th>
+          <th scope="col">Second</th>
+          <th scope="col">{secondToFirst}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {figures.map(({ name, first, second, change }) => (
+          <tr key={name} data-figure={name}>
+            <th scope="row">{name}</th>
+            <td>{first}</td>
+            <td>{second}</td>
+            <td class={change === 'the same' ? 'soft' : ''}>{change}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
 }

@@ -16,8 +16,10 @@ import {
 } from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
 import { phaseColors } from '../common/colors.ts'
-import type { PictureBar } from '../picture/bars.ts'
+import { type PictureBar, bars } from '../picture/bars.ts'
 import { costInWords } from '../sessions/figure-text.ts'
+import { below, beside, code, heading, paragraph, tight } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
 
 // What the ending of a run shows: the page and its picture are made of the same.
 
@@ -111,3 +113,30 @@ export function gradeLines({ graded: { grade } }: RunView): readonly string[] {
 }
 
 export const whyTitle = 'Output of halting why'
+
+/** Why a run ended and where everything went, as the page shows it. */
+export function pictureOfEnding(run: RunView): Picture {
+  const sections = [
+    { title: 'Goal', lines: goalLines(run) },
+    { title: 'Last change', lines: lastChangeLines(run) },
+    { title: 'Grade', lines: gradeLines(run) },
+  ].filter(({ lines }) => lines.length > 0)
+  return {
+    title: headline(run),
+    about: [],
+    width: 960,
+    blocks: [
+      paragraph(totalsText(run)),
+      ...sections.flatMap(({ title, lines }) => [
+        heading(title),
+        below(
+          lines.map((text) => paragraph(text)),
+          tight,
+        ),
+      ]),
+      beside([below([heading('Limits'), bars(limitBars(run))]), below([heading('Time'), bars(timeBars(run))])]),
+      heading(whyTitle),
+      code(run.why),
+    ],
+  }
+}

@@ -14,8 +14,8 @@ import {
   timeBars,
   totalsText,
   whyTitle,
+  pictureOfEnding,
 } from './ending-figures.ts'
-import { pictureOfEnding } from './ending-picture.ts'
 
 /** Why a run ended, and where everything went: the words of `halting why`, and its limits as bars. */
 export function Ending({ run }: { readonly run: RunView }): JSX.Element {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useMemo } from 'preact/hooks'
 import { counted, elapsed, many, visible } from '@halting/analysis/words'
 import type { RunOutline, SessionOutline } from '../../server/figures.ts'
 import { endingColor } from '../common/colors.ts'
@@ -10,13 +10,15 @@ import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { source, useSession } from '../data/store.ts'
-import { PlotsView } from '../plots/plots-view.tsx'
 import { PicturesOf } from '../picture/picture-buttons.tsx'
 import { titleOf } from '../sessions/columns.tsx'
 import { costInWords } from '../sessions/figure-text.ts'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
 import { exitCodeOf, headline } from './ending-figures.ts'
 import { TimelineTab } from './timeline-tab.tsx'
+import type { RunView, SessionView } from '@halting/analysis/view'
+import { PlotFigure } from '../plots/plot-figure.tsx'
+import { plotsOf } from '../plots/session-plots.ts'
 
 interface SessionPageProps {
   readonly sessionKey: string
@@ -200,5 +202,21 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
         </p>
       )}
     </header>
+  )
+}
+
+/** Plots of one run: where its context, its dollars, its tokens, its time and its allowances went. */
+function PlotsView({ run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
+  const plots = useMemo(() => plotsOf(run), [run])
+  const { unpriced } = run
+  return (
+    <div class="plots">
+      {unpriced.length === 0 ? null : (
+        <p class="note warn">No price is known for {unpriced.join(', ')}: its cost is not included in the dollars.</p>
+      )}
+      {plots.map((plot) => (
+        <PlotFigure key={plot.name} plot={plot} />
+      ))}
+    </div>
   )
 }

@@ -6,9 +6,10 @@ import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { sessionAddress, titleOf } from './columns.tsx'
 import { withFlag, type SessionFilter } from './filter.ts'
 import { said } from './list-state.ts'
-import { pictureOfOutliers } from './outliers-picture.ts'
 import { outlierRules, type Outlier } from './outliers.ts'
 import { shownText } from './sessions-picture.ts'
+import { paragraph } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
 
 interface OutlierListProps {
   readonly rows: readonly SessionRow[]
@@ -62,4 +63,28 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
       </details>
     </section>
   )
+}
+
+/** As many as a person reads one after another. */
+const mostTold = 100
+
+/** Sessions that somebody should look at, with why. */
+function pictureOfOutliers(
+  found: readonly SessionRow[],
+  outliers: ReadonlyMap<string, readonly Outlier[]>,
+  about: readonly string[],
+): Picture {
+  const left = found.length - mostTold
+  return {
+    title: many(found.length, 'outlier'),
+    about,
+    width: 960,
+    blocks: [
+      ...found.slice(0, mostTold).map((row) => {
+        const why = (outliers.get(row.key) ?? []).map((each) => each.why).join(' ')
+        return paragraph(`${titleOf(row)}: ${why}`, { size: 13, mostLines: 5 })
+      }),
+      ...(left <= 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)]),
+    ],
+  }
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useState, useMemo } from 'preact/hooks'
 import { counted } from '@halting/analysis/words'
 import { useKeys } from '../common/keys.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
@@ -15,7 +15,8 @@ import { SaidPanel } from './said-panel.tsx'
 import { SessionDetails } from './session-details.tsx'
 import { SessionTable } from './session-table.tsx'
 import { pictureOfSessions } from './sessions-picture.ts'
-import { SumsLine } from './sums-line.tsx'
+import type { SessionRow } from '@halting/analysis/view'
+import { sumsOf, sumTexts } from './sums.ts'
 
 /** The list of sessions: which of many is going wrong, and what they cost together. */
 export function SessionsView(): JSX.Element {
@@ -112,4 +113,23 @@ function MoreSessions(): JSX.Element | null {
 
 function focusOn(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus()
+}
+
+interface SumsLineProps {
+  readonly rows: readonly SessionRow[]
+  /** How many there are in all. */
+  readonly all: number
+}
+
+/** What the sessions that are shown come to. */
+function SumsLine({ rows, all }: SumsLineProps): JSX.Element {
+  const { shown, figures, copies, unpriced, unread } = useMemo(() => sumTexts(sumsOf(rows), all), [rows, all])
+  return (
+    <p class="sums numbers" role="status">
+      <strong>{shown}</strong>: {figures}
+      {copies === '' ? null : <span class="soft"> · {copies}</span>}
+      {unpriced === '' ? null : <span class="warn"> · {unpriced}</span>}
+      {unread === '' ? null : <span class="bad"> · {unread}</span>}
+    </p>
+  )
 }
