@@ -78,43 +78,53 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
           rowRem={6.6}
           selected={chosen === undefined ? null : at.value}
           onSelect={(index) => (at.value = index)}
-          row={(index) => {
-            const each = shown[index]
-            if (each === undefined) return null
-            const { pair, differences, place } = each
-            return (
-              <div class="pair" data-kind={pair.kind} data-parting={place === parting}>
-                <Side turn={turnAt(first, pair.first)} turns={first} />
-                <span class="pair-mark" title={pairText(pair, differences)}>
-                  <span aria-hidden="true">{pairMark(pair, differences)}</span>
-                  <span class="hidden-text">{pairText(pair, differences)}</span>
-                </span>
-                <Side turn={turnAt(second, pair.second)} turns={second} />
-              </div>
-            )
-          }}
+          row={(index) => <PairRow shown={shown[index]} first={first} second={second} parting={parting} />}
         />
       </div>
-      {chosen === undefined ? (
-        <p class="soft">Select a pair of turns to see all of its calls.</p>
-      ) : (
-        <section class="pair-whole" aria-label="The selected pair of turns">
-          <p>{pairText(chosen.pair, chosen.differences)}</p>
-          <div class="compare-heads">
-            <WholeTurn
-              turns={first}
-              turn={turnAt(first, chosen.pair.first)}
-              beside={turnAt(second, chosen.pair.second)}
-            />
-            <WholeTurn
-              turns={second}
-              turn={turnAt(second, chosen.pair.second)}
-              beside={turnAt(first, chosen.pair.first)}
-            />
-          </div>
-        </section>
-      )}
+      <WholePair chosen={chosen} first={first} second={second} />
     </>
+  )
+}
+
+interface PairProps {
+  readonly first: readonly ComparedTurn[]
+  readonly second: readonly ComparedTurn[]
+}
+
+interface PairRowProps extends PairProps {
+  readonly shown: ShownPair | undefined
+  readonly parting: number | undefined
+}
+
+/** A row of the list: both turns of a pair, and how they compare. */
+function PairRow({ shown, first, second, parting }: PairRowProps): JSX.Element | null {
+  if (shown === undefined) return null
+  const { pair, differences, place } = shown
+  return (
+    <div class="pair" data-kind={pair.kind} data-parting={place === parting}>
+      <Side turn={turnAt(first, pair.first)} turns={first} />
+      <span class="pair-mark" title={pairText(pair, differences)}>
+        <span aria-hidden="true">{pairMark(pair, differences)}</span>
+        <span class="hidden-text">{pairText(pair, differences)}</span>
+      </span>
+      <Side turn={turnAt(second, pair.second)} turns={second} />
+    </div>
+  )
+}
+
+/** The selected pair with all of its calls. */
+function WholePair({ chosen, first, second }: PairProps & { readonly chosen: ShownPair | undefined }): JSX.Element {
+  if (chosen === undefined) return <p class="soft">Select a pair of turns to see all of its calls.</p>
+  const { pair, differences } = chosen
+  const [firstTurn, secondTurn] = [turnAt(first, pair.first), turnAt(second, pair.second)]
+  return (
+    <section class="pair-whole" aria-label="The selected pair of turns">
+      <p>{pairText(pair, differences)}</p>
+      <div class="compare-heads">
+        <WholeTurn turns={first} turn={firstTurn} beside={secondTurn} />
+        <WholeTurn turns={second} turn={secondTurn} beside={firstTurn} />
+      </div>
+    </section>
   )
 }
 

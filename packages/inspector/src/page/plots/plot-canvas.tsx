@@ -40,15 +40,15 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
   latest.current = { seen, onSeen, onChoose }
   const pointed = useRef(-1)
   const dark = isDark.value
-  const tell = (index: number): void => {
+  const showValues = (index: number): void => {
     pointed.current = index
-    if (readout.current !== null) readout.current.textContent = index < 0 ? untold : toldAt(plot, hidden, index)
+    if (readout.current !== null) readout.current.textContent = index < 0 ? pointingHint : valuesAt(plot, hidden, index)
   }
   useEffect(() => {
     const place = host.current
     if (place === null) return
     const series = drawnOf(plot, hidden)
-    const chart = new UPlot(optionsFor(plot, series, place, latest, tell), dataOf(plot, series), place)
+    const chart = new UPlot(optionsFor(plot, series, place, latest, showValues), dataOf(plot, series), place)
     drawn.current = chart
     // What draws can be asked for what it has drawn.
     Object.assign(place, { chart })
@@ -65,7 +65,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
     const last = plot.x.values.length - 1
     const goTo = (index: number): void => {
       const place = Math.max(0, Math.min(last, index))
-      tell(place)
+      showValues(place)
       drawn.current?.setCursor({ left: drawn.current.valToPos(plot.x.values[place] ?? 0, 'x'), top: 0 }, false)
     }
     const keys: { readonly [key: string]: () => void } = {
@@ -97,16 +97,16 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
         onKeyDown={onKeyDown}
       />
       <p ref={readout} class="plot-readout numbers soft" aria-live="polite">
-        {untold}
+        {pointingHint}
       </p>
     </>
   )
 }
 
-const untold = 'Point at the plot or use the arrow keys to see its values.'
+const pointingHint = 'Point at the plot or use the arrow keys to see its values.'
 
 /** What stands at a place, in words. */
-function toldAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
+function valuesAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
   const figures = plot.series
     .filter(({ label, values }) => !hidden.has(label) && (values[index] ?? null) !== null)
     .map(({ label, side, values }) => `${label} ${inWords(values[index] ?? null, plot[side])}`)
@@ -146,16 +146,10 @@ function optionsFor(
   series: readonly DrawnSeries[],
   place: HTMLElement,
   latest: Latest,
-  tell: (index: number) => void,
+  showValues: (index: number) => void,
 ): UPlot.Options {
   const seenNow = (): Seen => latest.current.seen
-  const small = 0.75 * rem()
-  const font = fontOf(small)
   const hasRight = series.some(({ side }) => side === 'right')
-  const look = { stroke: colorOf('soft'), font, ticks: { show: false } }
-  const { names, values, unit } = plot.x
-  const size = (_: UPlot, texts: readonly string[] | null): number =>
-    Math.max(0, ...(texts ?? []).map((text) => textWidth(text, { size: small }))) + small
   return {
     ...sizeOf(place),
     legend: { show: false },
@@ -166,73 +160,93 @@ function optionsFor(
       left: { range: () => [0, topOf(plot, series, 'left', seenNow())] },
       right: { range: () => [0, topOf(plot, series, 'right', seenNow())] },
     },
-    axes: [
-      {
-        ...look,
-        grid: { show: false },
-        label: plot.x.label,
-        labelFont: font,
-        labelSize: 1.25 * rem(),
-        space: (unit === 'count' ? 2.5 : 5) * rem(),
-        size: 1.75 * rem(),
-        ...(names === undefined ? ticksOf(unit) : { splits: [...values], values: [...names] }),
-      },
-      {
-        ...look,
-        scale: 'left',
-        size,
-        grid: { stroke: colorOf('line'), width: 1 },
-        ...ticksOf(plot.left),
-      },
-      {
-        ...look,
-        show: hasRight,
-        scale: 'right',
-        // oxlint-disable-next-line no-unsafe-enum-assignment -- Its enum has no values at run time: 1 is the right side.
-        side: 1,
-        size,
-        grid: { show: false },
-        ...ticksOf(plot.right),
-      },
-    ],
+    axes: axesOf(plot, hasRight),
     cursor: {
       y: false,
       points: { show: false },
       drag: { x: true, y: false, setScale: false, dist: 4 },
       bind: {
-        // Its own way back knows nothing of what is seen here.
+        // The default handler would reset the scale without reporting it.
         dblclick: () => () => {
           latest.current.onSeen(allOf(plot))
           return null
         },
       },
     },
-    hooks: {
-      setCursor: [
-        (chart) => {
-          const { left = -1 } = chart.cursor
-          if (left >= 0) tell(nearest(plot, chart.posToVal(left, 'x')))
-        },
-      ],
-      setSelect: [
-        (chart) => {
-          const { select } = chart
-          if (select.width < 4) return
-          const from = chart.posToVal(select.left, 'x')
-          const to = chart.posToVal(select.left + select.width, 'x')
-          chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
-          latest.current.onSeen({ from, to })
-        },
-      ],
-      ready: [
-        (chart) =>
-          chart.over.addEventListener('click', () => {
-            const { left = -1 } = chart.cursor
-            if (left >= 0) latest.current.onChoose?.(nearest(plot, chart.posToVal(left, 'x')))
-          }),
-      ],
-      draw: [(chart) => drawLines(chart, plot, small)],
+    hooks: hooksOf(plot, latest, showValues),
+  }
+}
+
+/** The letters of axes and labels, in CSS pixels. */
+function smallLetters(): number {
+  return 0.75 * rem()
+}
+
+function axesOf(plot: Plot, hasRight: boolean): UPlot.Axis[] {
+  const small = smallLetters()
+  const font = fontOf(small)
+  const common = { stroke: colorOf('soft'), font, ticks: { show: false } }
+  const { names, values, unit } = plot.x
+  const size = (_: UPlot, texts: readonly string[] | null): number =>
+    Math.max(0, ...(texts ?? []).map((text) => textWidth(text, { size: small }))) + small
+  return [
+    {
+      ...common,
+      grid: { show: false },
+      label: plot.x.label,
+      labelFont: font,
+      labelSize: 1.25 * rem(),
+      space: (unit === 'count' ? 2.5 : 5) * rem(),
+      size: 1.75 * rem(),
+      ...(names === undefined ? ticksOf(unit) : { splits: [...values], values: [...names] }),
     },
+    {
+      ...common,
+      scale: 'left',
+      size,
+      grid: { stroke: colorOf('line'), width: 1 },
+      ...ticksOf(plot.left),
+    },
+    {
+      ...common,
+      show: hasRight,
+      scale: 'right',
+      // oxlint-disable-next-line no-unsafe-enum-assignment -- Its enum has no values at run time: 1 is the right side.
+      side: 1,
+      size,
+      grid: { show: false },
+      ...ticksOf(plot.right),
+    },
+  ]
+}
+
+/** Pointing shows values, dragging zooms, a click selects. */
+function hooksOf(plot: Plot, latest: Latest, showValues: (index: number) => void): UPlot.Hooks.Arrays {
+  return {
+    setCursor: [
+      (chart) => {
+        const { left = -1 } = chart.cursor
+        if (left >= 0) showValues(nearest(plot, chart.posToVal(left, 'x')))
+      },
+    ],
+    setSelect: [
+      (chart) => {
+        const { select } = chart
+        if (select.width < 4) return
+        const from = chart.posToVal(select.left, 'x')
+        const to = chart.posToVal(select.left + select.width, 'x')
+        chart.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false)
+        latest.current.onSeen({ from, to })
+      },
+    ],
+    ready: [
+      (chart) =>
+        chart.over.addEventListener('click', () => {
+          const { left = -1 } = chart.cursor
+          if (left >= 0) latest.current.onChoose?.(nearest(plot, chart.posToVal(left, 'x')))
+        }),
+    ],
+    draw: [(chart) => drawLines(chart, plot, smallLetters())],
   }
 }
 

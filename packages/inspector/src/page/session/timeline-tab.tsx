@@ -20,6 +20,8 @@ const panes = [
   { id: 'records', label: 'Records' },
 ] as const
 
+type Pane = (typeof panes)[number]['id']
+
 interface TimelineTabProps {
   readonly sessionKey: string
   /** Counts from 0. */
@@ -36,7 +38,7 @@ export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTab
   const model = useMemo(() => timelineModel({ items: run.items, selected }, before.current), [run])
   before.current = model
   const [words, setWords] = useState('')
-  const [pane, setPane] = useState<(typeof panes)[number]['id']>('transcript')
+  const [pane, setPane] = useState<Pane>('transcript')
   const [saidPart, setSaidPart] = useState<number | null>(null)
   const ids = useMemo(() => matching(run.items, words), [run, words])
   const chosen = selected.value
@@ -79,28 +81,38 @@ export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTab
             }
           />
         </div>
-        <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={setPane}>
-          {pane === 'transcript' ? (
-            <Transcript
-              sessionKey={sessionKey}
-              run={index}
-              count={run.parts}
-              version={run}
-              chosen={part}
-              onChoose={choosePart}
-            />
-          ) : (
-            <Records
-              sessionKey={sessionKey}
-              run={index}
-              count={run.records}
-              item={chosen === null ? undefined : run.items[chosen]}
-            />
-          )}
-        </Tabs>
+        <Details
+          {...{ sessionKey, index, run, pane, part }}
+          item={chosen === null ? undefined : run.items[chosen]}
+          onPane={setPane}
+          onPart={choosePart}
+        />
       </div>
       {isBeginning ? null : <Ending run={run} />}
     </>
+  )
+}
+
+interface DetailsProps extends Omit<TimelineTabProps, 'isBeginning'> {
+  readonly pane: Pane
+  /** The part of the transcript that is selected. */
+  readonly part: number | null
+  readonly item: RunView['items'][number] | undefined
+  readonly onPane: (pane: Pane) => void
+  readonly onPart: (part: number) => void
+}
+
+/** The transcript or the records around the selected item. */
+function Details({ sessionKey, index, run, pane, part, item, onPane, onPart }: DetailsProps): JSX.Element {
+  const common = { sessionKey, run: index }
+  return (
+    <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={onPane}>
+      {pane === 'transcript' ? (
+        <Transcript {...common} count={run.parts} version={run} chosen={part} onChoose={onPart} />
+      ) : (
+        <Records {...common} count={run.records} item={item} />
+      )}
+    </Tabs>
   )
 }
 

@@ -27,44 +27,14 @@ interface TimelineProps {
 
 /** A run along time or along its records, in lanes. The list beside it says the same in text. */
 export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
-  const { scale, range, unfolded, pointed, items } = model
+  const { pointed, items } = model
   const help = useId()
   // Not a computed value: that would stay when the run goes on, which makes another model of the same signals.
   const lanes = model.lanes()
   const tells = pointed.value === null ? undefined : items[pointed.value]
-  const hasAgents = items.some(({ kind }) => kind === 'agent')
   return (
     <section class="timeline" aria-label="Timeline">
-      <div class="timeline-tools">
-        <label>
-          Axis{' '}
-          <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
-            {scales.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" onClick={() => zoom(model, 0.5)}>
-            +
-          </button>
-          <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
-            −
-          </button>
-          <button type="button" onClick={() => (range.value = whole(model.axis()))}>
-            All
-          </button>
-        </span>
-        {hasAgents ? (
-          <button type="button" aria-pressed={unfolded.value.size > 0} onClick={() => toggleAgents(model)}>
-            Unfold agents
-          </button>
-        ) : null}
-        <PictureButtons name="timeline" pictureOf={() => pictureOfTimeline(model, exitCode)} />
-        <Legend items={items} />
-      </div>
+      <TimelineTools model={model} exitCode={exitCode} />
       <p class="hidden-text" id={help}>
         Left and right go to the next bar, up and down to the next lane, Enter selects, plus and minus zoom, 0 shows
         everything, f folds a subagent. The list of items has the same content as text.
@@ -86,6 +56,44 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
           : visible(itemLine(tells)).slice(0, 400)}
       </p>
     </section>
+  )
+}
+
+/** The axis, the zoom and what else applies to the whole timeline. */
+function TimelineTools({ model, exitCode }: Pick<TimelineProps, 'model' | 'exitCode'>): JSX.Element {
+  const { scale, range, unfolded, items } = model
+  const hasAgents = items.some(({ kind }) => kind === 'agent')
+  return (
+    <div class="timeline-tools">
+      <label>
+        Axis{' '}
+        <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
+          {scales.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span role="group" aria-label="Zoom">
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(model, 0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
+          −
+        </button>
+        <button type="button" onClick={() => (range.value = whole(model.axis()))}>
+          All
+        </button>
+      </span>
+      {hasAgents ? (
+        <button type="button" aria-pressed={unfolded.value.size > 0} onClick={() => toggleAgents(model)}>
+          Unfold agents
+        </button>
+      ) : null}
+      <PictureButtons name="timeline" pictureOf={() => pictureOfTimeline(model, exitCode)} />
+      <Legend items={items} />
+    </div>
   )
 }
 
@@ -134,19 +142,7 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
     range.value = panned(range.value, model.axis(), by)
     drag.current = { x: event.offsetX, hasMoved: true }
   }
-  useEffect(() => {
-    const element = canvas.current
-    const turn = (event: WheelEvent): void => {
-      event.preventDefault()
-      const along = event.shiftKey ? event.deltaY : event.deltaX
-      if (Math.abs(along) > Math.abs(event.shiftKey ? 0 : event.deltaY))
-        range.value = panned(range.value, model.axis(), placeAt(along) - placeAt(0))
-      else range.value = zoomed(range.value, model.axis(), placeAt(event.offsetX), 1.0015 ** event.deltaY)
-    }
-    // Not passive: the page would scroll.
-    element?.addEventListener('wheel', turn, { passive: false })
-    return () => element?.removeEventListener('wheel', turn)
-  }, [model])
+  useWheel(canvas, model, placeAt)
   return (
     <canvas
       ref={canvas}
@@ -176,6 +172,28 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
       onKeyDown={(event) => keyOnTimeline(event, model, lanes, { choose: (id) => choose(model, id), open: onOpen })}
     />
   )
+}
+
+/** The wheel zooms the timeline around the pointer; sideways, or with Shift, it scrolls. */
+function useWheel(
+  canvas: { readonly current: HTMLCanvasElement | null },
+  model: TimelineModel,
+  placeAt: (x: number) => number,
+): void {
+  const { range } = model
+  useEffect(() => {
+    const element = canvas.current
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault()
+      const along = event.shiftKey ? event.deltaY : event.deltaX
+      if (Math.abs(along) > Math.abs(event.shiftKey ? 0 : event.deltaY))
+        range.value = panned(range.value, model.axis(), placeAt(along) - placeAt(0))
+      else range.value = zoomed(range.value, model.axis(), placeAt(event.offsetX), 1.0015 ** event.deltaY)
+    }
+    // Not passive: the page would scroll.
+    element?.addEventListener('wheel', onWheel, { passive: false })
+    return () => element?.removeEventListener('wheel', onWheel)
+  }, [model])
 }
 
 function drawRuler(

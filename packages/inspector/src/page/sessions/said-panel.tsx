@@ -7,7 +7,7 @@ import { addressOf } from '../data/route.ts'
 import { source } from '../data/store.ts'
 import { titleOf } from './columns.tsx'
 import { said } from './list-state.ts'
-import { searchSaid } from './search-said.ts'
+import { searchSaid, type SearchProgress } from './search-said.ts'
 
 interface SaidPanelProps {
   /** Those that are shown are searched, in their order. */
@@ -17,37 +17,10 @@ interface SaidPanelProps {
 /** How many hits are listed: the table has all sessions that were found. */
 const mostListed = 50
 
-/** Looks for a text in what was said in the sessions that are shown: one after another, until somebody stops it. */
+/** Searches the content of the sessions in the list, one after another, until the person stops it. */
 export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
   const text = useSignal('')
-  const isSearching = useSignal(false)
-  const stop = useRef<AbortController | null>(null)
-  const titles = useRef<ReadonlyMap<string, string>>(new Map())
-  useEffect(() => () => stop.current?.abort(), [])
-  const clear = (): void => {
-    stop.current?.abort()
-    said.value = null
-  }
-  const search = async (): Promise<void> => {
-    clear()
-    if (text.value.trim() === '') return
-    const own = new AbortController()
-    stop.current = own
-    isSearching.value = true
-    titles.current = new Map(rows.map((row) => [row.key, titleOf(row)]))
-    const from = source()
-    const end = await searchSaid(
-      text.value,
-      rows,
-      (...asked) => from.parts(...asked),
-      (progress) => (said.value = progress),
-      own.signal,
-    )
-    // Another search may have begun.
-    if (stop.current !== own) return
-    isSearching.value = false
-    if (!own.signal.aborted) said.value = end
-  }
+  const { isSearching, titles, search, stop, clear } = useContentSearch(rows)
   const found = said.value
   return (
     <div class="said">
@@ -55,7 +28,7 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
         class="filter-row"
         onSubmit={(event) => {
           event.preventDefault()
-          void search()
+          void search(text.value)
         }}
       >
         <label class="filter-text">
@@ -68,14 +41,8 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
             onInput={({ currentTarget }) => (text.value = currentTarget.value)}
           />
         </label>
-        {isSearching.value ? (
-          <button
-            type="button"
-            onClick={() => {
-              stop.current?.abort()
-              isSearching.value = false
-            }}
-          >
+        {isSearching ? (
+          <button type="button" onClick={stop}>
             Stop
           </button>
         ) : (
@@ -87,26 +54,78 @@ export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
           </button>
         )}
       </form>
-      {found === null ? null : (
-        <>
-          <p class="note soft" role="status">
-            {counted(found.searched)} of {many(found.of, 'session')} searched
-            {isSearching.value || found.searched === found.of ? '' : ', then stopped'}: found in{' '}
-            {many(new Set(found.hits.map(({ key }) => key)).size, 'session')}
-            {found.unread === 0 ? '' : `; ${counted(found.unread)} could not be read`}.
-          </p>
-          <ul class="hits">
-            {found.hits.slice(0, mostListed).map(({ key, run, part, excerpt }) => (
-              <li key={`${key} ${run} ${part}`}>
-                <a href={addressOf({ view: 'session', key, run: run + 1, tab: 'timeline' })}>
-                  {titles.current.get(key) ?? key}
-                </a>{' '}
-                <span class="soft">{excerpt}</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      {found === null ? null : <Hits found={found} isSearching={isSearching} titles={titles} />}
     </div>
+  )
+}
+
+interface ContentSearch {
+  readonly isSearching: boolean
+  /** Titles of the sessions, by key, as they were when the search began. */
+  readonly titles: ReadonlyMap<string, string>
+  readonly search: (text: string) => Promise<void>
+  readonly stop: () => void
+  readonly clear: () => void
+}
+
+/** Runs one search at a time: a new one, or leaving the view, stops the one before. */
+function useContentSearch(rows: readonly SessionRow[]): ContentSearch {
+  const isSearching = useSignal(false)
+  const running = useRef<AbortController | null>(null)
+  const titles = useRef<ReadonlyMap<string, string>>(new Map())
+  useEffect(() => () => running.current?.abort(), [])
+  const clear = (): void => {
+    running.current?.abort()
+    said.value = null
+  }
+  const search = async (text: string): Promise<void> => {
+    clear()
+    if (text.trim() === '') return
+    const own = new AbortController()
+    running.current = own
+    isSearching.value = true
+    titles.current = new Map(rows.map((row) => [row.key, titleOf(row)]))
+    const from = source()
+    const end = await searchSaid(
+      text,
+      rows,
+      (...asked) => from.parts(...asked),
+      (progress) => (said.value = progress),
+      own.signal,
+    )
+    // Another search may have begun.
+    if (running.current !== own) return
+    isSearching.value = false
+    if (!own.signal.aborted) said.value = end
+  }
+  const stop = (): void => {
+    running.current?.abort()
+    isSearching.value = false
+  }
+  return { isSearching: isSearching.value, titles: titles.current, search, stop, clear }
+}
+
+interface HitsProps extends Pick<ContentSearch, 'isSearching' | 'titles'> {
+  readonly found: SearchProgress
+}
+
+function Hits({ found, isSearching, titles }: HitsProps): JSX.Element {
+  return (
+    <>
+      <p class="note soft" role="status">
+        {counted(found.searched)} of {many(found.of, 'session')} searched
+        {isSearching || found.searched === found.of ? '' : ', then stopped'}: found in{' '}
+        {many(new Set(found.hits.map(({ key }) => key)).size, 'session')}
+        {found.unread === 0 ? '' : `; ${counted(found.unread)} could not be read`}.
+      </p>
+      <ul class="hits">
+        {found.hits.slice(0, mostListed).map(({ key, run, part, excerpt }) => (
+          <li key={`${key} ${run} ${part}`}>
+            <a href={addressOf({ view: 'session', key, run: run + 1, tab: 'timeline' })}>{titles.get(key) ?? key}</a>{' '}
+            <span class="soft">{excerpt}</span>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }

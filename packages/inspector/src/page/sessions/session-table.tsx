@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef, useState, useEffect } from 'preact/hook
 import type { SessionRow } from '@halting/analysis/view'
 import { useKeys } from '../common/keys.ts'
 import { useRoving } from '../common/roving.ts'
-import { useVirtualRows } from '../common/virtual.ts'
+import { useVirtualRows, type VirtualRows } from '../common/virtual.ts'
 import { goTo } from '../data/route.ts'
 import { columns, titleOf } from './columns.tsx'
 import { activeKey, marked, toggleMark } from './list-state.ts'
@@ -39,39 +39,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
     if (active >= 0) reveal(active)
   }, [rows.length > 0])
 
-  const choose = (index: number): void => {
-    const row = rows[Math.min(rows.length - 1, Math.max(0, index))]
-    if (row === undefined) return
-    activeKey.value = row.key
-    reveal(rows.indexOf(row))
-  }
-  // Where the session that was chosen went away, the keys start between its neighbours.
-  const at = active >= 0 ? active : Math.min(lastActive.current, rows.length) - 0.5
-  /** The keys of the table go on from there. */
-  const chooseFromAfar = (index: number): void => {
-    grid.current?.focus({ preventScroll: true })
-    choose(index)
-  }
-  useKeys([
-    {
-      keys: ['j'],
-      does: 'Next session; Enter opens it, Space marks it',
-      run: () => chooseFromAfar(Math.floor(at + 1)),
-    },
-    { keys: ['k'], does: 'Previous session', run: () => chooseFromAfar(Math.ceil(at - 1)) },
-  ])
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
-    const row = rows[active]
-    const target = targetOf(event.key, at, rows.length, fitting)
-    if (target !== undefined) choose(target)
-    else if (event.key === 'Enter' && row !== undefined) openSession(row)
-    else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
-    else if (event.key === 'Escape' && marked.value.length > 0) marked.value = []
-    else return
-    event.preventDefault()
-  }
-
+  const { choose, onKeyDown } = useTableKeys({ rows, active, lastActive: lastActive.current, grid, fitting, reveal })
   return (
     <div
       ref={grid}
@@ -109,6 +77,55 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
       </div>
     </div>
   )
+}
+
+interface TableKeys extends Pick<VirtualRows, 'fitting' | 'reveal'> {
+  readonly rows: readonly SessionRow[]
+  /** The place of the active row; -1 for none. */
+  readonly active: number
+  /** The last place that was active. */
+  readonly lastActive: number
+  readonly grid: { readonly current: HTMLDivElement | null }
+}
+
+/** Keys that choose, open and mark sessions, on the whole page and in the table. */
+function useTableKeys({ rows, active, lastActive, grid, fitting, reveal }: TableKeys): {
+  readonly choose: (index: number) => void
+  readonly onKeyDown: (event: KeyboardEvent) => void
+} {
+  const choose = (index: number): void => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, index))]
+    if (row === undefined) return
+    activeKey.value = row.key
+    reveal(rows.indexOf(row))
+  }
+  // When the active session was removed, the keys start between its neighbours.
+  const at = active >= 0 ? active : Math.min(lastActive, rows.length) - 0.5
+  /** Moves the focus to the table, so that its keys continue from there. */
+  const chooseAndFocus = (index: number): void => {
+    grid.current?.focus({ preventScroll: true })
+    choose(index)
+  }
+  useKeys([
+    {
+      keys: ['j'],
+      does: 'Next session; Enter opens it, Space marks it',
+      run: () => chooseAndFocus(Math.floor(at + 1)),
+    },
+    { keys: ['k'], does: 'Previous session', run: () => chooseAndFocus(Math.ceil(at - 1)) },
+  ])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
+    const row = rows[active]
+    const target = targetOf(event.key, at, rows.length, fitting)
+    if (target !== undefined) choose(target)
+    else if (event.key === 'Enter' && row !== undefined) openSession(row)
+    else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
+    else if (event.key === 'Escape' && marked.value.length > 0) marked.value = []
+    else return
+    event.preventDefault()
+  }
+  return { choose, onKeyDown }
 }
 
 function Head(props: { readonly sorting: Sorting; readonly onSort: (sorting: Sorting) => void }): JSX.Element {
