@@ -1,4 +1,4 @@
-// `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
+// `@halting/analysis`: computes figures from the records of finished sessions. It reads no files, so it also runs in a browser.
 export { changes, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
 export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'

@@ -2,19 +2,19 @@ import type { IterationReason } from '@halting/core'
 import type { RunProgress } from '@halting/core/adapters'
 import { allowances, rankingOf, transitions, type RunLimits } from '@halting/core/steps'
 
-/** How often the loop went round for one reason, and what that has used of its allowance. */
+/** How often the loop iterated for one reason, and how much of that reason's retry limit is used. */
 export interface IterationFigures {
   /** The reason for the iteration. */
   readonly transition: IterationReason
-  /** In the whole run. */
+  /** Iterations in the whole run. */
   readonly laps: number
-  /** Since the allowance was last full. */
+  /** Iterations since the retry limit was last reset. */
   readonly used: number
-  /** Null where a limit of the run pays for it. */
+  /** The retry limit; null when a limit of the run applies instead. */
   readonly allowed: number | null
 }
 
-/** The transitions that were taken, most often first. */
+/** The reasons for which the loop iterated, the most frequent first. */
 export function lapFigures(
   { laps: { inRun, sinceRefill, triesBefore = 0 } }: RunProgress,
   maxGoalTries: number | null,
@@ -23,7 +23,7 @@ export function lapFigures(
     .map((transition): IterationFigures => {
       const { paidFrom, resets, laps: allowed } = allowances[transition]
       const laps = inRun[transition] ?? 0
-      // Tries for goals that others took the place of are used no more.
+      // Tries for goals that were replaced no longer count.
       if (paidFrom === 'goalTries')
         return { transition, laps, used: Math.max(0, laps - triesBefore), allowed: maxGoalTries }
       const used = resets === 'run' ? laps : (sinceRefill[transition] ?? 0)
@@ -33,11 +33,11 @@ export function lapFigures(
     .toSorted((a, b) => b.laps - a.laps)
 }
 
-/** What the last ranking left: with it every round uses something up, so the run could not go on for ever. */
+/** The last value of the ranking. Each iteration lowers it, so the run must end. */
 export interface RankingLeft {
-  /** Null: no limit was set, or the record of an earlier version does not say. */
+  /** Remaining turns. Null: no limit was set, or the record of an earlier version does not say. */
   readonly turns: number | null
-  /** Rounds of all allowances that are constants, and the tries of goals. */
+  /** Remaining iterations of all constant retry limits, and remaining tries of goals. */
   readonly others: number
 }
 

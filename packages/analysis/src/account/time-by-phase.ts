@@ -1,9 +1,9 @@
 import type { Phase, RecordedStep } from './recorded-steps.ts'
 
-/** Where several run at once, the time is of the first of these. */
+/** When steps of several phases overlap, the time counts for the first of these. */
 const order: readonly Phase[] = ['model', 'compaction', 'tools', 'hooks', 'checks', 'waiting', 'other']
 
-/** How long each phase took. A moment counts once, also where steps run beside each other: the parts never exceed the whole. */
+/** Milliseconds of each phase. Overlapping steps count once, so that the parts never exceed the whole. */
 export function timeByPhase(steps: readonly RecordedStep[]): Readonly<Record<Phase, number>> {
   const edges = steps
     .filter(({ durationMs }) => durationMs > 0)

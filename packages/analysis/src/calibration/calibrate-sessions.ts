@@ -6,15 +6,15 @@ import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { Calibration } from './calibrate-limits.ts'
 import { calibrateTrajectories, type GradedTrajectory } from './calibrate-trajectories.ts'
 
-/** Limits that are calibrated on sessions, and what was read of these. */
+/** Limits calibrated on sessions, with what was read and skipped. */
 export interface CalibratedSessions extends Omit<AnsweredRuns, 'answers' | 'trajectories'> {
   /** The limits. */
   readonly calibration: Calibration
 }
 
 /**
- * Reads sessions one after another, grades their runs, and calibrates limits on them. Copies count in their original session, and a run that a later one
- * continues counts in that one.
+ * Reads sessions one after another, grades their runs, and calibrates limits on them. Copies count only in their original session. A run that a later
+ * run continues counts as part of the later one.
  * @throws ConfigurationError for a share that is not between 0 and 1.
  */
 export async function calibrateSessions(

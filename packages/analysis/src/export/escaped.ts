@@ -2,7 +2,7 @@ import { visible } from '../words/visible.ts'
 
 const names: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Text from elsewhere as text of a page, in an element or between quotes: none of it is markup. */
+/** Escapes untrusted text for HTML, in an element or between quotes. */
 export function escaped(text: string): string {
   return visible(text).replaceAll(/[&<>"']/g, (character) => names[character] ?? '')
 }

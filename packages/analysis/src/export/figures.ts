@@ -5,7 +5,7 @@ import { verificationVerdict } from '../words/verification-words.ts'
 import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
 
-/** The figures of a session in words: a name and a value each. What a run carried over from another counts once. */
+/** The totals of a session as name and value. What a run carried over from another one counts once. */
 export function figuresOf({
   runs,
   sessionId,
@@ -44,7 +44,7 @@ export function figuresOf({
   ]
 }
 
-/** The goals of the last run that had some, and how it ended with them. */
+/** The goals of the last run that had any, and whether they were met. */
 function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
   const goal = runs.findLast(({ account }) => account.goal !== undefined)?.account.goal
   if (goal === undefined) return []
@@ -56,7 +56,7 @@ function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: str
 
 const mostGoals = 10
 
-/** Whether the last change of the last run that changed anything was checked. */
+/** Whether the last change of the session was checked. */
 function lastChangeOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
   const verdicts = runs.map(({ account: { verification } }) =>
     verification === undefined ? '' : verificationVerdict(verification),
@@ -65,7 +65,7 @@ function lastChangeOf(runs: SessionTranscript['runs']): readonly (readonly [name
   return last === undefined ? [] : [['Last change', last]]
 }
 
-/** What was waited for services; it is no active time. */
+/** Time spent waiting for services, which is not part of active time. */
 function waitsOf(ms: number, waits: number): readonly (readonly [name: string, value: string])[] {
   return waits === 0 ? [] : [['Waited for services', `${elapsed(ms)}, ${many(waits, 'wait')}`]]
 }
@@ -74,7 +74,7 @@ function pausesOf(ms: number, pauses: number): readonly (readonly [name: string,
   return pauses === 0 ? [] : [['Paused at limits', `${elapsed(ms)}, ${many(pauses, 'pause')}`]]
 }
 
-/** The budget that the last run shared with others, where that ended it. */
+/** The shared budget that ended the last run. */
 function budgetOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {
   const shared = runs.at(-1)?.account.ending?.sharedBudget
   return shared === undefined ? [] : [['Budget', `${shared.budget}: ${sharedBudgetText(shared)}`]]

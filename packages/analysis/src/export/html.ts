@@ -19,20 +19,20 @@ import {
 } from '../view/session-transcript.ts'
 import type { NextStep } from '../why/next-step.ts'
 
-// One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
-// keys work.
+// A single file without external resources (`pageHead`). Images are embedded as data, of known types only. Folding uses `<details>`, so that keys
+// work.
 
-/** Longer texts are shown by their head and tail, in characters: a page of them would not open. */
+/** Longer texts are shortened to their beginning and end, in characters: a page of whole ones would not open. */
 const longestText = 50_000
 
 /** Longer prompts and answers are folded. */
 const longestOpen = 6_000
 
-/** The session as a page. */
+/** The session as an HTML page. */
 export function* htmlOf(session: SessionTranscript, title: string, next: NextStep): Iterable<string> {
   const last = session.runs.at(-1)
   yield `${pageHead(title, pageStyle)}<body>
-<a class="skip" href="#said">To what was said</a>
+<a class="skip" href="#said">Skip to the transcript</a>
 <header>
 <h1 dir="auto">${escaped(title)}</h1>
 <dl>${figuresOf(session)
@@ -64,7 +64,7 @@ function endOf({ account: { ending, goal, verification }, grade }: RunTranscript
   return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}${goals}</div>\n`
 }
 
-/** Where there are several runs: by what was asked in each. */
+/** Links to the runs by their first prompt, when there are several. */
 function navOf(runs: readonly RunTranscript[]): string {
   if (runs.length < 2) return ''
   const items = runs.map(({ parts }, index) => {
@@ -143,7 +143,7 @@ function changeHtml(line: string): string {
   return `<span${kind === '' ? '' : ` class="${kind}"`}>${escaped(shortened(line, longestText))}</span>`
 }
 
-/** A command as it was written; any other input as JSON. */
+/** A command as plain text; any other input as JSON. */
 function inputText(input: unknown): string {
   if (typeof input === 'object' && input !== null && 'command' in input && typeof input.command === 'string')
     return input.command
@@ -171,7 +171,7 @@ function folded(kind: string, summary: string, content: string, isOpen: boolean)
   return `<details class="${kind}"${isOpen ? ' open' : ''}><summary>${summary}</summary>\n${content}\n</details>\n`
 }
 
-/** Who speaks; and for what is folded, how it begins. */
+/** The author, and for a folded part also its beginning. */
 function head(by: string, text: string): string {
   const begins =
     text.length <= longestOpen && by !== 'Thinking' ? '' : ` <bdi class="soft">${escaped(text.slice(0, 100))}</bdi>`
@@ -179,8 +179,8 @@ function head(by: string, text: string): string {
 }
 
 /**
- * What a model wrote as Markdown, as HTML: blocks of code, headings, code and bold in a line. Everything is escaped first and nothing else becomes
- * an element: no link, no image, no HTML of its own.
+ * Renders Markdown of a model as HTML: code blocks, headings, inline code and bold. Everything is escaped first; links, images and HTML stay plain
+ * text.
  */
 function prose(text: string): string {
   const out: string[] = []
@@ -214,7 +214,7 @@ function isClosing(line: string, fence: string): boolean {
   return trimmed.length >= fence.length && trimmed === (fence[0] ?? '').repeat(trimmed.length)
 }
 
-/** Code and bold within a line; what is neither is escaped alike. */
+/** Inline code and bold; all text is escaped. */
 function inLine(line: string): string {
   return line
     .split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)

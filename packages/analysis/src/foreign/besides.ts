@@ -7,29 +7,29 @@ import { momentIn, textIn, usageIn, type Fields } from './values.ts'
 export interface Beside {
   payment: Omit<ForeignPayment, 'endedMs'>
   readonly at: number | undefined
-  /** How many lines of the session stand before it: where it is placed without a moment. */
+  /** Lines of the session before it: its position when it has no timestamp. */
   readonly place: number
 }
 
-/** What the result of a call says of its subagent. */
+/** A subagent as reported by the result of its call. */
 interface ToldAgent extends Beside {
   readonly agentId: string | undefined
 }
 
 // Spec R-FOR-4b.
 /**
- * Requests of subagents of one session, each once, with its last figures: from lines of the session, from files of subagents, and from what the
- * session tells of their progress. Of an agent of which nothing else is left, what its result says counts.
+ * Requests of subagents of one session, each once, with its last figures. They come from lines of the session, from files of subagents, and from
+ * progress lines. The result of a call counts only for an agent without any other trace.
  */
 export class Besides {
   readonly #requests = new Map<string, Beside>()
-  /** Keys by the ids of messages: lines of progress know no other. */
+  /** Keys of requests by message id: progress lines have no other key. */
   readonly #keys = new Map<string, string>()
   readonly #agents = new Set<string>()
   readonly #told: ToldAgent[] = []
   #hasUnnamed = false
 
-  /** A part of a reply, in a line of a subagent. */
+  /** Adds a part of a reply from a line of a subagent. */
   reply({ key, model, askedModel, usage }: ReplyPart, line: Fields, place: number = Infinity): void {
     this.#sees(textIn(line['agentId']))
     if (usage === undefined) return
@@ -48,7 +48,7 @@ export class Besides {
     else this.#agents.add(agentId)
   }
 
-  /** The result of a call, which may be of a subagent. `model` is that of the caller. */
+  /** Adds the result of a call, which may be that of a subagent. `model` is the caller's model. */
   result({ toolUseResult, timestamp }: Fields, model: string, place: number = Infinity): void {
     if (!isJsonObject(toolUseResult) || typeof toolUseResult['totalTokens'] !== 'number') return
     const usage = usageIn(toolUseResult['usage'])
@@ -57,12 +57,12 @@ export class Besides {
     this.#told.push({ agentId: textIn(toolUseResult['agentId']), payment, at: momentIn(timestamp), place })
   }
 
-  /** All of them, those with a moment by that, and the others by their place. */
+  /** All requests: those with a timestamp by time, the others by position. */
   sorted(): { readonly timed: readonly Beside[]; readonly placed: readonly Beside[] } {
-    // Lines of earlier versions do not say which agent they are of.
+    // Lines of earlier versions do not name the agent.
     const isSeen = ({ agentId }: ToldAgent): boolean =>
       agentId === undefined ? this.#hasUnnamed || this.#agents.size > 0 : this.#agents.has(agentId) || this.#hasUnnamed
-    const alone = this.#told.filter((told) => !isSeen(told))
+    const alone = this.#told.filter((each) => !isSeen(each))
     const all = [...this.#requests.values(), ...alone]
     return {
       timed: all.filter(({ at }) => at !== undefined).toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0)),
@@ -71,7 +71,7 @@ export class Besides {
   }
 }
 
-/** The line of a subagent that a line of progress holds. */
+/** The line of a subagent inside a progress line. */
 export function progressLine({ type, data, timestamp }: Fields): Fields | undefined {
   if (type !== 'progress' || !isJsonObject(data) || data['type'] !== 'agent_progress') return undefined
   const { message, agentId } = data

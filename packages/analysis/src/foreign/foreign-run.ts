@@ -26,24 +26,24 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 
-/** What is said to the model in the place of a user. */
+/** A message to the model with the role of a user. */
 type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
-/** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
+/** A run of another program, as far as it is known. Times are milliseconds since the run began. */
 export interface ForeignRun {
-  /** Which run it is. */
+  /** Identity of the run. */
   readonly run: RunIdentity
-  /** When it began, in milliseconds since 1970; absent where the record does not say. */
+  /** When it began, in milliseconds since 1970; absent when the record does not say. */
   readonly beganAt?: number
-  /** What was said before the first request. */
+  /** Messages before the first request. */
   readonly prompts: readonly ForeignSaid[]
   /** The requests of its main loop, in order. */
   readonly turns: readonly ForeignTurn[]
-  /** As far as it can be inferred; null for a run that did not end, or of which that is not known. */
+  /** The ending, if it can be inferred; null for a run that has not ended or whose ending is unknown. */
   readonly ending: ForeignEnding | null
 }
 
-/** What somebody said to the model. */
+/** A message to the model from a person or a program. */
 export interface ForeignSaid {
   /** Where the message came from. */
   readonly origin: UserEntry['origin']
@@ -51,31 +51,31 @@ export interface ForeignSaid {
   readonly content: MessageContent
 }
 
-/** How a run seems to have ended, and why that is thought. */
+/** How a run probably ended, and the evidence. */
 export interface ForeignEnding {
-  /** The ending that fits. */
+  /** The closest ending. */
   readonly reason: EndingReason
-  /** Why that is thought, in a sentence. */
+  /** The evidence, in a sentence. */
   readonly message: string
   /** The limit that ended it, in its unit; absent for none. */
   readonly limit?: number
 }
 
-/** One request of the main loop, with what became of its calls. */
+/** One request of the main loop, with the results of its calls. */
 export interface ForeignTurn {
   /** The reply. */
   readonly message: AssistantMessage
-  /** The model that was asked for, where the one that answered has no price. */
+  /** The requested model; set when the model that answered has no price. */
   readonly askedModel?: string
   /** When the request was made. */
   readonly beganMs: number
-  /** When the turn was over. */
+  /** When the turn ended. */
   readonly endedMs: number
-  /** In any order; calls without one are open. */
+  /** Results in any order; a call without a result is open. */
   readonly results: readonly ForeignResult[]
-  /** Requests of subagents that were made meanwhile. */
+  /** Requests that subagents made during the turn. */
   readonly beside: readonly ForeignPayment[]
-  /** What was said to the model after its results. */
+  /** Messages after the results. */
   readonly said: readonly ForeignSaid[]
 }
 
@@ -91,35 +91,35 @@ export interface ForeignResult {
   readonly endedMs: number
 }
 
-/** A request of which only the figures count. */
+/** A request of which only the usage is known. */
 export interface ForeignPayment {
   /** The model that answered. */
   readonly model: string
-  /** The model that was asked for, where the one that answered has no price. */
+  /** The requested model; set when the model that answered has no price. */
   readonly askedModel?: string
   /** Tokens of the request. */
   readonly usage: Usage
-  /** When it was over. */
+  /** When it ended. */
   readonly endedMs: number
 }
 
-/** The records that a run of ours would have left that went the same way. */
+/** The records that an equal run of Halting would have written. */
 export interface ForeignRecords {
   /** The records. */
   readonly records: readonly StepRecord[]
-  /** Models without a price: what they cost is not in the figures. */
+  /** Models without a price: their cost is not included. */
   readonly unpriced: readonly string[]
 }
 
 /**
- * Puts a run of another program into records, so that whatever reads ours reads it: `accountOf`, `trajectoryOf`, `foldSession`. Limits are unknown.
- * What a request would have reserved is what one of ours reserves for as many tokens.
+ * Converts a run of another program to records, so that `accountOf`, `trajectoryOf` and `foldSession` can read it. Its limits are unknown. A request
+ * reserves as much as one of Halting with the same tokens.
  */
 export function recordsOfForeign(run: ForeignRun, prices: Prices): ForeignRecords {
   return new ForeignWriter(run, prices).write()
 }
 
-/** What requests of another program came to. */
+/** Costs of requests of another program. */
 export class ForeignCosts {
   readonly #prices: Prices
   readonly #unpriced = new Set<string>()
@@ -128,19 +128,19 @@ export class ForeignCosts {
     this.#prices = prices
   }
 
-  /** Models without a price, so far. */
+  /** Models without a price that were seen so far. */
   get unpriced(): readonly string[] {
     return [...this.#unpriced]
   }
 
-  /** Nothing for a request without a price, of which the model is remembered. */
+  /** The cost of a request. Zero for a model without a price, which is added to `unpriced`. */
   nanosOf({ model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>): number {
     const nanos = this.#priceOf(model, usage) ?? this.#priceOf(askedModel, usage)
     if (nanos === undefined && totalTokensOf(usage) > 0) this.#unpriced.add(model)
     return nanos ?? 0
   }
 
-  /** What a request of ours with as much input may come to; null where there is a price, and no bound to it. */
+  /** The most and least that a Halting request with the same input may cost. Null for a price without a worst case. */
   boundsOf(payment: Omit<ForeignPayment, 'endedMs'>): GrantBounds | null {
     const { usage } = payment
     const input = totalTokensOf(usage) - usage.output_tokens
@@ -167,7 +167,7 @@ export class ForeignCosts {
   }
 }
 
-/** The cap of a reply that this program asks most models for, and the least that is of use. */
+/** The reply length that Halting requests from most models, and the smallest useful one. */
 const [replyTokens, usefulTokens] = [32_000, 1_024]
 
 function nanosIn(ask: () => number | undefined): number | undefined {
@@ -179,7 +179,7 @@ class ForeignWriter {
   readonly #run: ForeignRun
   readonly #costs: ForeignCosts
   readonly #records: StepRecord[] = []
-  /** Written to; records get copies. */
+  /** The current progress; records get copies of it. */
   readonly #spent = copyOfProgress(freshProgress(0))
   #entries = 0
 
@@ -190,21 +190,21 @@ class ForeignWriter {
 
   write(): ForeignRecords {
     const { run, prompts, turns, ending } = this.#run
-    const added = prompts.map((said) => this.#said(said))
+    const added = prompts.map((message) => this.#userEntry(message))
     this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: copyOfProgress(this.#spent) } })
     for (const [index, turn] of turns.entries()) {
       const isLast = index === turns.length - 1
       this.#turn(turn, isLast && ending === null)
       const entries = this.#entriesOf(turn)
       if (isLast && ending !== null) this.#end(ending, entries)
-      // A last one that has all its results was to be followed by another request.
+      // A last turn with all its results would have been followed by another request.
       else if (!isLast || isAnswered(turn)) this.#lap(entries)
     }
     if (turns.length === 0 && ending !== null) this.#end(ending, [])
     return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
-  /** `isCut`: the record ends in it, so a call without a result may have been under way. */
+  /** `isCut`: the record ends in this turn, so a call without a result may have been running. */
   #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn, isCut: boolean): void {
     const { request } = this.#spent
     const { runId } = this.#run.run
@@ -269,7 +269,7 @@ class ForeignWriter {
     return bounds === null ? grant : { ...grant, least: bounds.least, most: bounds.most, maxTokens: bounds.capTokens }
   }
 
-  /** What a request came to; it is added to what the run spent. */
+  /** The charge of a request; also adds it to the progress. */
   #charge(payment: Omit<ForeignPayment, 'endedMs'>): object {
     const { model, usage } = payment
     const nanos = this.#costs.nanosOf(payment)
@@ -341,7 +341,7 @@ class ForeignWriter {
         origin: 'tool_results',
         message: { role: 'user', content: blocks },
       })
-    // There may be more of them than a call takes.
+    // There may be more messages than calls.
     for (const each of said) entries.push(this.#said(each))
     return entries
   }
@@ -355,12 +355,12 @@ class ForeignWriter {
   }
 }
 
-/** Which of its calls the requests beside it are of. */
+/** The call whose subagent made the turn's other requests. */
 export function agentCallOf(calls: readonly ToolUseBlock[]): ToolUseBlock | undefined {
   return calls.find(({ name }) => name === 'Task' || name === 'Agent') ?? calls[0]
 }
 
-/** It has calls, and each has its result: another request was to follow. */
+/** Whether each call has its result, so that another request would have followed. */
 export function isAnswered({ message, results }: ForeignTurn): boolean {
   const answered = new Set(results.map(({ callId }) => callId))
   const calls = message.content.filter(isToolUse)

@@ -1,16 +1,16 @@
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
-// What another program wrote may hold anything: what is not as the Messages API has it is left out, and the rest is kept.
+// Files of other programs may contain anything: parts that do not fit the Messages API are dropped.
 
-/** A line of a file, as it was parsed. */
+/** A parsed line of a file. */
 export type Fields = { readonly [field: string]: unknown }
 
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A moment in milliseconds; undefined for none. */
+/** A date as milliseconds since 1970; undefined for anything else. */
 export function momentIn(value: unknown): number | undefined {
   const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN
   return Number.isFinite(moment) ? moment : undefined
@@ -18,7 +18,7 @@ export function momentIn(value: unknown): number | undefined {
 
 const deepest = 200
 
-/** A value, unless it is nested so deep that it could not be written down again. */
+/** A value, unless it is nested too deeply to be serialized again. */
 export function bounded(value: unknown): unknown {
   return isTooDeep(value, deepest) ? '[too deep]' : value
 }
@@ -28,13 +28,13 @@ function isTooDeep(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((part) => isTooDeep(part, left - 1))
 }
 
-/** Blocks that may stand in a message of a person. Empty where there is nothing to say. */
+/** Content of a user message; empty if there is none. */
 export function saidIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
   return blocksIn(value).filter(({ type }) => type === 'text' || type === 'image' || type === 'document')
 }
 
-/** What a tool gave: text, images, documents. Anything else is told as its JSON. */
+/** Content of a tool result: texts, images and documents. Anything else is converted to JSON text. */
 export function resultIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return value === undefined || value === null ? '' : JSON.stringify(bounded(value))
@@ -47,7 +47,7 @@ export function resultIn(value: unknown): MessageContent {
   })
 }
 
-/** Blocks of a reply of a model. */
+/** Blocks of a model's reply. */
 export function replyIn(value: unknown): readonly ContentBlock[] {
   if (typeof value === 'string') return value === '' ? [] : [{ type: 'text', text: value }]
   return blocksIn(value).filter(({ type }) => type !== 'tool_result' && type !== 'image')
@@ -57,7 +57,7 @@ function blocksIn(value: unknown): readonly ContentBlock[] {
   return Array.isArray(value) ? (value as readonly unknown[]).filter(isBlock) : []
 }
 
-/** The fields by which blocks are told apart are there. */
+/** Checks the fields that identify a block. */
 function isBlock(block: unknown): block is ContentBlock {
   if (!isJsonObject(block) || isTooDeep(block, deepest)) return false
   switch (block['type']) {
@@ -79,10 +79,10 @@ function isBlock(block: unknown): block is ContentBlock {
   }
 }
 
-/** Above it a count of tokens is no count. */
+/** A larger number of tokens is not plausible. */
 const mostTokens = 1e9
 
-/** The figures of a request; undefined where there are none. What is no count of tokens counts as none. */
+/** The usage of a request; undefined for none. An implausible number counts as zero. */
 export function usageIn(value: unknown): Usage | undefined {
   if (!isJsonObject(value)) return undefined
   const { input_tokens: input, output_tokens: output } = value

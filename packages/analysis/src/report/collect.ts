@@ -25,10 +25,10 @@ import type { ManySessions } from '../sessions/session-files.ts'
 import { writerOf } from '../sessions/writer-of.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 
-/** What is known of a session beside its records. */
+/** Where a session was read from. */
 interface Beside {
   readonly file: string
-  /** The process that works at it. */
+  /** Id of the process that is writing to it. */
   readonly heldBy?: number | undefined
 }
 
@@ -37,7 +37,7 @@ type Open = Report['open'][number]
 /** The share of solved runs that the limits of a report may lose. */
 const reportMayLose = 0.02
 
-/** Adds up sessions that are given one after another. Of each it keeps a row, and nothing of its records. */
+/** Sums up sessions that are added one after another. Stores one row per session and none of its records. */
 export class Collector {
   readonly #period: Period
   readonly #total = new Sum()
@@ -66,13 +66,13 @@ export class Collector {
 
   #copies = 0
 
-  /** Nobody graded a run where `grading` is absent. */
+  /** Without `grading`, no run has a grade. */
   constructor(period: Period, grading: GradingSources = ungraded) {
     this.#period = period
     this.#calibration = new CalibrationSums(grading, { mayLose: reportMayLose })
   }
 
-  /** Runs that began outside the period are no part of it, nor those that count in the session, or the file, of which this one is a copy. */
+  /** Adds the runs that began in the period. A copied run counts only in its original session or file. */
   add(session: AnySession, { file, heldBy }: Beside): void {
     const { sessionId, runs, began, cwd, foreign } = session
     const program: SessionKind = foreign?.program ?? 'halting'
@@ -119,7 +119,7 @@ export class Collector {
     }
     if (last === undefined) return
     this.#counts[program]++
-    // Of a part of the session it says nothing that the program has counted.
+    // The recorded total of a program does not apply to a part of the session.
     if (foreign !== undefined)
       this.#foreign.push({ foreign: withoutRuns(foreign, sum.runs === runs.length), costUsd: sum.nanos / 1e9 })
     this.#sessions.push({
@@ -127,7 +127,7 @@ export class Collector {
       program,
       file,
       folder: cwd,
-      // Kept for as many sessions as there are.
+      // Shortened, because it is stored for every session.
       title: title.slice(0, 200),
       beganAt: beganAt === null ? null : new Date(beganAt).toISOString(),
       ending: last.reason,
@@ -151,7 +151,7 @@ export class Collector {
     this.#compactions.pay(paidFor(work.requests.filter(({ phase }) => phase === 'compaction')))
   }
 
-  /** What came after a run is of no request on record. */
+  /** Adds stages after the run. They have no recorded requests. */
   #addStages(records: readonly StepRecord[], sums: readonly Sum[]): void {
     const stages = stagesOf(records.flatMap((record) => (record.type === 'stage' ? [record.stage] : [])))
     for (const stage of stages) {
@@ -170,7 +170,7 @@ export class Collector {
     }
   }
 
-  /** The report of all sessions that were added. `of`: which sessions these are, in words; `now`: milliseconds since 1970. */
+  /** The report on all added sessions. `of`: which sessions these are, in words; `now`: milliseconds since 1970. */
   told(of: string, skipped: readonly string[], now: number): Report {
     const { since, until } = this.#period
     const bySession = this.#sessions.toSorted((a, b) => b.costUsd - a.costUsd || b.tokens - a.tokens)
@@ -253,7 +253,7 @@ export class Collector {
   #endingRows(): readonly EndingRow[] {
     return this.#endings.entries
       .map(([name, { spent }]): EndingRow => {
-        // Only reasons of accounts are entered, and '' for none.
+        // Names are reasons of accounts, or '' for none.
         const reason = name === '' ? null : (name as keyof typeof endings)
         const { requests: _, ...row } = spent
         return { reason, exitCode: reason === null ? null : endings[reason].exitCode, ...row }
@@ -262,7 +262,7 @@ export class Collector {
   }
 }
 
-/** A call that waited for a person counts in the run that had the answer. */
+/** A call that waited for a person counts in the run that received the answer. */
 function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefined): RunFacts {
   const first = next?.[0]
   const answers = first?.type === 'start' ? (first.start.answers ?? []) : []
@@ -272,7 +272,7 @@ function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefine
   return { ...facts, work: { ...facts.work, calls } }
 }
 
-/** The model that the main loop asked last. */
+/** The model of the main loop's last request. */
 function lastModelOf({ work }: RunFacts): string {
   return work.requests.findLast(({ scope, phase }) => scope === '' && phase === 'model')?.model ?? ''
 }
@@ -292,23 +292,25 @@ function paidForStage({ most, ended }: RecordedStage): Paid {
   return { requests: 0, tokens: ended.tokens, unknownTokens: 0, nanos, worst }
 }
 
-/** What a report covers. */
+/** The scope of a report. */
 export interface ReportScope {
-  /** In words: `of this folder`. */
+  /** Description of the scope: `of this folder`. */
   readonly of: string
-  /** Only runs that began in this time. */
+  /** Only runs that began in this period. */
   readonly period: Period
   /** Only sessions that worked in this folder or below it; '' for any. */
   readonly below: string
-  /** Sessions of files may be written by a process at this moment; those of a cluster have none. */
+  /** Whether a process may be writing to a session: true for files, false for a cluster. */
   readonly hasWriters: boolean
-  /** The present moment, in milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly now: number
-  /** Grades of the person, and the repositories of folders. Default: nobody graded a run, and each folder counts by itself. */
+  /** Grades by people, and repositories of folders. Default: no grades, and each folder counts separately. */
   readonly grading?: GradingSources
 }
 
-/** Reads sessions one after another and sums them up. Of each only its sums stay in memory. Sessions that cannot be read are listed in the report. */
+/**
+ * Reads sessions one after another and sums them up, without keeping their records in memory. Sessions that cannot be read are listed in the report.
+ */
 export async function gatherReport(
   { names, read }: ManySessions<AnySession>,
   { of, period, below, hasWriters, now, grading }: ReportScope,
@@ -331,26 +333,26 @@ export async function gatherReport(
   return collector.told(of, skipped, now)
 }
 
-/** Whether a path is a folder, or in it. */
+/** Whether a path is a folder or inside it. */
 export function isBelow(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return path !== '' && !isAbsolute(way) && way !== '..' && !/^\.\.[/\\]/.test(way)
+  const fromFolder = relative(folder, path)
+  return path !== '' && !isAbsolute(fromFolder) && fromFolder !== '..' && !/^\.\.[/\\]/.test(fromFolder)
 }
 
-/** Of fewer sessions nothing is unusual. */
+/** Fewer sessions have no outliers. */
 const fewest = 8
 const most = 10
 
-/** The first in which a session stands out is told of it. */
+/** Figures in which a session may be an outlier. Only the first one is reported. */
 const figures = ['costUsd', 'activeMs', 'turns', 'tokens'] as const
 
 /**
- * Sessions far above the others in what they cost, or took: above the third quartile by more than three times the distance of the quartiles, and by
- * half of it at least. The furthest first.
+ * Sessions with an unusually high figure: above the third quartile by more than three interquartile ranges, and by at least half of it. The furthest
+ * first.
  */
 function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
   if (sessions.length < fewest) return []
-  const told = new Set<SessionSpent>()
+  const reported = new Set<SessionSpent>()
   const found = figures.flatMap((what) => {
     const values = sessions.map((session) => session[what]).toSorted((a, b) => a - b)
     const at = (share: number): number => values[Math.floor((values.length - 1) * share)] ?? 0
@@ -358,8 +360,8 @@ function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
     const bound = Math.max(third + 3 * (third - first), third * 1.5)
     return sessions.flatMap((session) => {
       const value = session[what]
-      if (value <= bound || told.has(session)) return []
-      told.add(session)
+      if (value <= bound || reported.has(session)) return []
+      reported.add(session)
       return [{ session: session.session, what, value, median, times: value / (median || third || 1) }]
     })
   })

@@ -1,18 +1,18 @@
-/** From one moment to another, in milliseconds since 1970; null for no bound. The second is not in it. */
+/** A period in milliseconds since 1970; null for no bound. */
 export interface Period {
-  /** The first moment. */
+  /** The first moment of the period. */
   readonly since: number | null
-  /** The moment after the last. */
+  /** The first moment after the period. */
   readonly until: number | null
 }
 
-/** Whether a moment is in it. One that is not known is in a period without bounds alone. */
+/** Whether a moment is in the period. An unknown moment (null) is only in a period without bounds. */
 export function isWithin({ since, until }: Period, at: number | null): boolean {
   if (at === null) return since === null && until === null
   return (since === null || at >= since) && (until === null || at < until)
 }
 
-/** `2026-11-23`, in the time zone of this machine; '' where it is not known. */
+/** `2026-11-23`, in the time zone of this machine; '' for an unknown moment. */
 export function dayOf(at: number | null): string {
   if (at === null) return ''
   const date = new Date(at)

@@ -32,7 +32,7 @@ function addTo(sum: Sum, { met, heldFromStart, judged, flaky, changedTests, trie
   sum.checkMs += rounds.ms
 }
 
-/** How runs ended with their goals: all of them, and by day, model and folder. Runs without goals are in none of it. */
+/** Sums up the goals of runs: in total, and by day, model and folder. Runs without goals are not counted. */
 export class GoalSums {
   readonly #all: Sum = { ...nothing }
   readonly #by: { readonly [by in Breakdown]: Map<string, Sum> } = {
@@ -41,7 +41,7 @@ export class GoalSums {
     folder: new Map(),
   }
 
-  /** `place`: the day, the folder, and the model that the run asked last. */
+  /** `place`: the day, the folder, and the model of the last request. */
   add(goal: GoalFigures | undefined, place: { readonly [by in Breakdown]: string }): void {
     if (goal === undefined) return
     addTo(this.#all, goal)
@@ -54,18 +54,18 @@ export class GoalSums {
 
   get told(): Report['goals'] {
     const rows = (by: Breakdown): readonly GoalRow[] => [...this.#by[by]].map(([name, counts]) => ({ name, ...counts }))
-    const most = (by: Breakdown): readonly GoalRow[] =>
+    const mostRunsFirst = (by: Breakdown): readonly GoalRow[] =>
       rows(by).toSorted((a, b) => b.runs - a.runs || a.name.localeCompare(b.name))
     return {
       ...this.#all,
       byDay: rows('day').toSorted((a, b) => a.name.localeCompare(b.name)),
-      byModel: most('model'),
-      byFolder: most('folder'),
+      byModel: mostRunsFirst('model'),
+      byFolder: mostRunsFirst('folder'),
     }
   }
 }
 
-/** Counts runs that changed something, and whether they ended with their last change checked. */
+/** Counts runs that changed files, and whether their last change was checked. */
 export class VerificationSums {
   #counts: VerificationCounts = { changed: 0, unchecked: 0, asked: 0, checkedWhenAsked: 0, keptAnswer: 0 }
 

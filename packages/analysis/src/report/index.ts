@@ -1,4 +1,4 @@
-// `@halting/analysis/report`: sums over many sessions, as figures and as a page.
+// `@halting/analysis/report`: sums over many sessions, as figures and as an HTML page.
 export { Collector } from './collect.ts'
 export { type Period, dayOf } from './days.ts'
 export { gatherReport, isBelow, type ReportScope } from './collect.ts'

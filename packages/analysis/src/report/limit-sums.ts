@@ -16,7 +16,7 @@ interface LimitTally {
 /** The exit code of runs that a limit ended. */
 const limitExit = 3
 
-/** Runs that a limit ended: what that cost, and what of their work is lost. */
+/** Sums up runs that a limit ended: their cost, and the work that was lost. */
 export class LimitSums {
   readonly #rows = new Map<EndingReason, LimitTally>()
 
@@ -34,7 +34,7 @@ export class LimitSums {
       row.leftUsd += Math.max(0, budget.max - budget.used)
   }
 
-  /** What ended most comes first. */
+  /** Rows of the most frequent endings first. */
   get rows(): readonly LimitRow[] {
     return [...this.#rows]
       .map(([reason, { nanos, lost, ...row }]) => {
@@ -56,11 +56,11 @@ interface BudgetTally {
   lastAt: number
 }
 
-/** Budgets that runs shared with others: which runs each ended, and which requests waited for it. */
+/** Sums up shared budgets: the runs that each ended, and the requests that waited for it. */
 export class BudgetSums {
   readonly #rows = new Map<string, BudgetTally>()
 
-  /** `at`: when the run began, in milliseconds since 1970; null where it is not known. */
+  /** `at`: when the run began, in milliseconds since 1970; null if unknown. */
   add({ ending, standingWaits = [] }: Account, costUsd: number, wentOn: boolean, at: number | null): void {
     for (const { budget, requests, ms } of standingWaits) {
       const row = this.#of(budget, 'standing')
@@ -86,7 +86,7 @@ export class BudgetSums {
     return row
   }
 
-  /** What ended most comes first. */
+  /** Rows of the budgets that ended most runs first. */
   get rows(): readonly BudgetRow[] {
     return [...this.#rows]
       .map(([budget, { kind, runs, nanos, wentOn, waited, waitedMs, last }]) => {

@@ -28,18 +28,18 @@ import {
   triedText,
 } from './report-words.ts'
 
-// One file that needs nothing else (`pageHead`). Every text of a session is text of the page: titles, folders, names of tools and of models.
+// A single file without external resources (`pageHead`). Every text of a session is escaped: titles, folders, names of tools and models.
 
-/** More sessions than these are in the JSON alone: a page of them would not open. */
+/** The page lists at most this many sessions, because a larger page would not open. The JSON has all of them. */
 const mostSessions = 500
 const mostRows = 100
 
-/** The report as a page. */
+/** The report as an HTML page. */
 export function* reportHtml(report: Report, by?: Breakdown): Iterable<string> {
   const title = headline(report)
   const programs = programsText(report)
   yield `${pageHead(title, pageStyle + reportStyle)}<body>
-<a class="skip" href="#figures">To the figures</a>
+<a class="skip" href="#figures">Skip to the figures</a>
 <header>
 <h1>${escaped(title)}</h1>
 <p>${escaped(spentText(report.totals))}</p>
@@ -109,7 +109,7 @@ function list(items: readonly string[]): string {
   return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('\n')}</ul>\n`
 }
 
-/** A table that scrolls by itself where it is wider than the page, with keys too. */
+/** A table that scrolls on its own when it is wider than the page, also with the keyboard. */
 function table(name: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return ''
   const titles = head.map((cell) => `<th scope="col">${escaped(cell)}</th>`).join('')
@@ -257,7 +257,7 @@ function toolsHtml({ tools }: Report): string {
   return picture + table('Tools', head, cells)
 }
 
-/** Waits for services are no part of the active time: they have a row without a bar. */
+/** Waits for services are not active time: they have a row without a bar. */
 function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
   const rows = Object.entries(time).filter(([, ms]) => ms > 0)
   const waited = waitedMs > 0 ? [{ label: 'services', first: 0, value: `${elapsed(waitedMs)}, not active` }] : []
@@ -288,12 +288,12 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
   )
 }
 
-/** One bar of a picture: `first` and `second` follow each other in it. */
+/** One bar of a chart, with two segments in a row. */
 interface Bar {
   readonly label: string
   readonly first: number
   readonly second?: number
-  /** What it says, for whoever does not see it, and beside it. */
+  /** The value in words, shown next to the bar and read by screen readers. */
   readonly value: string
 }
 
@@ -302,8 +302,8 @@ const width = 640
 const longestLabel = 24
 
 /**
- * Bars as a picture in the page itself: no script, no style of its own but classes of the page. What it says stands in it as text, so that it can be
- * read aloud, copied and found.
+ * A bar chart as inline SVG, without scripts and styled by classes of the page. Labels and values are text, so that they can be read aloud, copied
+ * and searched.
  */
 function bars(title: string, rows: readonly Bar[]): string {
   const most = Math.max(...rows.map(({ first, second = 0 }) => first + second))
@@ -313,7 +313,7 @@ function bars(title: string, rows: readonly Bar[]): string {
   const drawn = rows.map(({ label, first, second = 0, value }, index) => {
     const y = index * rowHeight + 2
     const middle = y + rowHeight / 2
-    // What is above nothing shows.
+    // A value above zero is always visible.
     const long = (part: number): number => (part > 0 ? Math.max(1.5, (part / most) * room) : 0)
     const [one, two] = [long(first), long(second)]
     return [
@@ -330,7 +330,7 @@ function bars(title: string, rows: readonly Bar[]): string {
   return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(title)}">${picture}</div>\n`
 }
 
-/** Of a path its end says most. */
+/** Shortens a label; of a path, the end is kept. */
 function shortLabel(label: string): string {
   const letters = Array.from(label)
   if (letters.length <= longestLabel) return label
@@ -342,7 +342,7 @@ function fixed(value: number): string {
   return String(Math.round(value * 10) / 10)
 }
 
-/** What the page of a report has beside the look that all pages share. */
+/** Styles of the report in addition to those of all pages. */
 const reportStyle = `
 table{border-collapse:collapse;width:100%;margin:.5rem 0;font-variant-numeric:tabular-nums}
 caption{text-align:left;color:var(--soft);padding:.2rem .3rem}

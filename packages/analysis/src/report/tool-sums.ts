@@ -15,7 +15,7 @@ interface Row {
   resultCharacters: number
 }
 
-/** What calls of tools came to, over many runs. */
+/** Totals of tool calls over many runs. */
 export class ToolSums {
   readonly #rows = new Map<string | null, Row>()
 
@@ -56,7 +56,7 @@ export class ToolSums {
     return row
   }
 
-  /** Those that were called most come first. */
+  /** Rows, the most called first. */
   get rows(): readonly ToolRow[] {
     return [...this.#rows]
       .map(([tool, { nanos, worst, ...row }]) => ({ tool, ...row, costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }))
@@ -64,7 +64,7 @@ export class ToolSums {
   }
 }
 
-/** Attempts at the service that failed, by what it said, how many requests were tried again, and of how many nobody told what they cost. */
+/** Counts failed attempts by kind, retried requests, and attempts whose usage was never reported. */
 export class ServiceSums {
   retried = 0
   untold = 0

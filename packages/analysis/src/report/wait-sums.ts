@@ -5,7 +5,7 @@ import type { Report, RunName, ServiceWaitRow, ServiceWaitSums } from './report-
 
 type Row = { -readonly [field in keyof ServiceWaitRow]: ServiceWaitRow[field] }
 
-/** Waits of runs for services, pauses at limits, and runs that ended because a service was over its limit and said when to come back. */
+/** Sums up waits for services, pauses at limits, and runs that ended because a service refused a request and named a time to retry. */
 export class WaitSums {
   #runs = 0
   #ms = 0

@@ -17,23 +17,23 @@ import { isRowFacts, isShort, readRowFacts, redactedFacts, rowOfFacts, type RowF
 import { readAnySession, readSessionBeginning, type AnySession, type PricesFor } from './read-session.ts'
 import { writerOf } from './writer-of.ts'
 
-/** Which files a shelf shows, and the words of the program for them. */
+/** The files of a catalog, and texts of the program about them. */
 export interface FileShelfOptions {
   /** Title of the page. */
   readonly title: string
-  /** Paths of the files; asked at each look, since more may come. */
+  /** Lists the paths of the files; called for each scan, because files may be added. */
   readonly find: () => Promise<readonly string[]>
   /** Prices, by the program that recorded a session. */
   readonly prices: PricesFor
-  /** What names a session to other commands, as a shell takes it. */
+  /** Arguments that identify a session to other commands, quoted for a shell. */
   readonly shellArguments: (session: AnySession, path: string) => string
-  /** How the newest run of a session can continue that no process writes. */
+  /** How the last run of a session can be continued; called when no process writes to it. */
   readonly nextStep: (session: AnySession, path: string) => Promise<NextStep>
-  /** Grades of the person, and repositories of folders; asked each time that a session is read. */
+  /** Grades by people, and repositories of folders; called each time a session is read. */
   readonly grading?: () => GradingSources
-  /** What earlier lists made of these files. Default: all of them are read. */
+  /** Stored rows of earlier lists. Default: all files are read. */
   readonly index?: SessionIndex
-  /** The words for why a run ended. */
+  /** Explains why a run ended, in text. */
   readonly whyText: InspectedDetails['whyText']
 }
 
@@ -42,13 +42,13 @@ interface FileEntry extends Entry {
   readonly path: string
   /** In bytes. */
   readonly size: number
-  /** Another one when the file is another one, or was changed. */
+  /** Changes when the file is replaced or modified. */
   readonly state: string
-  /** The process that writes it. */
+  /** Id of the process that is writing to it. */
   readonly heldBy: number | undefined
 }
 
-/** Sessions in files, looked for anew at each look. */
+/** Sessions in files, listed anew for each scan. */
 export class FileShelf implements Shelf<FileEntry> {
   /** Title of the page. */
   readonly title: string
@@ -64,7 +64,7 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 
   async look(): Promise<readonly FileEntry[]> {
-    // More files of subagents may stand there by now.
+    // Files of subagents may have been added.
     this.#together.forgetFolders()
     const paths = await withoutSubagents(await this.#options.find(), this.#together)
     this.#keys.keep(paths)
@@ -72,7 +72,7 @@ export class FileShelf implements Shelf<FileEntry> {
     for (const [index, path] of paths.entries()) {
       const entry = this.#entryOf(path)
       if (entry !== undefined) found.push(entry)
-      // Who asks for something else is answered in between.
+      // Lets other requests be answered in between.
       if (index % atOnce === atOnce - 1) await pause()
     }
     return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
@@ -91,12 +91,12 @@ export class FileShelf implements Shelf<FileEntry> {
     return rowOf(inspectedSession(session, { found, shellArguments: shellArguments(session, path), whyText }))
   }
 
-  /** Undefined for a session of another program: what counts in it depends on other files. */
+  /** Undefined for a session of another program, whose figures depend on other files. */
   async #factsOf({ path, state, heldBy }: FileEntry): Promise<RowFacts | undefined> {
     const { index } = this.#options
     const redact = (this.#redact ??= createKeyRedactor(process.env))
     const known = index?.get(path, state, 'row')
-    // Other keys may be in use than when it was noted.
+    // The keys in use may have changed since it was stored.
     if (isRowFacts(known)) return redactedFacts(known, redact)
     const facts = await readRowFacts(path, redact)
     if (facts !== undefined && heldBy === undefined && isShort(facts)) index?.note(path, state, 'row', facts)
@@ -114,7 +114,7 @@ export class FileShelf implements Shelf<FileEntry> {
   // Spec R-LIST-9a.
   async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
     if (found.size < longBytes) return undefined
-    // Without the sums it is not known which run is the newest.
+    // Without stored sums it is unknown which run is the last.
     const ends = endsOfKept(found.path)
     if (ends === undefined) return undefined
     const session = await readSessionBeginning(found.path, beginningBytes, this.#options.prices)
@@ -132,13 +132,13 @@ export class FileShelf implements Shelf<FileEntry> {
     const { shellArguments, whyText } = this.#options
     const canContinue = heldBy === undefined && session.runs.length > 0
     const nextStep = canContinue ? await this.#options.nextStep(session, path) : { says: '' }
-    const named = shellArguments(session, path)
+    const args = shellArguments(session, path)
     const grading = this.#options.grading?.()
-    const details = { found, nextStep, heldBy, shellArguments: named, whyText, isRedacted: true }
+    const details = { found, nextStep, heldBy, shellArguments: args, whyText, isRedacted: true }
     return inspectedSession(session, { ...details, ...(grading !== undefined && { grading }) })
   }
 
-  /** Undefined for one that is gone. */
+  /** Undefined for a file that was removed. */
   #entryOf(path: string): FileEntry | undefined {
     const stats = regularFileStats(path)
     if (stats === undefined) return undefined
@@ -158,14 +158,14 @@ export class FileShelf implements Shelf<FileEntry> {
   }
 }
 
-/** The names under which the page asks for files. */
+/** The names of files in requests of the page. */
 class Keys {
   readonly #keys = new Map<string, string>()
   readonly #taken = new Set<string>()
-  /** By name, the next number behind it that may be free: there may be a great many files of one name. */
+  /** The next number to try for each name: many files may have the same name. */
   readonly #numbers = new Map<string, number>()
 
-  /** The id of the session; where two files have one name, with a number. */
+  /** The id of the session, with a number when several files have the same name. */
   of(path: string): string {
     const known = this.#keys.get(path)
     if (known !== undefined) return known
@@ -180,23 +180,23 @@ class Keys {
     return key
   }
 
-  /** Forgets those of other files: they may come and go for as long as somebody looks. */
+  /** Removes the keys of other files, because files may come and go while the page is open. */
   keep(paths: readonly string[]): void {
-    const kept = new Set(paths)
+    const remaining = new Set(paths)
     for (const [path, key] of this.#keys) {
-      if (kept.has(path)) continue
+      if (remaining.has(path)) continue
       this.#keys.delete(path)
       this.#taken.delete(key)
     }
   }
 }
 
-/** So many files are looked at without a pause. */
+/** The number of files that are examined without a pause. */
 const atOnce = 256
 
-/** Files that are shorter are read as a whole at once. */
+/** Shorter files are read completely at once. */
 const longBytes = 4_000_000
-/** What the first screen shows, and more. */
+/** More than the first screen shows. */
 const beginningBytes = 400_000
 
 function nameOf(path: string): string {

@@ -1,4 +1,4 @@
-// `@halting/analysis/sessions`: reads sessions from files, whichever program recorded them.
+// `@halting/analysis/sessions`: reads sessions of any program from files.
 export {
   unpricedIn,
   type AnySession,

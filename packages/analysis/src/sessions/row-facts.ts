@@ -10,13 +10,13 @@ import type { Entry } from '../view/shelf.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { PricesFor } from './read-session.ts'
 
-/** What a row shows of a session of ours, whatever else is listed and whatever models cost. JSON. */
+/** What a list row shows of a Halting session, independent of other files and of prices. JSON. */
 export interface RowFacts extends Omit<RowParts, 'runs'> {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory. */
   readonly cwd: string
-  /** What a person called it; '' for one without a name. */
+  /** The title a person gave it; '' for none. */
   readonly title: string
   /** Its runs, in order. */
   readonly runs: readonly RunFacts[]
@@ -24,17 +24,17 @@ export interface RowFacts extends Omit<RowParts, 'runs'> {
 
 /** A run of it. */
 interface RunFacts extends RunFigures {
-  /** What a copy of the run is known by. */
+  /** Digest that identifies copies of the run. */
   readonly beginning: string
-  /** Models that cost nothing: they have no price, or one of nothing. */
+  /** Models that reported no cost: they have no price, or a price of zero. */
   readonly free: readonly string[]
 }
 
 type Redact = (text: string) => string
 
 /**
- * Reads this of a session: without what was said where that is enough. Undefined for one of another program.
- * @throws HaltingError for a file that cannot be read, and for what are no records of runs.
+ * Reads these facts from a session file, without its messages if possible. Undefined for a session of another program.
+ * @throws HaltingError for a file that cannot be read, and for records that are not those of runs.
  */
 export async function readRowFacts(path: string, redact: Redact): Promise<RowFacts | undefined> {
   const outline = await outlineOf(path)
@@ -45,7 +45,7 @@ export async function readRowFacts(path: string, redact: Redact): Promise<RowFac
   return factsOf(journal, journal.runs.map(whole), redact)
 }
 
-/** A run, and what it came to. */
+/** A run and its figures. */
 interface ReadRun {
   readonly records: readonly StepRecord[]
   readonly figures: RunFigures
@@ -78,15 +78,15 @@ function factsOf(
   return { sessionId, cwd: redact(cwd), title: redact(title), ...texts, runs: redactedValue(facts, redact) }
 }
 
-/** Longer texts are not kept a second time. */
+/** Longer texts are not stored in the index. */
 const longestText = 2_000
 
-/** Whether it may be kept: of a text that is cut the part of a key could be left that is known by another program. */
+/** Whether the facts may be stored. Text is never cut for this: a cut key might no longer be recognized and redacted. */
 export function isShort({ title, prompt, cwd }: RowFacts): boolean {
   return title.length + prompt.length + cwd.length <= longestText
 }
 
-/** Whether this is what an index has of a session: anybody can make its checksum. */
+/** Whether a value from the index has the form of facts. The checksum alone does not prove it, because anyone can compute one. */
 export function isRowFacts(value: unknown): value is RowFacts {
   if (!isJsonObject(value)) return false
   const { ending, models, runs, ...texts } = value
@@ -112,25 +112,25 @@ function areNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
-/** Facts that were redacted by a program that knew other keys. */
+/** Redacts stored facts with the current keys, which may differ from those in use when they were stored. */
 export function redactedFacts({ cwd, title, prompt, models, ...facts }: RowFacts, redact: Redact): RowFacts {
   return { ...facts, ...redactedValue({ cwd, title, prompt, models }, redact) }
 }
 
-/** What a row depends on beside the file. */
+/** What a row depends on in addition to its file. */
 export interface RowContext {
-  /** The file among others. */
+  /** The entry of the session. */
   readonly found: Entry & {
     /** Path of the file. */
     readonly path: string
   }
-  /** The files that are read together. */
+  /** State of the files that are read together. */
   readonly together: ReadTogether
   /** Prices of models. */
   readonly prices: PricesFor
 }
 
-/** The row of these facts. A run that is in another of the files that are read together counts there. */
+/** Builds the row. A run that another file also contains counts only in one of them. */
 export async function rowOfFacts(facts: RowFacts, { found, together, prices }: RowContext): Promise<SessionRow> {
   const isFree = facts.runs.some(({ free }) => free.length > 0)
   const known = isFree ? await prices() : undefined

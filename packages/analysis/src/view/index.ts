@@ -1,4 +1,4 @@
-// `@halting/analysis/view`: the view model of a session: rows of a list, runs, timelines and transcripts, as JSON for a page.
+// `@halting/analysis/view`: the view model of a session for a page: rows of a list, runs, timelines and transcripts, as JSON.
 export { changeLines, type ChangeLines } from './change-lines.ts'
 export type { InspectedSession } from './inspected-session.ts'
 export { transcriptParts } from './parts.ts'

@@ -12,21 +12,21 @@ import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRoun
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
-/** `told`: what the transcript knows it by. */
+/** An item whose part of the transcript is identified by `partKey`. */
 export type PlacelessItem = Omit<TimelineItem, 'id' | 'part'> & { readonly told?: string | undefined }
 type Item = { -readonly [field in keyof PlacelessItem]: PlacelessItem[field] }
 
-/** One turn of the main loop while it is read. */
+/** One turn of the main loop while it is being read. */
 interface OpenTurn {
   readonly turn: number
-  /** What comes from before it, from an agent that works beside the run, does not begin it. */
+  /** The earliest start: items of a background agent that began before the turn do not extend it. */
   readonly notBeforeMs: number
   item: Item | undefined
 }
 
 /**
- * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
- * Moments are those of the record: nothing is made up for what has no result.
+ * The bars and marks of a run, by start. Each intent or result belongs to exactly one of them; turns and agents are spans around others. Times are
+ * those of the record: nothing is invented for items without a result.
  */
 export function timelineOf(
   records: readonly StepRecord[],
@@ -40,16 +40,16 @@ export function timelineOf(
 class ItemReader {
   readonly #beganAt: number
   readonly #items: Item[] = []
-  /** Intents without a result, by key, and where the first of them stands. */
+  /** Intents without a result, by key, with the index of the first. */
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
   readonly #calls: LabelledCalls
   readonly #rounds = new GoalRoundReader()
   readonly #waits = new ServiceWaitReader()
   readonly #pauses = new LimitPauseReader()
   readonly #turns: OpenTurn[] = []
-  /** By scope, what the steps of an agent span. */
+  /** The span of each agent's steps, by scope. */
   readonly #agents = new Map<string, Item>()
-  /** Of the main loop. */
+  /** The current request of the main loop. */
   #request = 0
   #latestMs = 0
   #compactions = 0
@@ -78,8 +78,8 @@ class ItemReader {
         this.#pauses.read(record)
         const { scope } = recordedStep(record.key, record.at, 0, false)
         const inboxId = record.control.messages?.[0]?.id
-        const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
-        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, told })
+        const partKey = inboxId === undefined ? undefined : placeOfInbox(inboxId)
+        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, partKey })
         return
       }
       case 'lap': {
@@ -168,7 +168,7 @@ class ItemReader {
       item.told = placeOfWait(step.name)
     }
     item.status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
-    // A tool or a judged goal that asks a model does so in attempts of its own.
+    // A tool or a judged goal that asks a model does so in separate attempts.
     if ((item.kind === 'tool' || item.kind === 'check') && charge !== undefined) item.kind = 'attempt'
     item.tokens = numberOf(tokens)
     item.costUsd = numberOf(nanos) / 1e9
@@ -181,12 +181,12 @@ class ItemReader {
     const { scope, name } = step
     const startMs = this.#since(step.at)
     const call = this.#calls.at(scope, callPlaceOf(name))
-    // In the transcript of the main loop an agent stands in the call that began it.
+    // In the transcript of the main loop, an agent is shown within the call that started it.
     const outermost = scope === '' ? call : this.#calls.at('', outermostPlace.exec(scope)?.[1])
     return {
       kind: kindOf(step),
       scope,
-      // The last answer of a run is asked for by a name of its own.
+      // The final answer of a run has its own step name.
       request: scope === '' && (step.request === 0 || name.startsWith('wrap_up')) ? this.#request : step.request,
       startMs,
       endMs: startMs + Math.max(0, step.durationMs),
@@ -262,7 +262,7 @@ function statusOfRound({ isCut, met }: RecordedRound): string {
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
 type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
 
-/** A span that reaches around an item, too. */
+/** Extends a span to include an item, or begins it. */
 function widened(
   span: Item | undefined,
   item: Item,
@@ -286,7 +286,7 @@ function widened(
   return span
 }
 
-/** Spans come before what they hold, and the ending last. */
+/** Spans come before the items that they contain, and the ending comes last. */
 function order({ kind }: Item): number {
   return kind === 'turn' ? 0 : kind === 'agent' ? 1 : kind === 'ending' ? 3 : 2
 }

@@ -4,28 +4,28 @@ import { plainText, partsOfMessages, type Part } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { CallPart, TranscriptPart } from './types.ts'
 
-/** The transcript of one run of a session, as the page shows it. Runs count from 0. */
+/** The transcript of one run of a session for the page. Runs count from 0. */
 export function transcriptParts({ runs }: Pick<InspectedSession, 'runs'>, run: number): readonly TranscriptPart[] {
   return shownParts(partsOfMessages(runs, run))
 }
 
-/** These parts, as the page shows them. */
+/** Converts parts for the page. */
 export function shownParts(parts: readonly Part[]): readonly TranscriptPart[] {
   return parts.map(shownPart)
 }
 
-/** What parts of a transcript are known by: a reply by its message, a call by its id, what was handed in by the id of that. */
+/** Keys that identify parts of a transcript: a reply by its message, a call by its id, user input by its id. */
 export const placeOfReply = (messageId: string): string => `reply ${messageId}`
 export const placeOfCall = (callId: string): string => `call ${callId}`
 export const placeOfInbox = (inboxId: string): string => `inbox ${inboxId}`
-/** Rounds of checks are known by their request and their place. */
+/** Rounds of checks are identified by request and place. */
 export const placeOfRound = (request: number, place: string): string => `round ${request} ${place}`
-/** Waits for services and pauses are known by the name of their step. */
+/** Waits for services and pauses are identified by the name of their step. */
 export const placeOfWait = (name: string): string => `wait ${name}`
-/** Compactions are known by how many were before. */
+/** Compactions are identified by their index. */
 export const placeOfCompaction = (before: number): string => `compaction ${before}`
 
-/** The parts of a run, and where in them what is told that the timeline shows. A call id that was used again names the last. */
+/** The parts of a run, and their positions by key. For a call id that was reused, the last call wins. */
 export function placedParts(
   runs: InspectedSession['runs'],
   run: number,
@@ -37,7 +37,7 @@ export function placedParts(
     if (entry.kind === 'goal_round') places.set(placeOfRound(entry.round.request, entry.round.place), place)
     if (entry.kind === 'wait') places.set(placeOfWait(entry.name), place)
     if (entry.kind === 'user' && entry.inboxId !== undefined) places.set(placeOfInbox(entry.inboxId), place)
-    // What a hook replaced is no step of a compaction.
+    // A replacement by a hook is not a compaction step.
     if (entry.kind === 'compact_boundary' && entry.trigger !== 'hook')
       places.set(placeOfCompaction(compactions++), place)
   })

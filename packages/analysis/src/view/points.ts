@@ -11,19 +11,20 @@ import { callLabel } from './call-label.ts'
 
 type Writable<T> = { -readonly [field in keyof T]: T[field] }
 
-/** One time round the loop, with the reply that it had. */
+/** One iteration of the loop, with its reply. */
 interface Window {
   readonly startMs: number
   readonly spent: Spent
-  /** What was said in it was heard: its point has its context. */
+  /** Whether its entries were read, so that its point has a context. */
   isTold: boolean
   point: (Writable<TurnPoint> & { readonly messageId: string | undefined }) | undefined
 }
 
 /**
- * What stood at each request of the main loop that had a reply; `kinds` knows what was said before the run, and hears of what is said in it. Sums of a
- * point go to the end of its lap, so that the last one has those of the run; of several attempts the last one that was answered is told.
- * `activeMs`: how long the run took.
+ * The state at each request of the main loop that had a reply. `kinds` must contain the conversation before the run, and receives that of the run.
+ * Sums of a point are those at the end of its iteration, so that the last point has those of the run. Of several attempts, the last one with a reply
+ * counts.
+ * `activeMs`: active time of the run.
  */
 export function pointsOf(
   records: readonly StepRecord[],
@@ -46,7 +47,7 @@ class PointReader {
   readonly #maxGoalTries: number
   #settledNanos = 0
   #tokens = 0
-  /** What a compaction of the open turn left: no entry tells of it yet. */
+  /** Result of a compaction in the open turn, which no entry contains yet. */
   #compacted: readonly ModelMessage[] | undefined
 
   constructor(records: readonly StepRecord[], kinds: ContextKinds) {
@@ -62,7 +63,7 @@ class PointReader {
       case 'start': {
         if (record.scope !== '') return
         const { spent, added } = record.start
-        // What the run goes on from is in its sums.
+        // The sums include what the run carried over.
         this.#settledNanos = spent.nanos + spent.unknownNanos
         this.#tokens = spent.totalTokens
         for (const entry of added) this.#kinds.add(entry)
@@ -80,7 +81,7 @@ class PointReader {
         return
       case 'control': {
         const maxTurns = record.key.includes('/agent:') ? undefined : record.control.settings?.limits?.maxTurns
-        // `Infinity` takes a limit away, and is null in a file.
+        // `Infinity` removes a limit, and files store it as null.
         if (maxTurns !== undefined) this.#maxTurns = maxTurns === Infinity ? null : maxTurns
         return
       }
@@ -108,13 +109,13 @@ class PointReader {
       if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
       this.#said([])
     }
-    const told = this.#windows.filter(({ point }) => point !== undefined)
-    const last = told.at(-1)?.point
+    const withReply = this.#windows.filter(({ point }) => point !== undefined)
+    const last = withReply.at(-1)?.point
     if (last !== undefined) this.#addSums(last)
-    const starts = told.map(({ startMs }, index) => (index === 0 ? 0 : startMs))
+    const starts = withReply.map(({ startMs }, index) => (index === 0 ? 0 : startMs))
     const times = timesBetween(starts, this.#steps, { beganAt: this.#beganAt, activeMs })
     const used = this.#windows.at(-1)?.spent.laps.inRun ?? {}
-    return told.flatMap(({ point }, index): readonly TurnPoint[] => {
+    return withReply.flatMap(({ point }, index): readonly TurnPoint[] => {
       const ms = times[index]
       if (point === undefined || ms === undefined) return []
       const { messageId: _, ...plain } = point
@@ -123,7 +124,7 @@ class PointReader {
     })
   }
 
-  /** The lap tells what was said in it: up to the reply it is what the model was shown. */
+  /** Reads the entries of an iteration. The entries up to the reply are what the model was sent. */
   #said(added: readonly TranscriptEntry[]): void {
     const window = this.#windows.at(-1)
     const point = window?.point
@@ -136,9 +137,9 @@ class PointReader {
       point.context = this.#kinds.now(input + cacheRead + cacheWrite)
       isShown = true
     }
-    const isTold = added.some((entry) => isReplyOf(point?.messageId, entry))
-    // A reply that was not kept was to what stood before.
-    if (!isTold) show()
+    const hasReply = added.some((entry) => isReplyOf(point?.messageId, entry))
+    // A reply that was discarded answered the conversation before these entries.
+    if (!hasReply) show()
     for (const entry of added) {
       if (isReplyOf(point?.messageId, entry)) show()
       this.#kinds.add(entry)
@@ -152,7 +153,7 @@ class PointReader {
     if (!isJsonObject(value)) return
     const { charge, message, result } = value
     if (step.scope === '' && step.phase === 'compaction' && isJsonObject(result) && Array.isArray(result['messages']))
-      // What a driver recorded for a compaction is what it came to.
+      // The step engine records the result of a compaction.
       this.#compacted = result['messages'] as readonly ModelMessage[]
     if (!isJsonObject(charge)) return
     this.#settledNanos += numberOf(charge['nanos'])
@@ -176,10 +177,10 @@ class PointReader {
     message: { readonly [field: string]: unknown },
     { key, model }: { readonly key: string; readonly model: unknown },
   ): Window['point'] {
-    const told = isJsonObject(message['usage']) ? message['usage'] : {}
+    const usage = isJsonObject(message['usage']) ? message['usage'] : {}
     const goalTries = spent.goal === undefined ? 0 : this.#maxGoalTries
     const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 }
-    // Turns are told by themselves, and how far a token target goes is not on record.
+    // Turns have their own field, and progress towards a token target is not recorded.
     const {
       next_turn: turnsLeft,
       user_input: _,
@@ -196,10 +197,10 @@ class PointReader {
       model: typeof model === 'string' ? model : '',
       context: this.#kinds.now(0),
       usage: {
-        input: numberOf(told['input_tokens']),
-        cacheRead: numberOf(told['cache_read_input_tokens']),
-        cacheWrite: numberOf(told['cache_creation_input_tokens']),
-        output: numberOf(told['output_tokens']),
+        input: numberOf(usage['input_tokens']),
+        cacheRead: numberOf(usage['cache_read_input_tokens']),
+        cacheWrite: numberOf(usage['cache_creation_input_tokens']),
+        output: numberOf(usage['output_tokens']),
       },
       settledUsd: 0,
       reservedUsd: reserved === undefined ? null : reserved / 1e9,
@@ -222,14 +223,14 @@ function numberOf(value: unknown): number {
 }
 
 interface Run {
-  /** When it began, on the clock of the steps. */
+  /** When it began, on the clock of its steps. */
   readonly beganAt: number
   readonly activeMs: number
 }
 
 /**
- * Where the time went from each of these moments of a run to the next, and from the last one to its end. A step that goes on for longer counts in each part with
- * what lies in it, so that the parts add up to the run.
+ * The time by phase from each of these moments to the next, and from the last one to the end of the run. A longer step is split between the parts, so
+ * that they add up to the run.
  */
 export function timesBetween(
   starts: readonly number[],
@@ -255,7 +256,7 @@ export function timesBetween(
   })
 }
 
-/** The place of the last start that is not after this moment; the first one for a moment before all. */
+/** The index of the last start at or before this moment; 0 if there is none. */
 function lastAtOrBefore(starts: readonly number[], moment: number): number {
   let [low, high] = [0, starts.length - 1]
   while (low < high) {
@@ -266,11 +267,11 @@ function lastAtOrBefore(starts: readonly number[], moment: number): number {
   return low
 }
 
-/** What the replies of the main loop called, by request. Of several attempts at a request the last one has its calls. */
+/** Calls of the main loop, by request. Of several attempts, the last one counts. */
 function callsByRequest({ requests }: RecordedSteps): ReadonlyMap<number, readonly TurnCall[]> {
   const calls = new Map<number, readonly TurnCall[]>()
   for (const { scope, phase, name, request, calls: asked } of requests) {
-    // The last answer has a count of its own, and calls nothing.
+    // The final answer counts its requests separately, and makes no calls.
     if (scope === '' && phase === 'model' && !name.startsWith('wrap_up')) calls.set(request, asked.map(turnCallOf))
   }
   return calls

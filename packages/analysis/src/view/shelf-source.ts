@@ -10,22 +10,22 @@ import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
 import type { SessionSource } from './session-source.ts'
 import type { Entry, Shelf } from './shelf.ts'
 
-/** So many sessions stay read: what is looked at, and what it is compared with. */
+/** The number of sessions that stay loaded: the one on screen and those that it is compared with. */
 const mostOpen = 3
 
-/** A session that was read, or its beginning. */
+/** A session that was read, completely or its beginning. */
 interface Opened {
   readonly session: InspectedSession
   readonly view: SessionView
-  /** By run. */
+  /** Parts of the transcript, by run. */
   readonly parts: readonly (readonly Part[])[]
 }
 
-/** One that is read as a whole. */
+/** A session that is being read completely, or was. */
 interface Opening {
   readonly signature: string
   readonly opened: Promise<Opened>
-  /** It was read. */
+  /** Whether reading has finished. */
   isThere: boolean
 }
 
@@ -34,27 +34,27 @@ interface KeptRow {
   readonly row: Promise<SessionRow>
 }
 
-/** A shelf, as the inspector asks it. */
+/** A session source over a catalog. */
 export interface OpenShelf extends SessionSource {
-  /** The session that stands there alone; undefined where there are none, or more. */
+  /** The key of the only session; undefined when there are none, or several. */
   onlyKey(): Promise<string | undefined>
 }
 
-/** What the inspector shows of a shelf. Of a session nothing is read twice as long as it does not change. */
+/** Serves the inspector with sessions of a catalog. A session is not read twice unless it changes. */
 export class ShelfSource<Found extends Entry> implements OpenShelf {
   readonly #shelf: Shelf<Found>
   readonly #isForPerson: (error: unknown) => boolean
   readonly #rows = new Map<string, KeptRow>()
   readonly #opened = new Map<string, Opening>()
-  /** What is shown of long sessions until they are read. */
+  /** Beginnings of long sessions, until these are read completely. */
   readonly #beginnings = new Map<string, { readonly signature: string; readonly opened: Promise<Opened | undefined> }>()
-  /** What stood there when somebody looked last. */
+  /** The entries of the last scan. */
   readonly #seen = new Map<string, Found>()
   readonly #listeners = new Set<(keys: readonly string[]) => void>()
   #hasLooked = false
   #watching: AbortController | undefined
 
-  /** `isForPerson` tells which errors of the shelf have a message for a person. */
+  /** `isForPerson` returns whether the message of a catalog's error is meant for people. */
   constructor(shelf: Shelf<Found>, isForPerson: (error: unknown) => boolean = () => false) {
     this.#shelf = shelf
     this.#isForPerson = isForPerson
@@ -91,7 +91,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   async row(key: string): Promise<SessionRow | undefined> {
-    // As it stood when somebody looked: who looks next tells what changed since.
+    // As of the last scan: the next scan reports what changed since then.
     const seen = this.#seen.get(key)
     return seen === undefined ? undefined : this.#rowOf(seen)
   }
@@ -135,15 +135,15 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const begun = performance.now()
-      // What cannot be looked at now may be there the next time; whoever asks for it is told what is wrong.
+      // A scan that fails may succeed the next time; direct requests report the error.
       await this.#look().catch(() => undefined)
-      // Of a folder that takes long to look through the machine is to have its rest.
+      // After a slow scan, pause longer to limit the load.
       const pause = Math.max(this.#shelf.pauseMs, 10 * (performance.now() - begun))
       await wait(pause, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  /** Looks, and tells of what is not as it was the last time, whoever looked then. */
+  /** Scans the catalog, and reports changes since the last scan. */
   async #look(): Promise<readonly Found[]> {
     const all = await this.#shelf.look()
     const isFirst = !this.#hasLooked
@@ -176,7 +176,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return (await this.#asked(this.#look())).find((each) => each.key === key)
   }
 
-  /** Of a file that was read as a whole its row is known; copies of runs are in that. */
+  /** Takes the row from the session if it was read completely. Not when it has copied runs: these do not count in a list. */
   async #readRow(found: Found): Promise<SessionRow> {
     const opening = found.path === null ? undefined : this.#opened.get(found.key)
     const opened = opening?.signature === found.signature ? await opening.opened.catch(() => undefined) : undefined
@@ -184,8 +184,8 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   async #rowOf(found: Found): Promise<SessionRow> {
-    const kept = this.#rows.get(found.key)
-    if (kept?.signature === found.signature) return kept.row
+    const cached = this.#rows.get(found.key)
+    if (cached?.signature === found.signature) return cached.row
     const row = this.#asked(this.#readRow(found)).catch((error: unknown) => {
       if (isOfSystem(error)) this.#rows.delete(found.key)
       return unreadRow({ ...found, program: 'halting' }, problemOf(error))
@@ -194,7 +194,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return row
   }
 
-  /** As the page has it: pieces of what it was told, also when more came meanwhile. The beginning is enough where it has all that is asked for. */
+  /** The session as the page has it, even if it has changed since. Its beginning is used if that contains what is requested. */
   async #openedOf(key: string, isEnough: (beginning: SessionView) => boolean): Promise<Opened | undefined> {
     const opening = this.#opened.get(key)
     if (opening?.isThere === true) return opening.opened
@@ -205,13 +205,13 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return found === undefined ? undefined : this.#open(found)
   }
 
-  /** Undefined for a session that is short, or was read already. */
+  /** The beginning of a session; undefined for one that is short, or has been read completely. */
   #beginningOf(found: Found): Promise<Opened | undefined> {
     const { key, signature } = found
     if (this.#opened.get(key)?.isThere === true) return Promise.resolve(undefined)
     const known = this.#beginnings.get(key)
     if (known?.signature === signature) return known.opened
-    // Reading all of it says what is wrong, and where.
+    // If this fails, reading the whole session reports the error.
     const opened = this.#readBeginning(found).catch(() => undefined)
     keepLast(this.#beginnings, key, { signature, opened })
     return opened
@@ -244,7 +244,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     return opened
   }
 
-  /** What is the matter is told to the page, which takes a HaltingError for words that are meant for a person. */
+  /** Converts errors that are meant for people to HaltingErrors, whose message the page shows. */
   async #asked<Value>(answer: Promise<Value>): Promise<Value> {
     try {
       return await answer
@@ -254,19 +254,19 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 }
 
-/** The one that was asked for last goes last. */
-function keepLast<Value>(kept: Map<string, Value>, key: string, value: Value): void {
-  kept.delete(key)
-  kept.set(key, value)
-  for (const old of kept.keys()) if (kept.size > mostOpen) kept.delete(old)
+/** Moves an entry to the end, and removes the oldest above the maximum. */
+function keepLast<Value>(cache: Map<string, Value>, key: string, value: Value): void {
+  cache.delete(key)
+  cache.set(key, value)
+  for (const old of cache.keys()) if (cache.size > mostOpen) cache.delete(old)
 }
 
-/** What the system refuses now it may give the next time. */
+/** An operating system error may not happen the next time. */
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && 'code' in error.cause
 }
 
-/** One that breaks what reads it hides no other. */
+/** The message for a session that cannot be read, or whose content makes the reader fail. */
 function problemOf(error: unknown): string {
-  return error instanceof HaltingError ? error.message : `Nothing can be told of it: ${messageOf(error)}.`
+  return error instanceof HaltingError ? error.message : `It cannot be shown: ${messageOf(error)}.`
 }

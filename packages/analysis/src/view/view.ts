@@ -17,23 +17,26 @@ import { firstPrompt, rowWith } from './row.ts'
 import type { Part } from './session-transcript.ts'
 import type { ModelWindow, RunView, SessionView, TimelineItem, TurnPoint } from './types.ts'
 
-/** A prompt is told in a line. */
+/** A prompt is shown on one line. */
 const longestPrompt = 300
 
-/** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
+/**
+ * What the page shows of a session at first; records and transcripts are loaded in pieces.
+ * @throws ConfigurationError for records that are not those of runs.
+ */
 export function viewOf(session: InspectedSession): SessionView {
   return readView(session).view
 }
 
-/** A session as the page shows it, and its transcripts. */
+/** A session for the page, with its transcripts. */
 export interface ReadView {
   readonly view: SessionView
-  /** By run. */
+  /** Parts of the transcript, by run. */
   readonly parts: readonly (readonly Part[])[]
 }
 
 // Spec R-LIST-9.
-/** The same, with what was read for it. Items, points and trajectories, which most of a long session is, are made when they are asked for. */
+/** Like `viewOf`, with the transcripts. Items, points and trajectories, which are most of a long session, are computed on demand. */
 export function readView(session: InspectedSession): ReadView {
   const { runs, shellArguments, notes } = session
   const outcomes = outcomesOf(runs)
@@ -75,7 +78,7 @@ export function readView(session: InspectedSession): ReadView {
   return { view: { row, shellArguments, notes, runs: views }, parts: readRuns.map(({ parts }) => parts) }
 }
 
-/** A run, and what most of its figures are made of. */
+/** A run, and what most of its figures are computed from. */
 interface ReadRun {
   readonly records: readonly StepRecord[]
   readonly recorded: () => RecordedSteps
@@ -89,7 +92,7 @@ function once<Value>(make: () => Value): () => Value {
   return () => (made ??= { value: make() }).value
 }
 
-/** Made again where it was collected meanwhile. */
+/** Recomputed after garbage collection. */
 function weakly<Value extends object>(make: () => Value): () => Value {
   let made: WeakRef<Value> | undefined
   return () => {
@@ -101,7 +104,7 @@ function weakly<Value extends object>(make: () => Value): () => Value {
   }
 }
 
-/** The points of each run, for which all runs before it must have been read: what fills the window was said in them, too. */
+/** The points of each run. All earlier runs must be read first, because their conversation fills the window, too. */
 function lazyPoints(runs: readonly ReadRun[]): (run: number) => readonly TurnPoint[] {
   const kinds = new ContextKinds()
   const made: (readonly TurnPoint[])[] = []
@@ -115,7 +118,7 @@ function lazyPoints(runs: readonly ReadRun[]): (run: number) => readonly TurnPoi
   }
 }
 
-/** With which limits a run of another program ran is not on record, and allowances it had none. */
+/** The account of a run. The limits of another program's run are not recorded, and retry limits do not apply to it. */
 function accountIn({ program }: InspectedSession, records: readonly StepRecord[], recorded: RecordedSteps): Account {
   const account = accountWith(records, recorded)
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
@@ -152,7 +155,7 @@ function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession)
   })
 }
 
-/** How many entries are left of the conversation where it was taken back after a run. */
+/** The number of entries that a rewind after the run left. */
 function entriesLeft(records: readonly StepRecord[]): number | undefined {
   const left = records.flatMap((record) => (record.type === 'rewind' ? [record.entries] : []))
   return left.length === 0 ? undefined : Math.min(...left)
@@ -163,12 +166,12 @@ function withPlaces(
   places: ReadonlyMap<string, number>,
   parts: number,
 ): readonly TimelineItem[] {
-  // Field by field: to take one out and copy the rest is several times slower.
+  // Field by field: destructuring with a rest copy is several times slower.
   return items.map((item, id) => {
-    const { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, waitedMs, told } = item
+    const { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, waitedMs, partKey } = item
     const { firstRecord, lastRecord } = item
-    const place = told === undefined ? undefined : places.get(told)
-    // What is told last stands before the end. A reply of which nothing is shown has no part of its own.
+    const place = partKey === undefined ? undefined : places.get(partKey)
+    // The ending is shown with the last part. A reply without visible content has no part.
     const part = kind === 'ending' ? parts - 1 : Math.min(place ?? -1, parts - 1)
     const figures = { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, firstRecord, lastRecord }
     const placed = { id, ...figures, part: part < 0 ? null : part }

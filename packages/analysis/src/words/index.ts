@@ -1,4 +1,4 @@
-// `@halting/analysis/words`: figures and texts of sessions in words, the same in the terminal, in exports and on the page.
+// `@halting/analysis/words`: figures and texts of sessions in words, for the terminal, exports and the page.
 export { minuteText, sharedBudgetText, waitText } from './budget-words.ts'
 export {
   calibratedLimitNames,
