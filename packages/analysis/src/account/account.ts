@@ -15,7 +15,7 @@ import {
 import { isServiceWait, momentOf, serviceWaitFigures, type ServiceWaitFigures } from './service-waits.ts'
 import { limitPauseFigures, type LimitPauseFigures } from './limit-pauses.ts'
 import { goalFigures, type GoalFigures } from './goal.ts'
-import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
+import { iterationFigures, rankingLeft, type IterationFigures, type RankingLeft } from './iterations.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { verificationFigures, type VerificationFigures } from './verification.ts'
@@ -179,7 +179,7 @@ export function accountWith(records: readonly StepRecord[], recorded: RecordedSt
     ending: ended === undefined ? null : endingOf(ended.terminal),
     overridden: overriddenIn(records),
     limits: limitFigures(inForce, { spent, isTurnOpen, totals, terminal: ended?.terminal }),
-    laps: lapFigures(spent, inForce.maxGoalTries ?? null),
+    laps: iterationFigures(spent, inForce.maxGoalTries ?? null),
     ranking: rankingLeft(spent, inForce),
     totals,
     carried,

@@ -116,13 +116,13 @@ class StepReader {
         this.#result(record)
         return
       case 'lap':
-        this.#told(record.lap.scope, record.lap.added)
+        this.#enterResults(record.lap.scope, record.lap.added)
         return
       case 'end':
-        this.#told(record.scope, record.added)
+        this.#enterResults(record.scope, record.added)
         return
       case 'start':
-        for (const { id, name } of record.start.answers ?? []) this.#asked(record.scope, { id, name, input: {} })
+        for (const { id, name } of record.start.answers ?? []) this.#addCall(record.scope, { id, name, input: {} })
         return
       case 'control':
       case 'rewind':
@@ -153,7 +153,7 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
-    else if (step.name.startsWith('funds:') || isWaitForOthers(step, value))
+    else if (step.name.startsWith('funds:') || isStandingBudgetWait(step, value))
       this.#budgetWaits.push(waitOf(value, durationMs))
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
@@ -216,14 +216,14 @@ class StepReader {
   #callsOf({ scope, name, request }: RecordedStep, message: unknown): readonly RecordedCall[] {
     const content = isJsonObject(message) ? message['content'] : undefined
     if (!Array.isArray(content)) return []
-    const calls = (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#asked(scope, block))
+    const calls = (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#addCall(scope, block))
     // The final answer of a run counts its requests separately.
     if (name.startsWith('model:'))
       for (const [index, call] of calls.entries()) this.#byPlace.set(`${scope}|${request}:${index}`, call)
     return calls
   }
 
-  #asked(scope: string, { id, name, input }: Omit<ToolUseBlock, 'type'>): RecordedCall {
+  #addCall(scope: string, { id, name, input }: Omit<ToolUseBlock, 'type'>): RecordedCall {
     const call: RecordedCall = { scope, id, name, input, status: 'open', resultCharacters: 0, durationMs: 0 }
     this.#calls.push(call)
     this.#open.set(`${scope}|${id}`, call)
@@ -231,14 +231,14 @@ class StepReader {
   }
 
   /** Enters results of calls without a step of their own: denied calls, calls that were not run, and calls of subagents. */
-  #told(scope: string, entries: readonly TranscriptEntry[]): void {
+  #enterResults(scope: string, entries: readonly TranscriptEntry[]): void {
     for (const entry of entries) {
       if (entry.kind !== 'user' || typeof entry.message.content === 'string') continue
-      for (const block of entry.message.content) if (isToolResult(block)) this.#answered(scope, block)
+      for (const block of entry.message.content) if (isToolResult(block)) this.#enterResult(scope, block)
     }
   }
 
-  #answered(scope: string, { tool_use_id: id, content, is_error: isError }: ToolResultBlock): void {
+  #enterResult(scope: string, { tool_use_id: id, content, is_error: isError }: ToolResultBlock): void {
     const call = this.#open.get(`${scope}|${id}`)
     this.#open.delete(`${scope}|${id}`)
     if (call === undefined) return
@@ -250,7 +250,7 @@ class StepReader {
 }
 
 /** A budget that is slow to answer names no exhausted budget. */
-function isWaitForOthers({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
+function isStandingBudgetWait({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
   return name.startsWith('standing:') && budget !== ''
 }
 

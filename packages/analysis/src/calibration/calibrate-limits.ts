@@ -54,7 +54,7 @@ export function calibrateLimits<Run extends GradedRun>(
   if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
     refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
   const needed = runsNeeded(mayLose)
-  const runs = given.filter(askedModel)
+  const runs = given.filter(hasUsage)
   const own = [...groupedBy(runs, ({ model, repository }) => JSON.stringify([model, repository])).values()]
     .map((each) =>
       calibrated(each, options, { model: each[0]?.model ?? null, repository: each[0]?.repository ?? null }),
@@ -95,7 +95,7 @@ export function runsNeeded(mayLose: number): number {
 }
 
 /** Whether the run made a request. A run whose first request exceeded a limit used nothing, and would form a group of its own. */
-function askedModel({ model, use }: GradedRun): boolean {
+function hasUsage({ model, use }: GradedRun): boolean {
   return model !== '' || use.tokens > 0
 }
 

@@ -46,7 +46,7 @@ export function savedInterval(runs: readonly UsedAndSaved[]): ShareInterval | nu
   const sorted = runs.toSorted((a, b) => a.used - b.used || a.saved - b.saved)
   const [used, saved] = [Float64Array.from(sorted, (run) => run.used), Float64Array.from(sorted, (run) => run.saved)]
   const samples = Math.round(Math.min(mostSamples, Math.max(leastSamples, mostDraws / used.length)))
-  const shares = drawnShares(used, saved, samples)
+  const shares = bootstrapShares(used, saved, samples)
   const at = (share: number): number => shares[Math.round(share * (samples - 1))] ?? 0
   return { low: at(below), high: at(1 - below) }
 }
@@ -55,7 +55,7 @@ export function savedInterval(runs: readonly UsedAndSaved[]): ShareInterval | nu
  * The saved shares of all bootstrap samples, sorted. The random numbers (mulberry32, fixed seed) are generated inline: a function call for each of
  * millions of draws would take a third longer.
  */
-function drawnShares(used: Float64Array, saved: Float64Array, samples: number): Float64Array {
+function bootstrapShares(used: Float64Array, saved: Float64Array, samples: number): Float64Array {
   const shares = new Float64Array(samples)
   // A power of two, so the product is exact: a random number from 0 to 1 times the number of runs.
   const scale = used.length / 4_294_967_296

@@ -4,7 +4,7 @@ import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { visible } from '../words/visible.ts'
-import { endingText, figuresOf } from './figures.ts'
+import { endingText, sessionTotals } from './session-totals.ts'
 import { changeLines } from '../view/change-lines.ts'
 import { plainText, type Part, type TranscriptCall, type SessionTranscript } from '../view/session-transcript.ts'
 
@@ -13,7 +13,7 @@ import { plainText, type Part, type TranscriptCall, type SessionTranscript } fro
 /** The session as Markdown, in pieces. */
 export function* markdownOf(session: SessionTranscript, title: string): Iterable<string> {
   yield `# ${codeSpan(title)}\n\n`
-  for (const [name, value] of figuresOf(session)) yield `- ${name}: ${codeSpan(value)}\n`
+  for (const [name, value] of sessionTotals(session)) yield `- ${name}: ${codeSpan(value)}\n`
   const last = session.runs.at(-1)
   if (last !== undefined) yield `- Ended: ${codeSpan(endingText(last.account.ending))}\n`
   for (const { account, parts, grade } of session.runs) {

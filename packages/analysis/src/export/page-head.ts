@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escaped } from './escaped.ts'
+import { escapeHtml } from './escape-html.ts'
 
 /** The head of a self-contained HTML page. Its policy allows no script, only its own style (by hash), and no network requests. */
 export function pageHead(title: string, style: string): string {
@@ -12,7 +12,7 @@ export function pageHead(title: string, style: string): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 `

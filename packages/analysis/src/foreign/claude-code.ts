@@ -1,10 +1,10 @@
 import { type ContentBlock, type MessageContent, type EndingReason } from '@halting/core'
 import { isEndingReason, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ForeignEnding } from './foreign-run.ts'
-import { Besides, progressLine, type Beside } from './besides.ts'
+import { AgentRequests, progressLine, type AgentRequest } from './agent-requests.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } from './values.ts'
+import { momentIn, replyIn, resultIn, userContentIn, textIn, usageIn, type Fields } from './values.ts'
 
 /** Types of lines without content of the conversation. */
 const bookkeeping: ReadonlySet<string> = new Set(
@@ -43,7 +43,7 @@ export class ClaudeCodeReader {
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
   readonly #counts: (uuid: string) => boolean
-  readonly #besides = new Besides()
+  readonly #agentRequests = new AgentRequests()
   /** The model of the newest reply. */
   #model = ''
   #cwd: string | undefined
@@ -88,7 +88,7 @@ export class ClaudeCodeReader {
     const event = eventOf(kind, line)
     if (isSideLine(line)) this.#sideLines.push({ line, event, place: this.#nodes.length })
     else if (event.kind === 'reply') this.#model = event.part.model
-    if (kind === 'user') this.#besides.result(line, this.#model, this.#nodes.length)
+    if (kind === 'user') this.#agentRequests.result(line, this.#model, this.#nodes.length)
     this.#add(name, line, event)
   }
 
@@ -115,9 +115,9 @@ export class ClaudeCodeReader {
     const { type, uuid } = line
     if (type !== 'assistant' && (type !== 'user' || line['toolUseResult'] === undefined)) return
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
-    if (type === 'user') return this.#besides.result(line, this.#model)
+    if (type === 'user') return this.#agentRequests.result(line, this.#model)
     const event = eventOf('assistant', line)
-    if (event.kind === 'reply') this.#besides.reply(event.part, line)
+    if (event.kind === 'reply') this.#agentRequests.reply(event.part, line)
   }
 
   session(path: string, sessionId: string, which: ForeignPart): ForeignSession {
@@ -126,14 +126,14 @@ export class ClaudeCodeReader {
     const main = hasMain ? this.#nodes.filter(({ isSide }) => !isSide) : this.#nodes
     if (hasMain)
       for (const { line, event, place } of this.#sideLines)
-        if (event.kind === 'reply') this.#besides.reply(event.part, line, place)
+        if (event.kind === 'reply') this.#agentRequests.reply(event.part, line, place)
     const builder = new RunsBuilder(programNames['claude-code'])
-    const { timed, placed } = which === 'all' ? this.#besides.sorted() : none
+    const { timed, placed } = which === 'all' ? this.#agentRequests.sorted() : none
     let [nextTimed, nextPlaced] = [0, 0]
     for (const { event, at, place } of which === 'all' ? main : newestBranch(main)) {
       while ((timed[nextTimed]?.at ?? Infinity) <= (at ?? -Infinity)) pay(builder, timed[nextTimed++])
       while ((placed[nextPlaced]?.place ?? Infinity) <= place) pay(builder, placed[nextPlaced++])
-      tell(builder, event, at)
+      addEvent(builder, event, at)
     }
     for (const each of [...timed.slice(nextTimed), ...placed.slice(nextPlaced)]) pay(builder, each)
     const runs = builder.done(sessionId)
@@ -150,10 +150,10 @@ export class ClaudeCodeReader {
   }
 }
 
-const none: ReturnType<Besides['sorted']> = { timed: [], placed: [] }
+const none: ReturnType<AgentRequests['sorted']> = { timed: [], placed: [] }
 
-function pay(builder: RunsBuilder, beside: Beside | undefined): void {
-  if (beside !== undefined) builder.beside(beside.payment)
+function pay(builder: RunsBuilder, request: AgentRequest | undefined): void {
+  if (request !== undefined) builder.agentRequest(request.payment)
 }
 
 /** Whether a line belongs to a subagent, in the file of its session or in a stream. */
@@ -200,7 +200,7 @@ function eventOf(kind: 'user' | 'assistant' | 'system' | 'attachment', line: Fie
 
 function attachedEvent({ type, prompt, maxTurns }: Fields): Event {
   if (type === 'queued_command') {
-    const content = saidIn(prompt)
+    const content = userContentIn(prompt)
     return content.length === 0 ? { kind: 'nothing' } : { kind: 'steered', content }
   }
   return type === 'max_turns_reached' && typeof maxTurns === 'number'
@@ -232,9 +232,10 @@ function replyEvent(message: Fields, { requestRef, requestedModel, uuid, isApiEr
 
 const interruption = /^\[Request interrupted by user(?: for tool use)?\]/
 /** Texts that the program writes as the user, about things that were not sent to a model as such. */
-const aside = /^(?:<local-command-|<bash-stdout>|<bash-stderr>|<bash-input>|Caveat: The messages below were generated)/
+const localNote =
+  /^(?:<local-command-|<bash-stdout>|<bash-stderr>|<bash-input>|Caveat: The messages below were generated)/
 
-function tell(builder: RunsBuilder, event: Event, at: number | undefined): void {
+function addEvent(builder: RunsBuilder, event: Event, at: number | undefined): void {
   switch (event.kind) {
     case 'reply':
       return builder.reply(event.part, at)
@@ -258,7 +259,7 @@ function tell(builder: RunsBuilder, event: Event, at: number | undefined): void 
     case 'steered':
       return builder.prompt(event.content, at, 'same_run')
     case 'user':
-      return tellUser(builder, event.content, event.isNote, at)
+      return addUserLine(builder, event.content, event.isNote, at)
     case 'compacted':
     case 'nothing':
   }
@@ -271,13 +272,13 @@ function refusal(text: string): { readonly reason: 'prompt_too_long' | 'model_er
   }
 }
 
-function tellUser(builder: RunsBuilder, content: unknown, isNote: boolean, at: number | undefined): void {
+function addUserLine(builder: RunsBuilder, content: unknown, isNote: boolean, at: number | undefined): void {
   const blocks: readonly unknown[] = Array.isArray(content) ? (content as readonly unknown[]) : []
   for (const block of blocks) {
     if (!isJsonObject(block) || block['type'] !== 'tool_result' || typeof block['tool_use_id'] !== 'string') continue
     builder.result(block['tool_use_id'], resultIn(block['content']), block['is_error'] === true, at)
   }
-  const message = saidIn(content)
+  const message = userContentIn(content)
   const text = firstText(message)
   if (message.length === 0) return
   if (interruption.test(text)) {
@@ -288,7 +289,7 @@ function tellUser(builder: RunsBuilder, content: unknown, isNote: boolean, at: n
       at,
     )
   }
-  if (isNote || aside.test(text)) return builder.note(message, 'loop', at)
+  if (isNote || localNote.test(text)) return builder.note(message, 'loop', at)
   // Text after tool results was added by the program.
   if (blocks.some((block) => isJsonObject(block) && block['type'] === 'tool_result'))
     return builder.note(message, 'loop', at)

@@ -23,9 +23,9 @@ export class CodexReader {
   #cwd: string | undefined
   #model = ''
   /** The last reported total: Codex repeats it without a request in between. */
-  #toldTotal = 0
+  #reportedTotal = 0
   #replies = 0
-  #isTaskTold = false
+  #hasTaskEvents = false
   /** Whether the next items belong to the current reply. */
   #isReplyOpen = false
 
@@ -79,7 +79,7 @@ export class CodexReader {
   #event(payload: Fields, at: number | undefined): void {
     switch (payload['type']) {
       case 'task_started':
-        this.#isTaskTold = true
+        this.#hasTaskEvents = true
         this.#isReplyOpen = false
         return this.#builder.begins(at)
       case 'token_count': {
@@ -120,11 +120,11 @@ export class CodexReader {
     const usage = usageOf(reported)
     if (usage === undefined) return
     const sum = isJsonObject(total) ? countIn(total['total_tokens']) : 0
-    if (sum !== 0 && sum === this.#toldTotal) return
-    this.#toldTotal = sum
+    if (sum !== 0 && sum === this.#reportedTotal) return
+    this.#reportedTotal = sum
     if (!this.#builder.hasFigures()) this.#builder.figures(usage)
     // A request without any other trace, such as one for a summary.
-    else this.#builder.beside({ model: this.#model, usage })
+    else this.#builder.agentRequest({ model: this.#model, usage })
     this.#isReplyOpen = false
   }
 
@@ -191,8 +191,8 @@ export class CodexReader {
   #user(content: MessageContent, at: number | undefined): void {
     if (content.length === 0) return
     this.#isReplyOpen = false
-    if (isOfTheProgram(content)) return this.#builder.note(content, 'loop', at)
-    this.#builder.prompt(content, at, this.#isTaskTold ? 'same_run' : 'next')
+    if (isProgramText(content)) return this.#builder.note(content, 'loop', at)
+    this.#builder.prompt(content, at, this.#hasTaskEvents ? 'same_run' : 'next')
   }
 
   #compacted({ message, replacement_history: history }: Fields, at: number | undefined): void {
@@ -308,7 +308,7 @@ function textWithoutClock(text: string): string {
 const programTexts =
   /^\s*(?:<environment_context>|<user_instructions>|<permissions|<turn_aborted>|<skill|<collaboration_mode>|<user_shell_command>|# AGENTS\.md instructions|<INSTRUCTIONS>)/
 
-function isOfTheProgram(content: MessageContent): boolean {
+function isProgramText(content: MessageContent): boolean {
   const first = typeof content === 'string' ? content : content[0]
   if (typeof first === 'string') return programTexts.test(first)
   return first !== undefined && 'text' in first && typeof first.text === 'string' && programTexts.test(first.text)

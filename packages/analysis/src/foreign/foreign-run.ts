@@ -36,7 +36,7 @@ export interface ForeignRun {
   /** When it began, in milliseconds since 1970; absent when the record does not say. */
   readonly beganAt?: number
   /** Messages before the first request. */
-  readonly prompts: readonly ForeignSaid[]
+  readonly prompts: readonly ForeignMessage[]
   /** The requests of its main loop, in order. */
   readonly turns: readonly ForeignTurn[]
   /** The ending, if it can be inferred; null for a run that has not ended or whose ending is unknown. */
@@ -44,7 +44,7 @@ export interface ForeignRun {
 }
 
 /** A message to the model from a person or a program. */
-export interface ForeignSaid {
+export interface ForeignMessage {
   /** Where the message came from. */
   readonly origin: UserEntry['origin']
   /** The message. */
@@ -74,9 +74,9 @@ export interface ForeignTurn {
   /** Results in any order; a call without a result is open. */
   readonly results: readonly ForeignResult[]
   /** Requests that subagents made during the turn. */
-  readonly beside: readonly ForeignPayment[]
+  readonly agentRequests: readonly ForeignPayment[]
   /** Messages after the results. */
-  readonly said: readonly ForeignSaid[]
+  readonly laterMessages: readonly ForeignMessage[]
 }
 
 /** The result of a call. */
@@ -198,14 +198,14 @@ class ForeignWriter {
       const entries = this.#entriesOf(turn)
       if (isLast && ending !== null) this.#end(ending, entries)
       // A last turn with all its results would have been followed by another request.
-      else if (!isLast || isAnswered(turn)) this.#lap(entries)
+      else if (!isLast || isAnswered(turn)) this.#addIteration(entries)
     }
     if (turns.length === 0 && ending !== null) this.#end(ending, [])
     return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
   /** `isCut`: the record ends in this turn, so a call without a result may have been running. */
-  #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn, isCut: boolean): void {
+  #turn({ message, askedModel, beganMs, endedMs, results, agentRequests }: ForeignTurn, isCut: boolean): void {
     const { request } = this.#spent
     const { runId } = this.#run.run
     const { model, usage } = message
@@ -226,12 +226,12 @@ class ForeignWriter {
       calls.findIndex((call) => call === agentCall),
     )
     const agent = `${agentAt}:${agentCall?.id.replaceAll('/', '_') ?? ''}`
-    for (const [index, other] of beside.entries()) {
+    for (const [index, agentRequest] of agentRequests.entries()) {
       this.#records.push({
         ...result,
         key: `${runId}/agent:${request}:${agent}/model:${index + 1}.1`,
-        value: { kind: 'answered', charge: this.#charge(other), grant: this.#grant(other) },
-        at: other.endedMs,
+        value: { kind: 'answered', charge: this.#charge(agentRequest), grant: this.#grant(agentRequest) },
+        at: agentRequest.endedMs,
         durationMs: 0,
       })
     }
@@ -251,7 +251,7 @@ class ForeignWriter {
       const key = `${runId}/tool:${request}:${index}:${id}`
       this.#records.push({ type: 'intent', key, digest: null, intent: null, at: endedMs })
     }
-    const latest = [...results, ...beside].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
+    const latest = [...results, ...agentRequests].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
     const spent = this.#spent
     spent.turns++
     spent.requests++
@@ -281,7 +281,7 @@ class ForeignWriter {
     return { model, tokens, nanos, known: true, usage }
   }
 
-  #lap(added: readonly TranscriptEntry[]): void {
+  #addIteration(added: readonly TranscriptEntry[]): void {
     const spent = this.#spent
     spent.request++
     spent.laps = { ...spent.laps, inRun: { next_turn: (spent.laps.inRun.next_turn ?? 0) + 1 } }
@@ -324,7 +324,7 @@ class ForeignWriter {
     this.#records.push({ type: 'end', scope: '', terminal: { ...terminal, ...error }, added, spent })
   }
 
-  #entriesOf({ message, results, said }: ForeignTurn): readonly TranscriptEntry[] {
+  #entriesOf({ message, results, laterMessages }: ForeignTurn): readonly TranscriptEntry[] {
     const entries: TranscriptEntry[] = []
     if (message.content.length > 0) entries.push({ kind: 'assistant', id: this.#id('reply'), message })
     const answers = new Map(results.map((result) => [result.callId, result]))
@@ -342,11 +342,11 @@ class ForeignWriter {
         message: { role: 'user', content: blocks },
       })
     // There may be more messages than calls.
-    for (const each of said) entries.push(this.#said(each))
+    for (const each of laterMessages) entries.push(this.#userEntry(each))
     return entries
   }
 
-  #said({ origin, content }: ForeignSaid): UserEntry {
+  #userEntry({ origin, content }: ForeignMessage): UserEntry {
     return { kind: 'user', id: this.#id(origin), origin, message: { role: 'user', content } }
   }
 

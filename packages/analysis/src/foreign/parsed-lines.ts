@@ -21,14 +21,14 @@ export async function eachParsedLine(
 function parsed(text: string): Fields | undefined {
   // Rejects most other lines by their first character, without the cost of an exception.
   if (!text.startsWith('{')) return undefined
-  return withoutDetails(text) ?? parsedWhole(text)
+  return parsedWithoutDisplay(text) ?? parsedWhole(text)
 }
 
 /**
  * Claude Code writes each result a second time for its own display, which is half of most files. If everything else comes before it, the line is
  * parsed only up to there. Inside a text these quotes would be escaped, and in the input of a call the first part would not be a complete object.
  */
-function withoutDetails(text: string): Fields | undefined {
+function parsedWithoutDisplay(text: string): Fields | undefined {
   const end = text.indexOf(',"toolUseResult":')
   // The figures of a subagent's result are only there.
   if (end < 0 || text.includes('"totalTokens":', end)) return undefined

@@ -24,7 +24,7 @@ export async function kindOfSession(path: string): Promise<SessionKind | undefin
   let kind: SessionKind | undefined
   let lines = 0
   await eachParsedLine(path, (line) => {
-    if (line !== undefined && isOfGemini(line)) throw new HaltingError('driver', geminiCli(path))
+    if (line !== undefined && isGeminiLine(line)) throw new HaltingError('driver', geminiCli(path))
     kind = line === undefined ? undefined : kindOfLine(line)
     return kind === undefined && ++lines < longestHead
   })
@@ -36,7 +36,7 @@ const geminiCli = (path: string): string =>
   `The file ${path} is a session of Gemini CLI. Only sessions of Halting, Claude Code and Codex can be read.`
 
 /** Sessions of Gemini CLI name a project by its hash, and mark replies with `gemini`. */
-function isOfGemini({ type, projectHash, content }: Fields): boolean {
+function isGeminiLine({ type, projectHash, content }: Fields): boolean {
   return typeof projectHash === 'string' || (type === 'gemini' && content !== undefined)
 }
 

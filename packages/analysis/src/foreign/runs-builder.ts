@@ -1,6 +1,6 @@
 import { isToolUse, noUsage, textOf, toolCallsOf } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
-import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignSaid } from './foreign-run.ts'
+import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignMessage } from './foreign-run.ts'
 
 /** A part of a reply: programs write its blocks one by one. */
 export interface ReplyPart {
@@ -20,8 +20,8 @@ interface OpenTurn {
   /** Calls that have a result. */
   readonly answered: Set<string>
   readonly run: OpenRun
-  readonly beside: ForeignPayment[]
-  readonly said: ForeignSaid[]
+  readonly agentRequests: ForeignPayment[]
+  readonly laterMessages: ForeignMessage[]
   readonly model: string
   readonly askedModel: string | undefined
   readonly beganMs: number
@@ -31,7 +31,7 @@ interface OpenTurn {
 }
 
 interface OpenRun {
-  readonly prompts: ForeignSaid[]
+  readonly prompts: ForeignMessage[]
   readonly turns: OpenTurn[]
   /** The ending that the record states: interrupted, refused or done. */
   ending: ForeignEnding | undefined
@@ -48,7 +48,7 @@ const refusedByPerson =
   /^(?:The user doesn't want to (?:proceed with this tool use|take this action right now)|User rejected tool use)/
 
 /** Whether a person gave the result, so that the time before it was spent waiting for them and not for a tool. */
-function isAnswerOfPerson(turn: OpenTurn, callId: string, content: MessageContent): boolean {
+function isPersonsAnswer(turn: OpenTurn, callId: string, content: MessageContent): boolean {
   const call = turn.blocks.find((block) => isToolUse(block) && block.id === callId)
   if (call !== undefined && isToolUse(call) && askingTools.has(call.name)) return true
   return refusedByPerson.test(textOf(content))
@@ -62,7 +62,7 @@ export class RunsBuilder {
   /** The turn of each call. Ids may be reused: the newest call wins. */
   readonly #callers = new Map<string, OpenTurn>()
   /** Requests of subagents before the first turn. */
-  #beside: ForeignPayment[] = []
+  #agentRequests: ForeignPayment[] = []
   strayResults = 0
 
   constructor(name: string) {
@@ -74,12 +74,12 @@ export class RunsBuilder {
     if (content.length === 0) return
     const current = this.#runs.at(-1)
     if (current !== undefined && how === 'same_run' && current.turns.length > 0) {
-      this.#sayIn(current, { origin: 'steer', content }, at)
+      this.#addMessage(current, { origin: 'steer', content }, at)
       return
     }
     const isNew = current === undefined || current.turns.length > 0 || current.ending !== undefined
     const run = isNew ? this.#begin() : current
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
     run.prompts.push({ origin: 'prompt', content })
   }
 
@@ -88,21 +88,21 @@ export class RunsBuilder {
     const current = this.#runs.at(-1)
     const run =
       current === undefined || current.turns.length > 0 || current.ending !== undefined ? this.#begin() : current
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
   }
 
   /** Adds a message that the program sent to the model. */
-  note(content: MessageContent, origin: ForeignSaid['origin'], at: number | undefined): void {
+  note(content: MessageContent, origin: ForeignMessage['origin'], at: number | undefined): void {
     if (content.length === 0) return
     const run = this.#runs.at(-1) ?? this.#begin()
-    this.#sayIn(run, { origin, content }, at)
+    this.#addMessage(run, { origin, content }, at)
   }
 
-  #sayIn(run: OpenRun, message: ForeignSaid, at: number | undefined): void {
-    this.#moment(run, at)
+  #addMessage(run: OpenRun, message: ForeignMessage, at: number | undefined): void {
+    this.#advanceClock(run, at)
     const last = run.turns.at(-1)
     if (last === undefined) run.prompts.push(message)
-    else last.said.push(message)
+    else last.laterMessages.push(message)
   }
 
   reply({ key, model, askedModel, blocks, stopReason, usage }: ReplyPart, at: number | undefined): void {
@@ -111,7 +111,7 @@ export class RunsBuilder {
     run.ending = undefined
     let turn = run.turns.at(-1)
     const beganMs = run.nowMs
-    const nowMs = this.#moment(run, at)
+    const nowMs = this.#advanceClock(run, at)
     if (turn?.key !== key) {
       turn = {
         key,
@@ -125,10 +125,10 @@ export class RunsBuilder {
         results: [],
         answered: new Set(),
         run,
-        beside: this.#beside,
-        said: [],
+        agentRequests: this.#agentRequests,
+        laterMessages: [],
       }
-      this.#beside = []
+      this.#agentRequests = []
       run.turns.push(turn)
     }
     // The rest of a reply may be written after the result of its first call.
@@ -159,7 +159,7 @@ export class RunsBuilder {
   /** The key of the current reply; undefined once one of its calls has a result. */
   openReply(): string | undefined {
     const turn = this.#runs.at(-1)?.turns.at(-1)
-    return turn === undefined || turn.results.length > 0 || turn.said.length > 0 ? undefined : turn.key
+    return turn === undefined || turn.results.length > 0 || turn.laterMessages.length > 0 ? undefined : turn.key
   }
 
   result(callId: string, content: MessageContent, isError: boolean, at: number | undefined): void {
@@ -169,8 +169,8 @@ export class RunsBuilder {
       this.strayResults++
       return
     }
-    if (turn.run === run && isAnswerOfPerson(turn, callId, content)) this.#stoodStill(run, at)
-    const endedMs = this.#moment(run, at)
+    if (turn.run === run && isPersonsAnswer(turn, callId, content)) this.#addIdleTime(run, at)
+    const endedMs = this.#advanceClock(run, at)
     // A turn of an earlier run has another clock.
     turn.answered.add(callId)
     turn.results.push({ callId, content, isError, endedMs: turn.run === run ? endedMs : turn.endedMs })
@@ -178,23 +178,23 @@ export class RunsBuilder {
 
   // Spec R-FOR-11.
   /** The time since the last event was spent waiting for a person. */
-  #stoodStill(run: OpenRun, at: number | undefined): void {
+  #addIdleTime(run: OpenRun, at: number | undefined): void {
     if (at === undefined || run.began === undefined) return
     run.idleMs += Math.max(0, at - run.began - run.idleMs - run.nowMs)
   }
 
   /** Adds a request of a subagent. */
-  beside(payment: Omit<ForeignPayment, 'endedMs'>): void {
+  agentRequest(payment: Omit<ForeignPayment, 'endedMs'>): void {
     const run = this.#runs.at(-1)
     const turn = run?.turns.at(-1)
-    if (run === undefined || turn === undefined) this.#beside.push({ ...payment, endedMs: run?.nowMs ?? 0 })
-    else turn.beside.push({ ...payment, endedMs: Math.max(run.nowMs, turn.endedMs) })
+    if (run === undefined || turn === undefined) this.#agentRequests.push({ ...payment, endedMs: run?.nowMs ?? 0 })
+    else turn.agentRequests.push({ ...payment, endedMs: Math.max(run.nowMs, turn.endedMs) })
   }
 
   ends(ending: ForeignEnding, at?: number): void {
     const run = this.#runs.at(-1)
     if (run === undefined) return
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
     run.ending = ending
   }
 
@@ -233,8 +233,8 @@ export class RunsBuilder {
           beganMs: turn.beganMs,
           endedMs: turn.endedMs,
           results: turn.results,
-          beside: turn.beside,
-          said: turn.said,
+          agentRequests: turn.agentRequests,
+          laterMessages: turn.laterMessages,
         })),
         ending: run.ending ?? this.#inferred(run) ?? null,
       }))
@@ -259,7 +259,7 @@ export class RunsBuilder {
   }
 
   /** The run's clock, which never goes back. */
-  #moment(run: OpenRun, at: number | undefined): number {
+  #advanceClock(run: OpenRun, at: number | undefined): number {
     if (at !== undefined) {
       run.began ??= at
       run.nowMs = Math.max(run.nowMs, at - run.began - run.idleMs)

@@ -7,7 +7,7 @@ import {
   recordsOfForeign,
   type ForeignResult,
   type ForeignRun,
-  type ForeignSaid,
+  type ForeignMessage,
   type ForeignTurn,
 } from './foreign-run.ts'
 import { makeDurableFolder, moveInto } from '@halting/journal/files'
@@ -36,13 +36,13 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
   await makeDurableFolder(dirname(options.path))
   // A store writes all of it at once.
   if (workingCopiesOf(options.path) !== undefined) return writeAside(runs, options)
-  const held = await lockSession(options.path, options.sessionId)
+  const lock = await lockSession(options.path, options.sessionId)
   try {
     if (existsSync(options.path))
       throw new HaltingError('driver', `The session ${options.sessionId} already exists. Continue that one.`)
     await writeAside(runs, options)
   } finally {
-    await held.release()
+    await lock.release()
   }
 }
 
@@ -98,10 +98,11 @@ class SendableMaker {
 
   /** Gives every run an ending: a run of another program cannot be resumed in the middle. */
   run({ run, prompts, turns, ending }: ForeignRun): ForeignRun | undefined {
-    const sendable = prompts.flatMap(sendableSaid)
+    const sendable = prompts.flatMap(sendableMessage)
     const own = turns.map((turn) => this.#turn(turn))
     const isEmpty =
-      sendable.length === 0 && own.every(({ message, said: more }) => message.content.length + more.length === 0)
+      sendable.length === 0 &&
+      own.every(({ message, laterMessages: more }) => message.content.length + more.length === 0)
     if (isEmpty) return undefined
     const needsBeginning = !this.#hasBegun && sendable.length === 0
     this.#hasBegun = true
@@ -153,8 +154,8 @@ class SendableMaker {
         by: this.#program === 'codex' ? `codex/${message.model}` : `anthropic/${message.model}`,
       },
       results,
-      beside: [],
-      said: turn.said.flatMap(sendableSaid),
+      agentRequests: [],
+      laterMessages: turn.laterMessages.flatMap(sendableMessage),
     }
   }
 
@@ -177,7 +178,7 @@ function isFilled(block: ContentBlock): boolean {
   return 'text' in block && typeof block.text === 'string' && block.text.trim() !== ''
 }
 
-function sendableSaid(message: ForeignSaid): readonly ForeignSaid[] {
+function sendableMessage(message: ForeignMessage): readonly ForeignMessage[] {
   const { content } = message
   if (typeof content === 'string') return content.trim() === '' ? [] : [message]
   const filled = content.filter((block) => block.type !== 'text' || isFilled(block))

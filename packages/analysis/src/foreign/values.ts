@@ -29,7 +29,7 @@ function isTooDeep(value: unknown, left: number): boolean {
 }
 
 /** Content of a user message; empty if there is none. */
-export function saidIn(value: unknown): MessageContent {
+export function userContentIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
   return blocksIn(value).filter(({ type }) => type === 'text' || type === 'image' || type === 'document')
 }

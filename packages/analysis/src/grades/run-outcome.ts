@@ -78,20 +78,20 @@ function continuedBy([first]: readonly StepRecord[]): string | undefined {
 
 function promptOf(records: readonly StepRecord[] | undefined): string {
   const first = records?.[0]
-  return first?.type === 'start' ? personText(first.start.added.flatMap(saidIn)) : ''
+  return first?.type === 'start' ? personText(first.start.added.flatMap(userMessagesIn)) : ''
 }
 
-interface Said {
+interface UserMessage {
   readonly origin: string
   readonly content: MessageContent
 }
 
-function saidIn(entry: TranscriptEntry): readonly Said[] {
+function userMessagesIn(entry: TranscriptEntry): readonly UserMessage[] {
   return entry.kind === 'user' ? [{ origin: entry.origin, content: entry.message.content }] : []
 }
 
 /** Text of the first message of a person. */
-function personText(messages: readonly Said[]): string {
+function personText(messages: readonly UserMessage[]): string {
   const prompt = messages.find(({ origin }) => origin === 'prompt')
   return prompt === undefined ? '' : textOf(prompt.content)
 }

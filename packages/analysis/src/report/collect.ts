@@ -26,7 +26,7 @@ import { writerOf } from '../sessions/writer-of.ts'
 import { terminalOf } from '../why/terminal-of.ts'
 
 /** Where a session was read from. */
-interface Beside {
+interface SessionSource {
   readonly file: string
   /** Id of the process that is writing to it. */
   readonly heldBy?: number | undefined
@@ -73,7 +73,7 @@ export class Collector {
   }
 
   /** Adds the runs that began in the period. A copied run counts only in its original session or file. */
-  add(session: AnySession, { file, heldBy }: Beside): void {
+  add(session: AnySession, { file, heldBy }: SessionSource): void {
     const { sessionId, runs, began, cwd, foreign } = session
     const program: SessionKind = foreign?.program ?? 'halting'
     const sum = new Sum()
@@ -202,17 +202,17 @@ export class Collector {
       endings: this.#endingRows(),
       limits: this.#limits.rows,
       budgets: this.#budgets.rows,
-      goals: this.#goals.told,
+      goals: this.#goals.sums,
       verification: this.#verification.counts,
       calibration: this.#calibration.calibration,
-      tried: this.#tighter.told(),
+      tried: this.#tighter.rows(),
       tools: this.#tools.rows,
       time: this.#time,
-      serviceWaits: this.#waits.told,
+      serviceWaits: this.#waits.serviceWaits,
       limitPauses: this.#waits.pauses,
       service: {
         retried: this.#service.retried,
-        untold: this.#service.untold,
+        untold: this.#service.withoutUsage,
         unreported: this.#service.unreported,
         failures: this.#service.failures,
       },
@@ -340,20 +340,20 @@ export function isBelow(path: string, folder: string): boolean {
 }
 
 /** Fewer sessions have no outliers. */
-const fewest = 8
-const most = 10
+const fewestSessions = 8
+const mostOutliers = 10
 
 /** Figures in which a session may be an outlier. Only the first one is reported. */
-const figures = ['costUsd', 'activeMs', 'turns', 'tokens'] as const
+const outlierFigures = ['costUsd', 'activeMs', 'turns', 'tokens'] as const
 
 /**
  * Sessions with an unusually high figure: above the third quartile by more than three interquartile ranges, and by at least half of it. The furthest
  * first.
  */
 function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
-  if (sessions.length < fewest) return []
+  if (sessions.length < fewestSessions) return []
   const reported = new Set<SessionSpent>()
-  const found = figures.flatMap((what) => {
+  const found = outlierFigures.flatMap((what) => {
     const values = sessions.map((session) => session[what]).toSorted((a, b) => a - b)
     const at = (share: number): number => values[Math.floor((values.length - 1) * share)] ?? 0
     const [first, median, third] = [at(0.25), at(0.5), at(0.75)]
@@ -367,6 +367,6 @@ function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
   })
   return found
     .toSorted((a, b) => b.times - a.times)
-    .slice(0, most)
+    .slice(0, mostOutliers)
     .map(({ session, what, value, median }) => ({ session, what, value, median }))
 }

@@ -2,7 +2,7 @@ import type { GoalFigures } from '../account/goal.ts'
 import type { Breakdown, GoalCounts, GoalRow, Report, VerificationCounts } from './report-model.ts'
 import type { VerificationFigures } from '../account/verification.ts'
 
-type Sum = { -readonly [count in keyof GoalCounts]: GoalCounts[count] }
+type GoalSum = { -readonly [count in keyof GoalCounts]: GoalCounts[count] }
 
 const nothing: GoalCounts = Object.freeze({
   runs: 0,
@@ -18,7 +18,7 @@ const nothing: GoalCounts = Object.freeze({
   checkMs: 0,
 })
 
-function addTo(sum: Sum, { met, heldFromStart, judged, flaky, changedTests, tries, rounds }: GoalFigures): void {
+function addTo(sum: GoalSum, { met, heldFromStart, judged, flaky, changedTests, tries, rounds }: GoalFigures): void {
   sum.runs++
   if (met === 'unknown') sum.unknown++
   else if (met) sum.met++
@@ -34,8 +34,8 @@ function addTo(sum: Sum, { met, heldFromStart, judged, flaky, changedTests, trie
 
 /** Sums up the goals of runs: in total, and by day, model and folder. Runs without goals are not counted. */
 export class GoalSums {
-  readonly #all: Sum = { ...nothing }
-  readonly #by: { readonly [by in Breakdown]: Map<string, Sum> } = {
+  readonly #all: GoalSum = { ...nothing }
+  readonly #by: { readonly [by in Breakdown]: Map<string, GoalSum> } = {
     day: new Map(),
     model: new Map(),
     folder: new Map(),
@@ -52,7 +52,7 @@ export class GoalSums {
     }
   }
 
-  get told(): Report['goals'] {
+  get sums(): Report['goals'] {
     const rows = (by: Breakdown): readonly GoalRow[] => [...this.#by[by]].map(([name, counts]) => ({ name, ...counts }))
     const mostRunsFirst = (by: Breakdown): readonly GoalRow[] =>
       rows(by).toSorted((a, b) => b.runs - a.runs || a.name.localeCompare(b.name))

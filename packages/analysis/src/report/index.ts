@@ -41,4 +41,4 @@ export {
   spentText,
   triedText,
 } from './report-words.ts'
-export { worthTelling } from './tighter-limits.ts'
+export { limitsWorthReporting as worthTelling } from './tighter-limits.ts'

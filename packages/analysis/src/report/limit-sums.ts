@@ -14,14 +14,14 @@ interface LimitTally {
 }
 
 /** The exit code of runs that a limit ended. */
-const limitExit = 3
+const limitExitCode = 3
 
 /** Sums up runs that a limit ended: their cost, and the work that was lost. */
 export class LimitSums {
   readonly #rows = new Map<EndingReason, LimitTally>()
 
   add({ reason, exitCode, hasAnswer, changes, account }: RunFacts, name: RunName, wentOn: boolean): void {
-    if (reason === null || exitCode !== limitExit) return
+    if (reason === null || exitCode !== limitExitCode) return
     const row = this.#rows.get(reason) ?? { runs: 0, nanos: 0, wentOn: 0, answered: 0, leftUsd: 0, lost: [] }
     this.#rows.set(reason, row)
     row.runs++

@@ -1,11 +1,11 @@
 import { costText } from '../words/what-if-words.ts'
 import { counted, elapsed, many } from '../words/figures.ts'
-import { escaped } from '../export/escaped.ts'
+import { escapeHtml } from '../export/escape-html.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
 import { calibratedRows, calibrationTexts, calibrationTitle, groupName, hasLimit } from '../words/calibration-texts.ts'
 import { dayOf } from './days.ts'
-import { flagOf, worthTelling } from './tighter-limits.ts'
+import { flagOf, limitsWorthReporting } from './tighter-limits.ts'
 import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
 import {
   budgetText,
@@ -41,23 +41,23 @@ export function* reportHtml(report: Report, by?: Breakdown): Iterable<string> {
   yield `${pageHead(title, pageStyle + reportStyle)}<body>
 <a class="skip" href="#figures">Skip to the figures</a>
 <header>
-<h1>${escaped(title)}</h1>
-<p>${escaped(spentText(report.totals))}</p>
-${programs === '' ? '' : `<p class="soft">${escaped(programs)}</p>`}
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(spentText(report.totals))}</p>
+${programs === '' ? '' : `<p class="soft">${escapeHtml(programs)}</p>`}
 </header>
 <main id="figures">
 `
   if (report.totals.runs > 0) {
     yield* breakdownHtml(report, by)
     if (by === undefined) yield* restHtml(report)
-  } else yield `<p>${escaped(nothingText(report))}</p>\n`
+  } else yield `<p>${escapeHtml(nothingText(report))}</p>\n`
   yield section(
     `Not read: ${many(report.skipped.length, 'file')}`,
     report.skipped.length === 0 ? '' : list(report.skipped),
   )
-  yield report.notes.map((note) => `<p class="soft">${escaped(note)}</p>\n`).join('')
+  yield report.notes.map((note) => `<p class="soft">${escapeHtml(note)}</p>\n`).join('')
   yield `</main>
-<footer><p class="soft">Created ${escaped(report.madeAt)}. Days are in the time zone ${escaped(report.timeZone)}. Costs are in US dollars.</p></footer>
+<footer><p class="soft">Created ${escapeHtml(report.madeAt)}. Days are in the time zone ${escapeHtml(report.timeZone)}. Costs are in US dollars.</p></footer>
 </body>
 </html>
 `
@@ -102,22 +102,22 @@ function* restHtml(report: Report): Iterable<string> {
 function section(title: string, content: string): string {
   if (content === '') return ''
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
-  return `<section aria-labelledby="${id}"><h2 id="${id}">${escaped(title)}</h2>\n${content}</section>\n`
+  return `<section aria-labelledby="${id}"><h2 id="${id}">${escapeHtml(title)}</h2>\n${content}</section>\n`
 }
 
 function list(items: readonly string[]): string {
-  return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('\n')}</ul>\n`
+  return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escapeHtml(item)}</li>`).join('\n')}</ul>\n`
 }
 
 /** A table that scrolls on its own when it is wider than the page, also with the keyboard. */
 function table(name: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return ''
-  const titles = head.map((cell) => `<th scope="col">${escaped(cell)}</th>`).join('')
+  const titles = head.map((cell) => `<th scope="col">${escapeHtml(cell)}</th>`).join('')
   const lines = rows.map(([first = '', ...cells]) => {
-    const others = cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')
-    return `<tr><th scope="row" dir="auto">${escaped(first)}</th>${others}</tr>`
+    const others = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')
+    return `<tr><th scope="row" dir="auto">${escapeHtml(first)}</th>${others}</tr>`
   })
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
 }
 
 const some = (count: number): string => (count === 0 ? '' : counted(count))
@@ -126,7 +126,7 @@ function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]
   const named = rows
     .slice(0, what === 'day' ? Infinity : mostRows)
     .map((row) => ({ ...row, name: row.name || 'not known' }))
-  const picture = bars(
+  const picture = barChart(
     `Cost by ${what}`,
     named.slice(what === 'day' ? -62 : 0, what === 'day' ? undefined : 20).map((row) => ({
       label: row.name,
@@ -148,7 +148,7 @@ function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]
 }
 
 function modelsHtml(report: Report): string {
-  const picture = bars(
+  const picture = barChart(
     'Cost by model',
     report.byModel.map((row) => ({
       label: row.model || 'not known',
@@ -176,7 +176,7 @@ function modelsHtml(report: Report): string {
 }
 
 function endingsHtml({ endings }: Report): string {
-  const picture = bars(
+  const picture = barChart(
     'Runs by how they ended',
     endings.map(({ reason, exitCode, runs }) => ({
       label: endingName(reason),
@@ -232,12 +232,12 @@ function triedHtml({ tried }: Report): string {
     some(unknown),
   ])
   const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes', 'not known']
-  return list(worthTelling(tried).map(triedText)) + table('Limits that were tried', head, cells)
+  return list(limitsWorthReporting(tried).map(triedText)) + table('Limits that were tried', head, cells)
 }
 
 function toolsHtml({ tools }: Report): string {
   const called = tools.filter(({ calls }) => calls > 0).slice(0, mostRows)
-  const picture = bars(
+  const picture = barChart(
     'Calls by tool; failed, denied, invalid and cut calls are marked',
     called.slice(0, 20).map(({ tool, calls, failed, denied, invalid, cut }) => {
       const bad = failed + denied + invalid + cut
@@ -261,7 +261,7 @@ function toolsHtml({ tools }: Report): string {
 function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
   const rows = Object.entries(time).filter(([, ms]) => ms > 0)
   const waited = waitedMs > 0 ? [{ label: 'services', first: 0, value: `${elapsed(waitedMs)}, not active` }] : []
-  return bars('Where the time went', [
+  return barChart('Where the time went', [
     ...rows.map(([label, ms]) => ({ label, first: ms, value: elapsed(ms) })),
     ...waited,
   ])
@@ -284,7 +284,7 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
   const head = ['session', 'cost', 'turns', 'tokens', 'time', 'ended', 'began', 'folder']
   return (
     table('Sessions', head, cells) +
-    (left > 0 ? `<p class="soft">${escaped(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
+    (left > 0 ? `<p class="soft">${escapeHtml(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
   )
 }
 
@@ -305,7 +305,7 @@ const longestLabel = 24
  * A bar chart as inline SVG, without scripts and styled by classes of the page. Labels and values are text, so that they can be read aloud, copied
  * and searched.
  */
-function bars(title: string, rows: readonly Bar[]): string {
+function barChart(title: string, rows: readonly Bar[]): string {
   const most = Math.max(...rows.map(({ first, second = 0 }) => first + second))
   if (rows.length === 0 || !(most > 0)) return ''
   const room = width - labelColumns - valueColumns
@@ -314,20 +314,20 @@ function bars(title: string, rows: readonly Bar[]): string {
     const y = index * rowHeight + 2
     const middle = y + rowHeight / 2
     // A value above zero is always visible.
-    const long = (part: number): number => (part > 0 ? Math.max(1.5, (part / most) * room) : 0)
-    const [one, two] = [long(first), long(second)]
+    const barLength = (part: number): number => (part > 0 ? Math.max(1.5, (part / most) * room) : 0)
+    const [one, two] = [barLength(first), barLength(second)]
     return [
-      `<g><title>${escaped(label)}: ${escaped(value)}</title>`,
-      `<text x="${labelColumns - 8}" y="${middle}" class="name">${escaped(shortLabel(label))}</text>`,
+      `<g><title>${escapeHtml(label)}: ${escapeHtml(value)}</title>`,
+      `<text x="${labelColumns - 8}" y="${middle}" class="name">${escapeHtml(shortLabel(label))}</text>`,
       `<rect x="${labelColumns}" y="${y + (rowHeight - barHeight) / 2}" width="${fixed(one)}" height="${barHeight}" class="one"/>`,
       two > 0
         ? `<rect x="${fixed(labelColumns + one)}" y="${y + (rowHeight - barHeight) / 2}" width="${fixed(two)}" height="${barHeight}" class="two"/>`
         : '',
-      `<text x="${fixed(labelColumns + one + two + 8)}" y="${middle}">${escaped(value)}</text></g>`,
+      `<text x="${fixed(labelColumns + one + two + 8)}" y="${middle}">${escapeHtml(value)}</text></g>`,
     ].join('')
   })
-  const picture = `<svg role="img" aria-label="${escaped(title)}" viewBox="0 0 ${width} ${height}">${drawn.join('\n')}</svg>`
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(title)}">${picture}</div>\n`
+  const picture = `<svg role="img" aria-label="${escapeHtml(title)}" viewBox="0 0 ${width} ${height}">${drawn.join('\n')}</svg>`
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(title)}">${picture}</div>\n`
 }
 
 /** Shortens a label; of a path, the end is kept. */

@@ -258,7 +258,7 @@ export function triedText({
   return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${others}`
 }
 
-const figures = {
+const figureTexts = {
   costUsd: (value: number) => money(value),
   tokens: (value: number) => `${counted(value)} tokens`,
   turns: (value: number) => many(value, 'turn'),
@@ -267,7 +267,7 @@ const figures = {
 
 /** `3f2a8c1e: $4.10, where half of the sessions have at most $0.20`. */
 export function outlierText({ session, what, value, median }: Outlier): string {
-  return `${session.slice(0, 8)}: ${figures[what](value)}, where half of the sessions have at most ${figures[what](median)}`
+  return `${session.slice(0, 8)}: ${figureTexts[what](value)}, where half of the sessions have at most ${figureTexts[what](median)}`
 }
 
 /** `81 %`. */

@@ -4,7 +4,7 @@ import { accountOf, type Account } from '../account/account.ts'
 import { recordedWork, type RecordedWork } from '../account/recorded-work.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
 import type { StepRecord } from '@halting/core/steps'
-import { changes } from '../what-if/changing-calls.ts'
+import { mayChange } from '../what-if/changing-calls.ts'
 
 /** What a report needs to know about one run. Computed while its session is in memory. */
 export interface RunFacts {
@@ -34,7 +34,7 @@ export function runFactsOf(records: readonly StepRecord[]): RunFacts {
     reason,
     exitCode: reason === null ? null : endings[reason].exitCode,
     hasAnswer: trajectory.ending?.hasAnswer ?? false,
-    changes: work.calls.filter((call) => call.status === 'done' && changes(call)).length,
+    changes: work.calls.filter((call) => call.status === 'done' && mayChange(call)).length,
     compactions: compactionsIn(records),
     prompt: promptIn(records),
   }

@@ -1,7 +1,7 @@
 import { whatIf } from '../what-if/what-if.ts'
 import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
-import { changes } from '../what-if/changing-calls.ts'
+import { mayChange } from '../what-if/changing-calls.ts'
 import type { LimitTried } from './report-model.ts'
 
 const minute = 60_000
@@ -16,7 +16,7 @@ const ladders: readonly (readonly OtherLimits[])[] = [
   [1, 2, 5, 10, 20, 30, 60, 120].map((minutes) => ({ maxDurationMs: minutes * minute })),
 ]
 
-interface Tried {
+interface LimitTally {
   stops: number
   atTheLatest: number
   unknown: number
@@ -30,14 +30,14 @@ interface Tried {
 
 /** Savings and losses of each of these limits, over runs that are added one by one. */
 export class TighterLimits {
-  readonly #tried = new Map<OtherLimits, Tried>()
+  readonly #tried = new Map<OtherLimits, LimitTally>()
 
   /** Dollar limits are not tried on a run whose cost is unknown. */
   add(trajectory: Trajectory, unpriced: readonly string[]): void {
     for (const ladder of ladders) {
       for (const limits of ladder) {
         if (limits.maxBudgetUsd !== undefined && unpriced.length > 0) break
-        const { verdict, saved, lost, unknownFrom, isAtTheLatest } = whatIf(trajectory, limits, { changes })
+        const { verdict, saved, lost, unknownFrom, isAtTheLatest } = whatIf(trajectory, limits, { changes: mayChange })
         // A limit without effect makes all looser ones ineffective.
         if (verdict !== 'stops' && unknownFrom === null) break
         const tried = this.#of(limits)
@@ -57,7 +57,7 @@ export class TighterLimits {
     }
   }
 
-  #of(limits: OtherLimits): Tried {
+  #of(limits: OtherLimits): LimitTally {
     let tried = this.#tried.get(limits)
     if (tried === undefined) {
       tried = { stops: 0, atTheLatest: 0, unknown: 0, nanos: 0, worst: 0, tokens: 0, ms: 0, answers: 0, changes: 0 }
@@ -67,7 +67,7 @@ export class TighterLimits {
   }
 
   /** Limits that would stop a run, by kind, the strictest first. */
-  told(): readonly LimitTried[] {
+  rows(): readonly LimitTried[] {
     return ladders.flat().flatMap((limits) => {
       const tried = this.#tried.get(limits)
       if (tried === undefined || tried.stops === 0) return []
@@ -79,7 +79,7 @@ export class TighterLimits {
 }
 
 /** For each kind, the strictest limit without losses and the next stricter one. */
-export function worthTelling(tried: readonly LimitTried[]): readonly LimitTried[] {
+export function limitsWorthReporting(tried: readonly LimitTried[]): readonly LimitTried[] {
   return ladders.flatMap((steps) => {
     const ladder = tried.filter(({ limits }) => steps.includes(limits))
     const free = ladder.findIndex(({ unknown, lostAnswers, lostChanges }) => unknown + lostAnswers + lostChanges === 0)

@@ -46,7 +46,9 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const intents = together === undefined ? 'all' : 'open'
-    return ourSession(await readJournal(path, { intents }), prices, (records) => withCopyTold(records, path, together))
+    return haltingSession(await readJournal(path, { intents }), prices, (records) =>
+      withCopyMark(records, path, together),
+    )
   }
   const foreign = { ...redactedValue(await readForeignSession(path, 'all', together), redact), path }
   const known = await prices()
@@ -72,10 +74,10 @@ export async function readSessionBeginning(
   prices: PricesFor,
 ): Promise<AnySession | undefined> {
   const kind = await kindOfSession(path)
-  return kind === 'halting' ? ourSession(await readJournal(path, { mostBytes }), prices) : undefined
+  return kind === 'halting' ? haltingSession(await readJournal(path, { mostBytes }), prices) : undefined
 }
 
-async function ourSession(
+async function haltingSession(
   { sessionId, cwd, runs: all, began, title }: ReadJournal,
   prices: PricesFor,
   withCopy: (records: readonly StepRecord[]) => readonly StepRecord[] = (records) => records,
@@ -89,7 +91,7 @@ async function ourSession(
 }
 
 /** Marks a run as a copy when another file of those that are read together contains it. */
-function withCopyTold(
+function withCopyMark(
   records: readonly StepRecord[],
   path: string,
   together: ReadTogether | undefined,
@@ -178,7 +180,7 @@ export async function readPastSession(path: string, prices: PricesFor, together:
   if (kind === undefined || kind === 'halting') {
     const { sessionId, cwd, runs, began, clocks } = await readJournal(path, { intents: 'open' })
     const unpriced = await unpricedIn(runs, prices)
-    const marked = runs.map((records) => withCopyTold(records, path, together))
+    const marked = runs.map((records) => withCopyMark(records, path, together))
     const timesOf = (run: number) => ({ began: began[run] ?? null, clock: clocks[run] ?? [] })
     return {
       sessionId,

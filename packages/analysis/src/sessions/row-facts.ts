@@ -6,7 +6,7 @@ import { freeModels } from '../account/free-models.ts'
 import { kindOfSession } from '../foreign/read-foreign.ts'
 import { digestOfBeginning, type ReadTogether } from '../foreign/read-together.ts'
 import { figuresIn, figuresWith, rowFrom, rowTextsOf, type RowParts, type RunFigures } from '../view/row.ts'
-import type { Entry } from '../view/shelf.ts'
+import type { Entry } from '../view/session-catalog.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { PricesFor } from './read-session.ts'
 
@@ -19,11 +19,11 @@ export interface RowFacts extends Omit<RowParts, 'runs'> {
   /** The title a person gave it; '' for none. */
   readonly title: string
   /** Its runs, in order. */
-  readonly runs: readonly RunFacts[]
+  readonly runs: readonly RunRowFacts[]
 }
 
 /** A run of it. */
-interface RunFacts extends RunFigures {
+interface RunRowFacts extends RunFigures {
   /** Digest that identifies copies of the run. */
   readonly beginning: string
   /** Models that reported no cost: they have no price, or a price of zero. */
@@ -38,11 +38,11 @@ type Redact = (text: string) => string
  */
 export async function readRowFacts(path: string, redact: Redact): Promise<RowFacts | undefined> {
   const outline = await outlineOf(path)
-  if (outline !== undefined) return factsOf(outline, outline.runs.map(outlined), redact)
+  if (outline !== undefined) return factsOf(outline, outline.runs.map(readFromOutline), redact)
   const kind = await kindOfSession(path)
   if (kind !== undefined && kind !== 'halting') return undefined
   const journal = await readJournal(path, { intents: 'open' })
-  return factsOf(journal, journal.runs.map(whole), redact)
+  return factsOf(journal, journal.runs.map(readFromRecords), redact)
 }
 
 /** A run and its figures. */
@@ -51,7 +51,7 @@ interface ReadRun {
   readonly figures: RunFigures
 }
 
-function outlined({ start, results, end, calls, failedCalls }: RunOutline): ReadRun {
+function readFromOutline({ start, results, end, calls, failedCalls }: RunOutline): ReadRun {
   const recorded = { steps: [], requests: [], calls: [], budgetWaits: [] }
   return {
     records: [start, ...results, end],
@@ -59,7 +59,7 @@ function outlined({ start, results, end, calls, failedCalls }: RunOutline): Read
   }
 }
 
-function whole(records: readonly StepRecord[]): ReadRun {
+function readFromRecords(records: readonly StepRecord[]): ReadRun {
   return { records, figures: figuresIn(records) }
 }
 
@@ -68,7 +68,7 @@ function factsOf(
   runs: readonly ReadRun[],
   redact: Redact,
 ): RowFacts {
-  const facts = runs.map(({ records, figures }): RunFacts => {
+  const facts = runs.map(({ records, figures }): RunRowFacts => {
     return { ...figures, beginning: digestOfBeginning(records[0]), free: freeModels(records) }
   })
   const texts = rowTextsOf(

@@ -12,8 +12,8 @@ export function changeLines({ name, input, details, isError }: TranscriptCall): 
   if (Array.isArray(hunks) && hunks.length > 0) return hunks.flatMap(hunkLines)
   const { old_string: before, new_string: after, content } = input
   if (name === 'Edit' && typeof before === 'string' && typeof after === 'string')
-    return [...signed('-', before), ...signed('+', after)]
-  return name === 'Write' && typeof content === 'string' ? signed('+', content) : []
+    return [...withSign('-', before), ...withSign('+', after)]
+  return name === 'Write' && typeof content === 'string' ? withSign('+', content) : []
 }
 
 /** The lines of a patch without its begin and end marks. */
@@ -32,7 +32,7 @@ function hunkLines(hunk: unknown): readonly string[] {
   ]
 }
 
-function signed(sign: string, text: string): readonly string[] {
+function withSign(sign: string, text: string): readonly string[] {
   if (text === '') return []
   return text
     .replace(/\n$/, '')

@@ -30,7 +30,7 @@ export class ContextKinds {
   /** Tokens of images and documents, by kind. */
   #media = noSums()
   /** Kinds of user messages by their content as JSON: a compaction keeps copies of messages. */
-  readonly #said = new Map<string, Kind>()
+  readonly #kindByContent = new Map<string, Kind>()
   /** All entries, in order: after a rewind they are counted again. */
   readonly #entries: TranscriptEntry[] = []
 
@@ -43,7 +43,7 @@ export class ContextKinds {
     switch (entry.kind) {
       case 'user': {
         const kind = isOfPerson(entry) ? 'person' : 'other'
-        if (entry.origin !== 'tool_results') this.#said.set(JSON.stringify(entry.message.content), kind)
+        if (entry.origin !== 'tool_results') this.#kindByContent.set(JSON.stringify(entry.message.content), kind)
         this.#addMessage(entry.message, kind)
         return
       }
@@ -70,7 +70,7 @@ export class ContextKinds {
     this.#wasCompacted = true
     for (const message of messages) {
       const kindOfText =
-        message.role === 'user' ? (this.#said.get(JSON.stringify(message.content)) ?? 'summaries') : 'answers'
+        message.role === 'user' ? (this.#kindByContent.get(JSON.stringify(message.content)) ?? 'summaries') : 'answers'
       this.#addMessage(message, kindOfText)
     }
   }
@@ -84,7 +84,7 @@ export class ContextKinds {
   }
 
   /** Whether it was compacted since the last call. */
-  takeCompacted(): boolean {
+  takeCompactedFlag(): boolean {
     const was = this.#wasCompacted
     this.#wasCompacted = false
     return was

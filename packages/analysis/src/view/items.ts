@@ -8,13 +8,13 @@ import { recordedStep, recordedSteps, type RecordedStep, type RecordedSteps } fr
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
-import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound, placeOfWait } from './parts.ts'
+import { callKey, compactionKey, inboxKey, replyKey, roundKey, waitKey } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
 /** An item whose part of the transcript is identified by `partKey`. */
-export type PlacelessItem = Omit<TimelineItem, 'id' | 'part'> & { readonly told?: string | undefined }
-type Item = { -readonly [field in keyof PlacelessItem]: PlacelessItem[field] }
+export type UnplacedItem = Omit<TimelineItem, 'id' | 'part'> & { readonly partKey?: string | undefined }
+type Item = { -readonly [field in keyof UnplacedItem]: UnplacedItem[field] }
 
 /** One turn of the main loop while it is being read. */
 interface OpenTurn {
@@ -31,7 +31,7 @@ interface OpenTurn {
 export function timelineOf(
   records: readonly StepRecord[],
   recorded: RecordedSteps = recordedSteps(records),
-): readonly PlacelessItem[] {
+): readonly UnplacedItem[] {
   const reader = new ItemReader(records, recorded)
   for (const [index, record] of records.entries()) reader.read(record, index)
   return reader.end()
@@ -63,11 +63,11 @@ class ItemReader {
   read(record: StepRecord, index: number): void {
     switch (record.type) {
       case 'start':
-        if (record.scope === '') this.#beginLap(record.start.spent, 0)
+        if (record.scope === '') this.#beginIteration(record.start.spent, 0)
         return
       case 'intent': {
-        const index0 = this.#open.get(record.key)?.index ?? index
-        this.#open.set(record.key, { index: index0, record })
+        const firstIndex = this.#open.get(record.key)?.index ?? index
+        this.#open.set(record.key, { index: firstIndex, record })
         this.#waits.read(record)
         return
       }
@@ -78,14 +78,14 @@ class ItemReader {
         this.#pauses.read(record)
         const { scope } = recordedStep(record.key, record.at, 0, false)
         const inboxId = record.control.messages?.[0]?.id
-        const partKey = inboxId === undefined ? undefined : placeOfInbox(inboxId)
+        const partKey = inboxId === undefined ? undefined : inboxKey(inboxId)
         this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, partKey })
         return
       }
       case 'lap': {
         const { scope, transition, spent } = record.lap
         if (transition !== 'next_turn') this.#mark('lap', spent.now, { label: transition, index, scope })
-        if (scope === '') this.#beginLap(spent, this.#since(spent.now))
+        if (scope === '') this.#beginIteration(spent, this.#since(spent.now))
         return
       }
       case 'end': {
@@ -129,7 +129,7 @@ class ItemReader {
     )
   }
 
-  #beginLap(spent: Spent, notBeforeMs: number): void {
+  #beginIteration(spent: Spent, notBeforeMs: number): void {
     this.#request = spent.request
     const turn = turnOf(spent)
     if (this.#turns.at(-1)?.turn !== turn) this.#turns.push({ turn, notBeforeMs, item: undefined })
@@ -146,26 +146,26 @@ class ItemReader {
     const item = this.#itemOf(step, typeof model === 'string' ? model : undefined)
     const { message, result } = fields
     if (isJsonObject(message) && step.scope === '' && typeof message['id'] === 'string')
-      item.told = placeOfReply(message['id'])
+      item.partKey = replyKey(message['id'])
     if (step.scope === '' && isJsonObject(result) && result['kind'] === 'compacted')
-      item.told = placeOfCompaction(this.#compactions++)
+      item.partKey = compactionKey(this.#compactions++)
     const round = this.#rounds.read(record)
     if (round !== undefined) {
       const about = round.tampered.length > 0 ? 'changed definition' : (round.checks.at(-1)?.name ?? '')
       item.label = oneLabel(`goal: ${about}`)
-      if (step.scope === '') item.told = placeOfRound(round.request, round.place)
+      if (step.scope === '') item.partKey = roundKey(round.request, round.place)
     }
     const wait = this.#waits.read(record)
     if (wait !== undefined) {
       item.label = oneLabel(`For ${refusalText(wait)}`)
       item.waitedMs = wait.waitedMs
-      if (step.scope === '') item.told = placeOfWait(step.name)
+      if (step.scope === '') item.partKey = waitKey(step.name)
     }
     const pause = this.#pauses.read(record)
     if (pause !== undefined) {
       item.label = oneLabel(limitPauseText(pause))
       item.waitedMs = pause.waitedMs
-      item.told = placeOfWait(step.name)
+      item.partKey = waitKey(step.name)
     }
     item.status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
     // A tool or a judged goal that asks a model does so in separate attempts.
@@ -196,7 +196,7 @@ class ItemReader {
       costUsd: 0,
       firstRecord: 0,
       lastRecord: 0,
-      told: outermost === undefined ? undefined : placeOfCall(outermost.id),
+      partKey: outermost === undefined ? undefined : callKey(outermost.id),
     }
   }
 
@@ -208,14 +208,14 @@ class ItemReader {
     if (open !== undefined) {
       const begun = { kind: 'turn', scope: '', label: `turn ${open.turn}`, request: this.#request } as const
       open.item = widened(open.item, item, begun, open.notBeforeMs)
-      if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
+      if (item.kind === 'attempt' && item.scope === '') open.item.partKey ??= item.partKey
     }
     let { scope } = item
     for (let path = agentPathOf(scope); path !== undefined; path = agentPathOf(scope)) {
       const { caller, place, request } = path
       const label = this.#calls.at(caller, place)?.label ?? 'agent'
       const span = widened(this.#agents.get(scope), item, { kind: 'agent', scope, label, request })
-      span.told = item.told
+      span.partKey = item.partKey
       this.#agents.set(scope, span)
       scope = caller
     }
@@ -229,8 +229,8 @@ class ItemReader {
       index,
       scope,
       status = '',
-      told,
-    }: Pick<Item, 'label' | 'scope' | 'told'> & { index: number; status?: string },
+      partKey,
+    }: Pick<Item, 'label' | 'scope' | 'partKey'> & { index: number; status?: string },
   ): void {
     const startMs = Math.max(this.#since(at), kind === 'ending' ? this.#latestMs : 0)
     this.#items.push({
@@ -245,7 +245,7 @@ class ItemReader {
       costUsd: 0,
       firstRecord: index,
       lastRecord: index,
-      told,
+      partKey,
     })
   }
 
@@ -275,7 +275,7 @@ function widened(
   if (span === undefined) {
     const { kind, scope, label, request } = begun
     const figures = { startMs, endMs, label, status: '', tokens, costUsd, firstRecord, lastRecord }
-    return { kind, scope, request, ...figures, told: undefined }
+    return { kind, scope, request, ...figures, partKey: undefined }
   }
   span.startMs = Math.min(span.startMs, startMs)
   span.endMs = Math.max(span.endMs ?? 0, endMs)

@@ -12,11 +12,11 @@ import { callLabel } from './call-label.ts'
 type Writable<T> = { -readonly [field in keyof T]: T[field] }
 
 /** One iteration of the loop, with its reply. */
-interface Window {
+interface Iteration {
   readonly startMs: number
   readonly spent: Spent
   /** Whether its entries were read, so that its point has a context. */
-  isTold: boolean
+  isRead: boolean
   point: (Writable<TurnPoint> & { readonly messageId: string | undefined }) | undefined
 }
 
@@ -39,7 +39,7 @@ export function pointsOf(
 
 class PointReader {
   readonly #kinds: ContextKinds
-  readonly #windows: Window[] = []
+  readonly #windows: Iteration[] = []
   readonly #steps: RecordedStep[] = []
   readonly #reserved = new Map<string, number>()
   readonly #beganAt: number
@@ -67,7 +67,7 @@ class PointReader {
         this.#settledNanos = spent.nanos + spent.unknownNanos
         this.#tokens = spent.totalTokens
         for (const entry of added) this.#kinds.add(entry)
-        this.#windows.push({ startMs: 0, spent, isTold: false, point: undefined })
+        this.#windows.push({ startMs: 0, spent, isRead: false, point: undefined })
         return
       }
       case 'intent': {
@@ -92,12 +92,12 @@ class PointReader {
           this.#settledNanos = record.folds.settled.nanos
           this.#tokens = record.folds.settled.tokens
         }
-        this.#said(added)
-        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, isTold: false, point: undefined })
+        this.#readEntries(added)
+        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, isRead: false, point: undefined })
         return
       }
       case 'end':
-        if (record.scope === '') this.#said(record.added)
+        if (record.scope === '') this.#readEntries(record.added)
         return
       case 'rewind':
       case 'stage':
@@ -105,9 +105,9 @@ class PointReader {
   }
 
   end(activeMs: number, calls: ReadonlyMap<number, readonly TurnCall[]>): readonly TurnPoint[] {
-    if (this.#windows.at(-1)?.isTold === false) {
+    if (this.#windows.at(-1)?.isRead === false) {
       if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
-      this.#said([])
+      this.#readEntries([])
     }
     const withReply = this.#windows.filter(({ point }) => point !== undefined)
     const last = withReply.at(-1)?.point
@@ -125,15 +125,15 @@ class PointReader {
   }
 
   /** Reads the entries of an iteration. The entries up to the reply are what the model was sent. */
-  #said(added: readonly TranscriptEntry[]): void {
+  #readEntries(added: readonly TranscriptEntry[]): void {
     const window = this.#windows.at(-1)
     const point = window?.point
     let isShown = point === undefined
-    if (window !== undefined) window.isTold = true
+    if (window !== undefined) window.isRead = true
     const show = (): void => {
       if (point === undefined || isShown) return
       const { input, cacheRead, cacheWrite } = point.usage
-      point.isCompacted = this.#kinds.takeCompacted()
+      point.isCompacted = this.#kinds.takeCompactedFlag()
       point.context = this.#kinds.now(input + cacheRead + cacheWrite)
       isShown = true
     }
@@ -172,11 +172,11 @@ class PointReader {
   }
 
   #pointOf(
-    { spent }: Window,
+    { spent }: Iteration,
     step: RecordedStep,
     message: { readonly [field: string]: unknown },
     { key, model }: { readonly key: string; readonly model: unknown },
-  ): Window['point'] {
+  ): Iteration['point'] {
     const usage = isJsonObject(message['usage']) ? message['usage'] : {}
     const goalTries = spent.goal === undefined ? 0 : this.#maxGoalTries
     const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 }

@@ -23,7 +23,9 @@ export interface ReplayLine {
 export function replayLines(record: StepRecord, beganAt: number): readonly ReplayLine[] {
   switch (record.type) {
     case 'start': {
-      const prompts = record.start.added.flatMap((entry) => (entry.kind === 'user' ? [textOf(entry.message.content)] : []))
+      const prompts = record.start.added.flatMap((entry) =>
+        entry.kind === 'user' ? [textOf(entry.message.content)] : [],
+      )
       return [{ atMs: 0, what: 'start', text: [record.start.run.runId, ...prompts].join(': ') }]
     }
     case 'intent':
@@ -48,14 +50,14 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
           },
         ]
       return [
-        ...resultTold(record, record.at + record.durationMs - beganAt),
+        ...resultLines(record, record.at + record.durationMs - beganAt),
         ...noticesOfReply(record).map((text) => ({ atMs: null, what: 'notice', text })),
       ]
     }
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
     case 'stage':
-      return stageTold(record.stage)
+      return stageLines(record.stage)
     case 'rewind':
       return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
     case 'lap':
@@ -67,7 +69,7 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
   }
 }
 
-function stageTold(stage: StageRecord): readonly ReplayLine[] {
+function stageLines(stage: StageRecord): readonly ReplayLine[] {
   if (stage.phase === 'began') return []
   return [
     {
@@ -83,7 +85,7 @@ function inScope(scope: string): string {
 }
 
 /** A request with its reply, texts and calls; a call with its result; any other step by its key. */
-function resultTold(
+function resultLines(
   { key, value, durationMs }: Extract<StepRecord, { readonly type: 'result' }>,
   atMs: number,
 ): readonly ReplayLine[] {

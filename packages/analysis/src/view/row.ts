@@ -104,14 +104,14 @@ export function rowTextsOf(
 }
 
 /** Fields of a row that are not in the records. */
-type About = Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'>
+type RowSource = Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'>
 
 /** Builds a row. */
-export function rowFrom(session: About, { ending, models, prompt, runs }: RowParts): SessionRow {
+export function rowFrom(session: RowSource, { ending, models, prompt, runs }: RowParts): SessionRow {
   const counted = runs.filter(({ isCopy }) => !isCopy)
   const sum = (of: (run: RunFigures) => number): number => counted.reduce((total, run) => total + of(run), 0)
   return {
-    ...aboutWith(session, { ending, models, prompt }),
+    ...rowFieldsFrom(session, { ending, models, prompt }),
     runs: runs.length,
     copiedRuns: runs.length - counted.length,
     turns: sum(({ turns }) => turns),
@@ -126,7 +126,7 @@ export function rowFrom(session: About, { ending, models, prompt, runs }: RowPar
 
 /** The row of a session that is shown on its own, including copied runs. `accounts` are those of its runs. */
 export function rowWith(session: InspectedSession, accounts: readonly Account[]): SessionRow {
-  return { ...about(session, accounts), ...figuresOf(accounts, session.unpriced) }
+  return { ...rowFields(session, accounts), ...figuresOf(accounts, session.unpriced) }
 }
 
 type Figures = 'turns' | 'tokens' | 'costUsd' | 'unpriced' | 'activeMs' | 'calls' | 'failedCalls'
@@ -147,15 +147,15 @@ function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly st
 }
 
 /** Fields that do not depend on which runs count. */
-function about(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
+function rowFields(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
   const { runs } = session
   const ending = accounts.at(-1)?.ending?.reason ?? null
   const parts = { ending, models: runs.flatMap(modelsIn), prompt: firstPrompt(runs[0] ?? []) }
-  return { ...aboutWith(session, parts), runs: runs.length, copiedRuns: runs.filter(isCopiedRun).length }
+  return { ...rowFieldsFrom(session, parts), runs: runs.length, copiedRuns: runs.filter(isCopiedRun).length }
 }
 
-function aboutWith(
-  { key, sessionId, program, title, cwd, path, changedAt, isLive }: About,
+function rowFieldsFrom(
+  { key, sessionId, program, title, cwd, path, changedAt, isLive }: RowSource,
   { ending, models, prompt }: Omit<RowParts, 'runs'>,
 ): Omit<SessionRow, Figures | 'runs' | 'copiedRuns'> {
   return {

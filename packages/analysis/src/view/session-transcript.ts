@@ -128,21 +128,21 @@ export function partsOfMessages(
 ): readonly Part[] {
   const records = runs[index] ?? []
   const isOpen = index === runs.length - 1 && !records.some((record) => record.type === 'end' && record.scope === '')
-  if (!isOpen) return partsOf('', new Recorded(records), noteEntry)
+  if (!isOpen) return partsOf('', new RecordedEntries(records), noteEntry)
   const { open, transcript } = foldSession(runs)
-  if (open === undefined) return partsOf('', new Recorded(records), noteEntry)
+  if (open === undefined) return partsOf('', new RecordedEntries(records), noteEntry)
   const folded = foldRun(open, transcript)
-  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
+  return partsOf('', new RecordedEntries(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
 }
 
 /** What the records of a run contain for its main loop and each of its agents. */
-class Recorded {
+class RecordedEntries {
   /** Entries by scope; '' is the main loop. */
   readonly entries = new Map<string, RecordedEntry[]>()
   /** Rounds of checks before the end of their iteration, by scope. */
   readonly #rounds = new Map<string, RecordedRound[]>()
   /** Waits before the end of their iteration, by scope. */
-  readonly #waits = new Map<string, WaitInLap[]>()
+  readonly #waits = new Map<string, WaitInIteration[]>()
   /** Scopes whose current iteration has a reply. */
   readonly #replied = new Set<string>()
   /** Scopes of agents, by the scope and id of their calls. */
@@ -155,9 +155,9 @@ class Recorded {
     const pauses = new LimitPauseReader()
     for (const record of records) {
       const wait = waits.read(record)
-      if (wait !== undefined) this.#waited(wait.scope, wait.name, serviceWaitText(wait))
+      if (wait !== undefined) this.#addWait(wait.scope, wait.name, serviceWaitText(wait))
       const pause = pauses.read(record)
-      if (pause !== undefined) this.#waited('', pause.name, limitPauseText(pause))
+      if (pause !== undefined) this.#addWait('', pause.name, limitPauseText(pause))
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
@@ -167,7 +167,7 @@ class Recorded {
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
         if (isReply(name, record.value)) this.#replied.add(scope)
         const round = rounds.read(record)
-        if (round !== undefined) this.#checked(round)
+        if (round !== undefined) this.#addRound(round)
       }
     }
     this.#add('', openTurn)
@@ -196,13 +196,13 @@ class Recorded {
     return own?.shift()
   }
 
-  #checked(round: RecordedRound): void {
+  #addRound(round: RecordedRound): void {
     const known = this.#rounds.get(round.scope)
     if (known === undefined) this.#rounds.set(round.scope, [round])
     else known.push(round)
   }
 
-  #waited(scope: string, name: string, text: string): void {
+  #addWait(scope: string, name: string, text: string): void {
     const about = { entry: { kind: 'wait', name, text }, isAfterReply: this.#replied.has(scope) } as const
     const known = this.#waits.get(scope)
     if (known === undefined) this.#waits.set(scope, [about])
@@ -238,14 +238,14 @@ function withRounds(entries: readonly TranscriptEntry[], rounds: readonly Record
   return all
 }
 
-interface WaitInLap {
+interface WaitInIteration {
   readonly entry: WaitEntry
   /** Whether the reply of the iteration came before the wait. */
   readonly isAfterReply: boolean
 }
 
 /** Inserts the waits of an iteration: before its reply, or after all of its entries. */
-function withWaits(entries: readonly RecordedEntry[], waits: readonly WaitInLap[]): readonly RecordedEntry[] {
+function withWaits(entries: readonly RecordedEntry[], waits: readonly WaitInIteration[]): readonly RecordedEntry[] {
   if (waits.length === 0) return entries
   const reply = entries.findIndex(({ kind }) => kind === 'assistant')
   const place = reply < 0 ? entries.length : reply
@@ -268,7 +268,7 @@ const byPlace = new Intl.Collator('en', { numeric: true }).compare
 
 type OpenCall = { -readonly [field in keyof TranscriptCall]: TranscriptCall[field] }
 
-function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () => {}): readonly Part[] {
+function partsOf(scope: string, recorded: RecordedEntries, noteEntry: NoteEntry = () => {}): readonly Part[] {
   const parts: Part[] = []
   const calls = new Map<string, OpenCall>()
   const open = (id: string, name: string, input: unknown): void => {
@@ -293,7 +293,7 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
       case 'assistant':
         for (const block of entry.message.content) {
           if (isToolUse(block)) open(block.id, block.name, block.input)
-          else parts.push(...saidParts(block))
+          else parts.push(...replyParts(block))
         }
         if (entry.aborted === true) parts.push({ kind: 'note', text: 'The reply was cut off here.' })
         break
@@ -345,7 +345,7 @@ const people = {
   tool_results: 'Results',
 } as const
 
-function saidParts(block: ContentBlock): readonly Part[] {
+function replyParts(block: ContentBlock): readonly Part[] {
   if (isText(block)) return block.text.trim() === '' ? [] : [{ kind: 'answer', text: block.text }]
   if (block.type === 'thinking' && typeof block.thinking === 'string')
     return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
@@ -367,7 +367,7 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
     }
     case 'compact_boundary': {
       const text = `The conversation was compacted here, from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
-      return [{ kind: 'note', text, more: saidIn(entry.messages) }]
+      return [{ kind: 'note', text, more: textOfMessages(entry.messages) }]
     }
     case 'results_cleared':
       return [{ kind: 'note', text: `Old results were replaced by notes: ${many(entry.calls.length, 'call')}.` }]
@@ -381,7 +381,7 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
 /** More characters than any context window holds. A file may repeat one text very often. */
 const longestConversation = 8_000_000
 
-function saidIn(messages: readonly ModelMessage[]): string {
+function textOfMessages(messages: readonly ModelMessage[]): string {
   let text = ''
   for (const [index, { content }] of messages.entries()) {
     if (text.length > longestConversation) return `${text}\n\n… and ${many(messages.length - index, 'more message')}`

@@ -10,8 +10,8 @@ import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected-session.ts'
-import { timelineOf, type PlacelessItem } from './items.ts'
-import { placedParts } from './parts.ts'
+import { timelineOf, type UnplacedItem } from './items.ts'
+import { keyedParts } from './parts.ts'
 import { pointsOf } from './points.ts'
 import { firstPrompt, rowWith } from './row.ts'
 import type { Part } from './session-transcript.ts'
@@ -41,13 +41,13 @@ export function readView(session: InspectedSession): ReadView {
   const { runs, shellArguments, notes } = session
   const outcomes = outcomesOf(runs)
   const readRuns = runs.map((records, index): ReadRun => {
-    const recorded = weakly(() => recordedSteps(records))
-    return { records, recorded, account: accountIn(session, records, recorded()), ...placedParts(runs, index) }
+    const recorded = weaklyMemoized(() => recordedSteps(records))
+    return { records, recorded, account: accountIn(session, records, recorded()), ...keyedParts(runs, index) }
   })
   const points = lazyPoints(readRuns)
   const views = readRuns.map(({ records, recorded, account, parts, places }, index): RunView => {
     const [first] = records
-    const trajectory = once(() => withoutInputs(trajectoryOf(records)))
+    const trajectory = memoized(() => withoutInputs(trajectoryOf(records)))
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
       prompt: firstPrompt(records).slice(0, longestPrompt),
@@ -61,7 +61,7 @@ export function readView(session: InspectedSession): ReadView {
       },
       unpriced: session.unpriced[index] ?? [],
       get items() {
-        return withPlaces(timelineOf(records, recorded()), places, parts.length)
+        return withParts(timelineOf(records, recorded()), places, parts.length)
       },
       get points() {
         return points(index)
@@ -87,13 +87,13 @@ interface ReadRun {
   readonly places: ReadonlyMap<string, number>
 }
 
-function once<Value>(make: () => Value): () => Value {
+function memoized<Value>(make: () => Value): () => Value {
   let made: { readonly value: Value } | undefined
   return () => (made ??= { value: make() }).value
 }
 
 /** Recomputed after garbage collection. */
-function weakly<Value extends object>(make: () => Value): () => Value {
+function weaklyMemoized<Value extends object>(make: () => Value): () => Value {
   let made: WeakRef<Value> | undefined
   return () => {
     const known = made?.deref()
@@ -132,7 +132,7 @@ function gradedIn(
 ): GradedRun {
   const outcome = outcomes[index] ?? noOutcome
   const run = { sessionId, cwd, outcome, unpriced: unpriced[index] ?? [] }
-  const graded = once(() => gradedRun({ ...run, trajectory: trajectory() }, grading))
+  const graded = memoized(() => gradedRun({ ...run, trajectory: trajectory() }, grading))
   return {
     sessionId,
     get model() {
@@ -161,8 +161,8 @@ function entriesLeft(records: readonly StepRecord[]): number | undefined {
   return left.length === 0 ? undefined : Math.min(...left)
 }
 
-function withPlaces(
-  items: readonly PlacelessItem[],
+function withParts(
+  items: readonly UnplacedItem[],
   places: ReadonlyMap<string, number>,
   parts: number,
 ): readonly TimelineItem[] {

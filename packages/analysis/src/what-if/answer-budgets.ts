@@ -5,7 +5,7 @@ import type { PastSession } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import { answerRuns, pastRunsOf, type AnsweredRuns, type PastRun, type WantedAnswers } from './answer-runs.ts'
 import { cutPayment } from './budget-stops.ts'
-import { changes } from './changing-calls.ts'
+import { mayChange } from './changing-calls.ts'
 import type { PeriodSpent } from './period-account.ts'
 import { loggedRequest, momentOf, RequestLog, type LoggedRequest } from './request-log.ts'
 import type { RunAnswer } from './run-answer.ts'
@@ -32,7 +32,7 @@ export async function answerBudgets(
   copies: WantedAnswers['copies'],
 ): Promise<AnsweredBudgets> {
   for (const budget of budgets) checkLimit(budget)
-  const runs = new PlacedRuns(budgets)
+  const runs = new DatedRuns(budgets)
   const answered = await answerRuns(sessions, { limits: {}, suggests: false, copies, see: (run) => runs.add(run) })
   const { stops, periods } = standingStops(runs.log, budgets, runs.models)
   const answers = answered.answers.map((each, run) => (runs.isUnknown(run) ? withUnknown(each, runs.whyOf(run)) : each))
@@ -80,7 +80,7 @@ function checkLimit({ per, usd, model }: StandingLimit): void {
 type WhyUnknown = 'undated' | 'unpriced' | 'standing'
 
 /** The runs that were read, by number, and those of their requests that have a time. */
-class PlacedRuns {
+class DatedRuns {
   readonly log: RequestLog = new RequestLog()
   readonly models: string[] = []
   undated = 0
@@ -159,7 +159,7 @@ function answerFor(past: PastRun, stop: StandingStop, budgets: readonly Standing
       cut: { atPayment: request.place, paid: cutAt === null ? null : cutPayment(payment, cutAt) },
       ...(isAtTheLatest && { mayStopAt: request.turn }),
     },
-    { changes },
+    { changes: mayChange },
   )
   if (request.isOwn) return { ...answer, standing: by }
   // The request of a subagent, a compaction, a tool or a hook would have been refused; the effect on the run is unknown.

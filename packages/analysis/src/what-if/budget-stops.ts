@@ -1,11 +1,11 @@
 import { nanosOf, usdOf } from '@halting/core/steps'
-import { stricter, type OtherLimits, type Parting, type Shortened, type Stop } from './other-limits.ts'
+import { stricter, type OtherLimits, type Divergence, type Shortened, type Stop } from './other-limits.ts'
 import type { PastPayment, PastTurn, Trajectory } from './trajectory.ts'
 
 type Amount = Pick<PastPayment, 'nanos' | 'tokens'>
 
 /** A request of a run, with its position. */
-interface Asked {
+interface RunRequest {
   readonly lap: number
   /** Index among the payments of its iteration. */
   readonly place: number
@@ -13,7 +13,7 @@ interface Asked {
 }
 
 /** One budget of a run in one currency, and its state during the replay. */
-interface Limited {
+interface LimitedBudget {
   readonly limit: 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens'
   readonly max: number
   readonly budget: Budget
@@ -29,16 +29,16 @@ interface Limited {
  * together, as in the loop: a reply is cut at the lower of both caps, and dollars are reported as the cause whenever they lower it.
  */
 export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): BudgetStop {
-  const limited = limitedBy(trajectory, limits)
-  const asked = limited.length === 0 ? [] : askedIn(trajectory)
+  const limited = limitedBudgets(trajectory, limits)
+  const asked = limited.length === 0 ? [] : requestsByStart(trajectory)
   const shortened = new Map<PastPayment, PastPayment>()
   let mayStopAt: number | undefined
-  const found = (at: Stop | Parting | undefined): BudgetStop => ({
+  const found = (at: Stop | Divergence | undefined): BudgetStop => ({
     at,
     turns: withPayments(trajectory.turns, shortened),
   })
   for (const [index, { lap, place, payment }] of asked.entries()) {
-    const next = nextOwn(asked, index)
+    const next = nextRequestOfRun(asked, index)
     const fits = limited.map((each) => fitOf(payment, each, next))
     let paid = payment
     if (!fits.every(({ isWhole }) => isWhole)) {
@@ -53,7 +53,7 @@ export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): Budg
         shortened.set(payment, paid)
       } else {
         const sure = isUnsure ? [] : fits.filter(({ cap }) => cap !== 'unknown')
-        const end = endBy(sure, payment) ?? endBy(fits.filter(isTooDear(payment)), payment)
+        const end = endBy(sure, payment) ?? endBy(fits.filter(exceedsBudget(payment)), payment)
         const at = end === undefined ? undefined : stopAt(end, { lap, place, payment })
         if (at !== undefined) return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
         mayStopAt ??= lap
@@ -67,14 +67,14 @@ export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): Budg
       )
       return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
     }
-    for (const { budget } of limited) budget.ask(paid)
+    for (const { budget } of limited) budget.addRequest(paid)
   }
   return found(mayStopAt === undefined ? undefined : { kind: 'parting', why: 'reserved', lap: mayStopAt, atMs: 0 })
 }
 
 /** Where budgets stop a run, and its turns with adjusted payments. */
 export interface BudgetStop {
-  readonly at: Stop | Parting | undefined
+  readonly at: Stop | Divergence | undefined
   readonly turns: readonly PastTurn[]
 }
 
@@ -83,7 +83,7 @@ function withPayments(turns: readonly PastTurn[], others: ReadonlyMap<PastPaymen
   return turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => others.get(payment) ?? payment) }))
 }
 
-function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
+function stopAt({ fit, paid }: BudgetEnd, { lap, place, payment }: RunRequest): Stop {
   const { limit, max, whole } = fit.of
   const isMoney = isDollars(limit)
   const used = whole - fit.left
@@ -103,7 +103,7 @@ function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
  * Whether this is the run's own request with calls in its reply: the loop checks the budget before it runs them. A truncated reply is recovered
  * first, and has no calls. The last turn is excluded, because a limit equal to the total use is not tighter.
  */
-export function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): boolean {
+export function isAnswered({ lap, place, payment }: RunRequest, { turns }: Trajectory): boolean {
   const turn = turns[lap]
   if (turn === undefined || payment.of !== 'run' || payment.isAtWorst || payment.bounds === null) return false
   const isLast = turn.payments.findLastIndex(({ of }) => of === 'run') === place
@@ -111,19 +111,19 @@ export function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory
 }
 
 /** The run ends when its dollars are used up, or when it has used more tokens than allowed. */
-function isUsedUpBy(payment: PastPayment): (of: Limited) => boolean {
+function isUsedUpBy(payment: PastPayment): (of: LimitedBudget) => boolean {
   return ({ limit, budget, amountOf }) => {
     const left = budget.unspent - amountOf(payment)
     return isDollars(limit) ? left <= 0 : left < 0
   }
 }
 
-function isDollars(limit: Limited['limit']): boolean {
+function isDollars(limit: LimitedBudget['limit']): boolean {
   return limit !== 'maxTotalTokens'
 }
 
 /** The budgets in the order in which the loop checks them: dollars first, and of two dollar limits the one with less left. */
-function limitedBy({ limits, carried }: Trajectory, others: OtherLimits): readonly Limited[] {
+function limitedBudgets({ limits, carried }: Trajectory, others: OtherLimits): readonly LimitedBudget[] {
   const usd = stricter(others.maxBudgetUsd, limits.maxBudgetUsd)
   const runUsd = stricter(others.maxRunUsd, limits.maxRunUsd)
   const tokens = stricter(others.maxTotalTokens, limits.maxTotalTokens)
@@ -132,28 +132,30 @@ function limitedBy({ limits, carried }: Trajectory, others: OtherLimits): readon
   const dollars = [
     ...(usd === undefined
       ? []
-      : [limitedTo('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth)]),
-    ...(runUsd === undefined ? [] : [limitedTo('maxRunUsd', runUsd, nanosOf(runUsd), carried.nanos, nanosOfBoth)]),
+      : [
+          limitedBudget('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth),
+        ]),
+    ...(runUsd === undefined ? [] : [limitedBudget('maxRunUsd', runUsd, nanosOf(runUsd), carried.nanos, nanosOfBoth)]),
   ]
   return [
     ...dollars.toSorted((a, b) => a.budget.unspent - b.budget.unspent),
-    ...(tokens === undefined ? [] : [limitedTo('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
+    ...(tokens === undefined ? [] : [limitedBudget('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
   ]
 }
 
-function limitedTo(
-  limit: Limited['limit'],
+function limitedBudget(
+  limit: LimitedBudget['limit'],
   max: number,
   whole: number,
   before: number,
-  amountOf: Limited['amountOf'],
-): Limited {
+  amountOf: LimitedBudget['amountOf'],
+): LimitedBudget {
   return { limit, max, whole, amountOf, budget: new Budget(whole - before, amountOf) }
 }
 
 /** Whether a request fits into what is left of one budget. */
-interface Fit {
-  readonly of: Limited
+interface BudgetFit {
+  readonly of: LimitedBudget
   readonly left: number
   /** The number of tokens at which its reply is cut; the whole cap when it is not cut. */
   readonly cap: number | 'refused' | 'unknown'
@@ -163,7 +165,7 @@ interface Fit {
   readonly isWhole: boolean
 }
 
-function fitOf(payment: PastPayment, of: Limited, next: PastPayment | undefined): Fit {
+function fitOf(payment: PastPayment, of: LimitedBudget, next: PastPayment | undefined): BudgetFit {
   const { budget, amountOf } = of
   const left = budget.leftAt(payment.beganMs)
   const cap = capOf(payment, left - budget.roomAfter(payment, next), amountOf)
@@ -173,7 +175,7 @@ function fitOf(payment: PastPayment, of: Limited, next: PastPayment | undefined)
   return { of, left, cap, isLowered, isWhole: typeof cap === 'number' && (!isLowered || fits) }
 }
 
-function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => number): Fit['cap'] {
+function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => number): BudgetFit['cap'] {
   if (bounds === null || Number.isNaN(left)) return 'unknown'
   const [least, most] = [amountOf(bounds.least), amountOf(bounds.most)]
   const { usefulTokens, capTokens } = bounds
@@ -182,18 +184,18 @@ function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => 
   return usefulTokens + Math.floor(((left - least) * (capTokens - usefulTokens)) / (most - least))
 }
 
-function isTooDear(payment: PastPayment): (fit: Fit) => boolean {
+function exceedsBudget(payment: PastPayment): (fit: BudgetFit) => boolean {
   return ({ of, left, isWhole }) => !isWhole && of.amountOf(payment) > left
 }
 
 /** The budget that ends the run at a request, and what is paid for the request: null when it is not made. */
-interface End {
-  readonly fit: Pick<Fit, 'of' | 'left'>
+interface BudgetEnd {
+  readonly fit: Pick<BudgetFit, 'of' | 'left'>
   readonly paid: Shortened | null
 }
 
 /** Undefined when the request is made unchanged. */
-function endBy(fits: readonly Fit[], payment: PastPayment): End | undefined {
+function endBy(fits: readonly BudgetFit[], payment: PastPayment): BudgetEnd | undefined {
   if (fits.every(({ isWhole }) => isWhole)) return undefined
   const refused = fits.find(({ cap }) => cap === 'refused')
   if (refused !== undefined) return { fit: refused, paid: null }
@@ -203,12 +205,12 @@ function endBy(fits: readonly Fit[], payment: PastPayment): End | undefined {
   return fit === undefined ? undefined : { fit, paid: cutPayment(payment, lowestCap(fits)) }
 }
 
-function lowestCap(fits: readonly Fit[]): number {
+function lowestCap(fits: readonly BudgetFit[]): number {
   return Math.min(...fits.map(({ cap }) => Number(cap)))
 }
 
 /** A request without recorded bounds costs at most what was left. */
-function atMost({ tokens, nanos }: PastPayment, { of, left }: Fit): Shortened {
+function atMost({ tokens, nanos }: PastPayment, { of, left }: BudgetFit): Shortened {
   const most = Math.max(0, left)
   return isDollars(of.limit) ? { tokens, nanos: Math.min(most, nanos) } : { tokens: Math.min(most, tokens), nanos }
 }
@@ -260,7 +262,7 @@ export class Budget {
     return payment.of === 'beside' && next !== undefined ? this.#mostOf(next) : 0
   }
 
-  ask(payment: PastPayment): void {
+  addRequest(payment: PastPayment): void {
     this.#open = [...this.#open, payment]
   }
 
@@ -270,13 +272,13 @@ export class Budget {
 }
 
 /** The requests in the order in which they began. */
-export function askedIn({ turns }: Trajectory): readonly Asked[] {
+export function requestsByStart({ turns }: Trajectory): readonly RunRequest[] {
   return turns
-    .flatMap(({ payments }, lap) => payments.map((payment, place): Asked => ({ lap, place, payment })))
+    .flatMap(({ payments }, lap) => payments.map((payment, place): RunRequest => ({ lap, place, payment })))
     .toSorted((a, b) => a.payment.beganMs - b.payment.beganMs)
 }
 
-export function nextOwn(asked: readonly Asked[], index: number): PastPayment | undefined {
+export function nextRequestOfRun(asked: readonly RunRequest[], index: number): PastPayment | undefined {
   for (let next = index + 1; next < asked.length; next++) {
     const payment = asked[next]?.payment
     if (payment?.of === 'run') return payment
@@ -292,19 +294,19 @@ export function leastBudget(trajectory: Trajectory, currency: 'nanos' | 'tokens'
   const amountOf = (of: Pick<PastPayment, 'nanos' | 'tokens'>): number => of[currency]
   // The budget starts at zero, so its rest is the negative of what is spent and reserved.
   const budget = new Budget(-trajectory.carried[currency], amountOf)
-  const asked = askedIn(trajectory)
+  const asked = requestsByStart(trajectory)
   let least = trajectory.carried[currency]
   for (const [index, each] of asked.entries()) {
     const { payment } = each
     const before = -budget.leftAt(payment.beganMs)
-    const room = budget.roomAfter(payment, nextOwn(asked, index))
+    const room = budget.roomAfter(payment, nextRequestOfRun(asked, index))
     // Before it runs calls, the loop ends a run whose dollars are used up completely.
     const more = currency === 'nanos' && isAnswered(each, trajectory) ? 1 : 0
     const spent = -budget.unspent + amountOf(payment) + more
     const reserved = before + Math.max(amountOf(payment), neededFor(payment, amountOf) + room)
     // Open requests without recorded bounds are ignored.
     least = Math.max(least, spent, Number.isNaN(reserved) ? 0 : reserved)
-    budget.ask(payment)
+    budget.addRequest(payment)
   }
   return least
 }

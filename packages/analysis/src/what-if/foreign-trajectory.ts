@@ -33,12 +33,12 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
       ...figuresOf(turn, costs, isLast && ending === null),
       // A turn that was cut off has no iteration record, which would contain its messages.
       hash: isFollowed || ending !== null ? hashOf(turn) : null,
-      isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.said.some(isSteered),
+      isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.laterMessages.some(isSteered),
       // Only the cost of its subagents is known.
       agentTurns: 0,
     }
   })
-  if (turns.length === 0 && ending !== null) past.push(nothingAsked)
+  if (turns.length === 0 && ending !== null) past.push(turnWithoutRequest)
   return {
     trajectory: {
       turns: past,
@@ -51,7 +51,7 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
   }
 }
 
-const nothingAsked: PastTurn = {
+const turnWithoutRequest: PastTurn = {
   countsAsTurn: true,
   isTold: false,
   payments: [],
@@ -67,7 +67,7 @@ function endsInAnswer(turns: readonly ForeignTurn[]): boolean {
   return last !== undefined && textOf(last.message.content).trim() !== '' && callsOf(last).length === 0
 }
 
-function isSteered({ origin }: ForeignTurn['said'][number]): boolean {
+function isSteered({ origin }: ForeignTurn['laterMessages'][number]): boolean {
   return origin === 'steer' || origin === 'follow_up'
 }
 
@@ -77,7 +77,7 @@ function figuresOf(
   costs: ForeignCosts,
   isCut: boolean,
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs'> {
-  const { message, askedModel, beganMs, endedMs, results, beside } = turn
+  const { message, askedModel, beganMs, endedMs, results, agentRequests } = turn
   const { model, usage } = message
   const toPayment = (
     payment: Omit<ForeignPayment, 'endedMs'>,
@@ -96,7 +96,7 @@ function figuresOf(
   const own = { model, ...(askedModel !== undefined && { askedModel }), usage }
   const payments = [
     { ...toPayment(own, beganMs, Math.max(beganMs, endedMs)), of: 'run' as const },
-    ...beside.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
+    ...agentRequests.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
   ]
   const ends = new Map<string, number>()
   let endMs = payments.reduce((latest, payment) => Math.max(latest, payment.endMs), 0)
@@ -106,7 +106,7 @@ function figuresOf(
     if (!ends.has(result.callId)) ends.set(result.callId, resultMs)
   }
   const calls = callsOf(turn)
-  const agent = beside.length === 0 ? undefined : agentCallOf(calls)
+  const agent = agentRequests.length === 0 ? undefined : agentCallOf(calls)
   return {
     payments,
     calls: calls.map(({ id, name, input }) => {

@@ -58,7 +58,7 @@ export interface Shortened {
 export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced' | 'undated'
 
 /** From this iteration on, the run may have been different. */
-export interface Parting {
+export interface Divergence {
   readonly kind: 'parting'
   readonly why: WhyUnknown
   readonly lap: number

@@ -59,7 +59,7 @@ export class PastWaitReader {
   }
 
   /** Returns the waits of the current iteration, and begins the next one. */
-  takeLap(): { readonly waits?: readonly PastWait[] } {
+  takeIteration(): { readonly waits?: readonly PastWait[] } {
     const waits = this.#waits
     this.#waits = []
     this.#payments = 0

@@ -19,7 +19,7 @@ export interface PeriodSpent {
 }
 
 /** A reservation for an open request. */
-interface Open {
+interface Reservation {
   readonly endedAt: number
   readonly reservedNanos: number
   readonly nanos: number
@@ -39,7 +39,7 @@ export class PeriodAccount {
   waited = 0
   #settled = 0
   #reserved = 0
-  readonly #open = new OpenQueue()
+  readonly #open = new ReservationQueue()
 
   constructor(period: string, end: number, maxNanos: number) {
     this.period = period
@@ -70,7 +70,7 @@ export class PeriodAccount {
     return true
   }
 
-  reserve(open: Open): void {
+  reserve(open: Reservation): void {
     this.#reserved += open.reservedNanos
     this.chargedNanos += open.nanos
     this.#open.add(open)
@@ -78,14 +78,14 @@ export class PeriodAccount {
 }
 
 /** A binary heap with the reservation that ends first on top. */
-class OpenQueue {
-  readonly #heap: Open[] = []
+class ReservationQueue {
+  readonly #heap: Reservation[] = []
 
-  get next(): Open | undefined {
+  get next(): Reservation | undefined {
     return this.#heap[0]
   }
 
-  add(open: Open): void {
+  add(open: Reservation): void {
     const heap = this.#heap
     let at = heap.push(open) - 1
     while (at > 0) {
@@ -96,7 +96,7 @@ class OpenQueue {
     }
   }
 
-  take(): Open | undefined {
+  take(): Reservation | undefined {
     const heap = this.#heap
     const [first] = heap
     const last = heap.pop()

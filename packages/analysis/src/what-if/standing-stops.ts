@@ -62,13 +62,16 @@ export function standingStops(
   return { stops, periods: budgets.flatMap((budget) => budget.periods()) }
 }
 
-interface Counted {
+interface CountedAccount {
   readonly index: number
   readonly account: PeriodAccount
 }
 
 /** Charges a request to its budgets; undefined when it is made. */
-function admit(request: LoggedRequest, counted: readonly Counted[]): Omit<StandingStop, 'isAtTheLatest'> | undefined {
+function admit(
+  request: LoggedRequest,
+  counted: readonly CountedAccount[],
+): Omit<StandingStop, 'isAtTheLatest'> | undefined {
   const { mostNanos, leastNanos, beganAt, endedAt, outputTokens, isAtWorst, nanos } = request
   for (const { account } of counted) account.settleUntil(beganAt)
   for (const { account } of counted) {

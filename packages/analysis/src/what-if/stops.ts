@@ -7,12 +7,12 @@ import {
   noProgressNudge,
 } from '@halting/core/steps'
 import { stopByBudgets } from './budget-stops.ts'
-import { stricter, type OtherLimits, type Parting, type Stop } from './other-limits.ts'
+import { stricter, type OtherLimits, type Divergence, type Stop } from './other-limits.ts'
 import type { PastCall, PastTurn, Trajectory, PastPayment } from './trajectory.ts'
 
 /** The first point at which other limits change a run; `at` is undefined when they do not. */
 export interface FirstStop {
-  readonly at: Stop | Parting | undefined
+  readonly at: Stop | Divergence | undefined
   /** The turn after which the model is reminded that it makes no progress. */
   readonly toldAfterTurn: number | null
   /** The turns with adjusted payments, if the model is reminded or budgets lower the caps of requests. */
@@ -33,7 +33,7 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
     stopByTries(trajectory, limits),
     stopByWaits(trajectory, limits),
     byBudgets,
-    partingOfAgents(trajectory, limits),
+    divergenceOfAgents(trajectory, limits),
   ].filter((each) => each !== undefined)
   // If a budget may have stopped the run before another limit does, that limit is only the latest possible stop.
   const mayStopAt = Math.min(...all.map((each) => mayStopAtOf(each)))
@@ -48,26 +48,26 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
   return { at: { ...at, mayStopAt }, toldAfterTurn, turns }
 }
 
-function isReserved(each: Stop | Parting): boolean {
+function isReserved(each: Stop | Divergence): boolean {
   return each.kind === 'parting' && each.why === 'reserved'
 }
 
-function mayStopAtOf(each: Stop | Parting): number {
+function mayStopAtOf(each: Stop | Divergence): number {
   if (each.kind === 'stop') return each.mayStopAt ?? Infinity
   return each.why === 'reserved' ? each.lap : Infinity
 }
 
-function wholeTurnsOf(each: Stop | Parting): number {
+function wholeTurnsOf(each: Stop | Divergence): number {
   return each.kind === 'parting' ? each.lap : each.wholeTurns
 }
 
 /** The iteration in which the loop detects a stop, and when. */
-interface Place {
+interface StopPlace {
   readonly lap: number
   readonly atMs: number
 }
 
-function placeOf(each: Stop | Parting): Place {
+function placeOf(each: Stop | Divergence): StopPlace {
   if (each.kind === 'parting') return each
   const { wholeTurns, atMs, allowed } = each
   if (allowed !== undefined) return { lap: wholeTurns - 1, atMs: allowed.untilMs }
@@ -76,7 +76,7 @@ function placeOf(each: Stop | Parting): Place {
   return { lap: atMs > 0 || each.limit !== 'maxDurationMs' ? wholeTurns : -1, atMs }
 }
 
-function compared(a: Place, b: Place): number {
+function compared(a: StopPlace, b: StopPlace): number {
   if (a.lap !== b.lap) return a.lap - b.lap
   return a.atMs === b.atMs ? 0 : a.atMs - b.atMs
 }
@@ -107,7 +107,7 @@ export function ownCalls(turn: PastTurn | undefined): readonly PastCall[] {
 function stopByCalls(
   { turns, limits, carried, backgroundAgents = 0 }: Trajectory,
   others: OtherLimits,
-): Stop | Parting | undefined {
+): Stop | Divergence | undefined {
   const max = stricter(others.maxToolCalls, limits.maxToolCalls ?? null)
   if (max === undefined) return undefined
   // Each background agent reserves its possible calls, at most half of what is left.
@@ -151,7 +151,7 @@ function stopByTries({ turns, limits }: Trajectory, { maxGoalTries }: OtherLimit
 }
 
 /** The first wait that would not have happened. The run ends there; for a subagent or a step that asks a model, the effect on the run is unknown. */
-function stopByWaits({ turns, limits }: Trajectory, { waitForLimitsMs }: OtherLimits): Stop | Parting | undefined {
+function stopByWaits({ turns, limits }: Trajectory, { waitForLimitsMs }: OtherLimits): Stop | Divergence | undefined {
   const max = stricter(waitForLimitsMs, limits.waitForLimitsMs ?? null)
   if (max === undefined) return undefined
   for (const [lap, { waits = [] }] of turns.entries()) {
@@ -169,7 +169,7 @@ function stopByWaits({ turns, limits }: Trajectory, { waitForLimitsMs }: OtherLi
  * The limits on turns and tries apply to each subagent, too. A subagent above them would have been stopped, and the run would have received that as a
  * result.
  */
-function partingOfAgents({ turns, limits }: Trajectory, others: OtherLimits): Parting | undefined {
+function divergenceOfAgents({ turns, limits }: Trajectory, others: OtherLimits): Divergence | undefined {
   const maxTurns = stricter(others.maxTurns, limits.maxTurns) ?? Infinity
   const maxTries = stricter(others.maxGoalTries, limits.maxGoalTries ?? null) ?? Infinity
   if (maxTurns === Infinity && maxTries === Infinity) return undefined
@@ -201,18 +201,18 @@ function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: O
   }
 }
 
-interface Circles {
+interface Repetition {
   readonly stop: Stop | undefined
   /** The turn after which the model is reminded. */
   readonly toldAfterTurn: number | null
   /** Whether the guard was active and its reminder is recorded, so that the model's reaction is known. */
-  readonly isToldOnRecord: boolean
+  readonly isReminderRecorded: boolean
 }
 
-const noRepetition: Circles = { stop: undefined, toldAfterTurn: null, isReminderRecorded: false }
+const noRepetition: Repetition = { stop: undefined, toldAfterTurn: null, isReminderRecorded: false }
 
 /** The model is reminded once; if the repetition continues, the run stops. */
-function circlesIn({ turns, ending }: Trajectory): Circles {
+function repetitionIn({ turns, ending }: Trajectory): Repetition {
   let recent: readonly number[] = []
   let toldAfterTurn: number | null = null
   let isReminderRecorded = false

@@ -1,7 +1,7 @@
 import { nanosOf, usdOf, refuse } from '@halting/core/steps'
 import type { OtherLimits } from './other-limits.ts'
 import type { Trajectory } from './trajectory.ts'
-import { cameToSomething, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
+import { hasResult, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
 
 /** A limit that loses nothing in any of the runs, and what it saves in all of them. */
 export interface SuggestedLimit {
@@ -66,7 +66,7 @@ function neededBy(
   { turns, ending, carried }: Trajectory,
   { changes = () => true }: WhatIfOptions,
 ): { readonly turns: number; readonly calls: number; readonly tries: number; readonly ms: number } {
-  const isNeeded = ending === null || cameToSomething(ending)
+  const isNeeded = ending === null || hasResult(ending)
   const last = isNeeded
     ? turns.length - 1
     : turns.findLastIndex(({ calls }) => calls.some((call) => call.hasRun && changes(call)))

@@ -184,9 +184,16 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       ...(agentTries > 0 && { agentTries }),
       ...(checked !== undefined && { checked }),
       ...(verifies && { verifies: true as const }),
-      ...waits.takeLap(),
+      ...waits.takeIteration(),
     }
-    turns.push({ countsAsTurn, isTold: isCounted, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...more })
+    turns.push({
+      countsAsTurn,
+      isTold: isCounted,
+      ...turnOf(open, closing, begin.at, lost),
+      isFreshAfter,
+      agentTurns,
+      ...more,
+    })
     open = []
     checked = undefined
   }
@@ -226,7 +233,7 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
     }
   }
   // A turn that was cut off is not in the figures; it counts if its model was asked, as in the account of the run.
-  if (open.some((record) => 'key' in record)) close(undefined, false, progress.turnBegins && open.some(isAsked))
+  if (open.some((record) => 'key' in record)) close(undefined, false, progress.turnBegins && open.some(isModelAsked))
   const limits = limitsInForce(records)
   return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(progress) }
 }
@@ -265,7 +272,7 @@ function goalsIn({ goal }: Pick<RunProgress, 'goal'>): Pick<Trajectory, 'checksA
 }
 
 /** Whether the model was asked; false for a request that a limit refused. */
-function isAsked(record: StepRecord): boolean {
+function isModelAsked(record: StepRecord): boolean {
   if (record.type !== 'result' && record.type !== 'intent') return false
   if (!/^[^/]*\/model:/.test(record.key)) return false
   return record.type === 'intent'
@@ -371,7 +378,7 @@ function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): read
       tokens,
       nanos,
       isAtWorst: isAtWorst(request),
-      of: whoseIs(request, own),
+      of: payerOf(request, own),
       outputTokens: outputOf(request),
       bounds: (grant === null ? undefined : boundsOfGrant(grant)) ?? null,
     }
@@ -404,7 +411,7 @@ function outputOf({ came }: RecordedRequest): number {
 }
 
 /** An agent of an earlier iteration is a background agent; a staged summary is made in parallel, too. */
-function whoseIs({ scope, phase, name }: RecordedRequest, own: RecordedRequest | undefined): PastPayment['of'] {
+function payerOf({ scope, phase, name }: RecordedRequest, own: RecordedRequest | undefined): PastPayment['of'] {
   if (scope === '') return phase === 'model' ? 'run' : name.startsWith('stage:') ? 'beside' : 'part'
   return own !== undefined && scope.startsWith(`agent:${own.request}:`) ? 'part' : 'beside'
 }

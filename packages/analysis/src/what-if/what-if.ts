@@ -102,7 +102,7 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
     reason: isUnknown ? null : ending.reason,
     by: null,
     isAtTheLatest: false,
-    unknownFrom: parting === undefined ? null : { turn: toldIn(turns.slice(0, parting.lap + 1)), why: parting.why },
+    unknownFrom: parting === undefined ? null : { turn: turnsIn(turns.slice(0, parting.lap + 1)), why: parting.why },
     toldAfterTurn,
     kept: spentBy(sumOf(turns)),
     saved: spentBy(nothingSpent),
@@ -175,7 +175,9 @@ function isAnswerKept({ turns }: Trajectory, { wholeTurns, cut }: Stop): boolean
 export function checkTrajectory(what: string, value: unknown): void {
   const fields = fieldsOf(value)
   if (fields === undefined || !Array.isArray(fields['turns']))
-    throw new ConfigurationError(`${what} a trajectory, as trajectoryOf computes it from the records of a run, but it is ${shown(value)}.`)
+    throw new ConfigurationError(
+      `${what} a trajectory, as trajectoryOf computes it from the records of a run, but it is ${shown(value)}.`,
+    )
 }
 
 /** Whether the run ended by a limit that is higher or absent in `others`. */
@@ -222,12 +224,12 @@ function spentBy({ turns, tokens, nanos, worstNanos, activeMs }: Sum): Spent {
   return { turns, tokens, costUsd: usdOf(nanos), unknownUsd: usdOf(worstNanos), activeMs }
 }
 
-function toldIn(turns: readonly PastTurn[]): number {
+function turnsIn(turns: readonly PastTurn[]): number {
   return turns.filter(({ isTold }) => isTold).length
 }
 
 function sumOf(turns: readonly PastTurn[]): Sum {
-  const sum = { ...nothingSpent, turns: toldIn(turns) }
+  const sum = { ...nothingSpent, turns: turnsIn(turns) }
   for (const { payments, endMs } of turns) {
     for (const payment of payments) pay(sum, payment)
     sum.activeMs = Math.max(sum.activeMs, endMs)
@@ -284,11 +286,11 @@ function lostAfter(
   const calls = [...refused, ...later]
   const counts: Record<string, number> = {}
   for (const call of calls) if (call.hasRun && changes(call)) counts[call.tool] = (counts[call.tool] ?? 0) + 1
-  return { changes: counts, calls: calls.length, answer: cameToSomething(ending) }
+  return { changes: counts, calls: calls.length, answer: hasResult(ending) }
 }
 
 /** Whether the run ended with an answer or with a question that waits for a person. An answer that does not meet the goal does not count. */
-export function cameToSomething(ending: PastEnding | null): boolean {
+export function hasResult(ending: PastEnding | null): boolean {
   if (ending === null || endings[ending.reason].limit === 'maxGoalTries') return false
   return ending.hasAnswer || ending.reason === 'needs_approval' || endings[ending.reason].exitCode === 0
 }

@@ -34,7 +34,7 @@ export interface RunExplanation {
 }
 
 /** Details of a run in addition to its records. */
-export interface BesideRun {
+export interface RunDetails {
   /** Remarks on a session of another program. */
   readonly about: RunExplanation['about']
   /** What a person can do next. */
@@ -49,7 +49,7 @@ export interface BesideRun {
  * Prepares explanations of all runs of a session, counted from 0, as in `halting why`. What they share is computed once: there may be ten thousand
  * runs.
  */
-export function explainRuns(session: AnySession): (run: number, details: BesideRun) => RunExplanation {
+export function explainRuns(session: AnySession): (run: number, details: RunDetails) => RunExplanation {
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
   let noticesByRun: ReturnType<typeof noticesUntil> | undefined

@@ -1,9 +1,9 @@
 /** Terminal control sequences: CSI and OSC. */
 // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-const steering = /\u001B(?:\[[\d;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\))/g
+const controlSequences = /\u001B(?:\[[\d;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\))/g
 
 /** Invisible characters that are part of a script: variation selectors and joiners of emoji, and joiners of letters. */
-const written = [
+const scriptJoiners = [
   '(?<=\\p{Extended_Pictographic})[\\uFE0E\\uFE0F]',
   '\\uFE0F(?=\\u20E3)',
   '(?<=[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\uFE0F])\\u200D(?=\\p{Extended_Pictographic})',
@@ -14,8 +14,8 @@ const written = [
  * Characters that are invisible, or that reorder or break the text around them: controls, directions, separators, zero-width characters, tags, lone
  * surrogates.
  */
-const unseen = new RegExp(
-  `[\\0-\\x08\\x0B-\\x1F\\x7F-\\x9F\\u2028\\u2029\\uFFF9-\\uFFFB\\p{Surrogate}]|(?!${written})\\p{Default_Ignorable_Code_Point}`,
+const invisible = new RegExp(
+  `[\\0-\\x08\\x0B-\\x1F\\x7F-\\x9F\\u2028\\u2029\\uFFF9-\\uFFFB\\p{Surrogate}]|(?!${scriptJoiners})\\p{Default_Ignorable_Code_Point}`,
   'gu',
 )
 
@@ -23,8 +23,8 @@ const unseen = new RegExp(
 export function visible(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
-    .replaceAll(steering, '')
-    .replaceAll(unseen, (character) => {
+    .replaceAll(controlSequences, '')
+    .replaceAll(invisible, (character) => {
       const code = character.codePointAt(0) ?? 0
       if (code < 32) return String.fromCodePoint(0x24_00 + code)
       return `⟦U+${code.toString(16).toUpperCase().padStart(4, '0')}⟧`

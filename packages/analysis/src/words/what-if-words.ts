@@ -19,7 +19,7 @@ export function verdictText(answer: WhatIf, unpriced: readonly string[]): string
       return `Unknown: ${whyUnknown(answer, unpriced)}`
     case 'stops': {
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
-      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
+      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${usedOfMax(by)})`}${
         isCompletedIfMet === true ? ', or completed if its goal held by then' : ''
       }${keepsAnswer === true ? ', with the answer before it was asked to verify it' : ''}${standing === undefined ? '' : standingText(standing)}${reminder}.`
     }
@@ -62,7 +62,7 @@ function inTurn(turn: number): string {
   return turn === 0 ? 'before its first turn' : `in turn ${counted(turn)}`
 }
 
-function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
+function usedOfMax({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   const shown = {
     maxBudgetUsd: money,
     maxRunUsd: money,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { RunOptions } from '@halting/core'
 import { accountOf } from '../../src/account/account.ts'
-import { figuresOf } from '../../src/export/figures.ts'
+import { sessionTotals } from '../../src/export/session-totals.ts'
 import { sharedBudgetText, waitText } from '../../src/words/budget-words.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
 
@@ -50,7 +50,7 @@ test('an exported session names the budget that ended it', async () => {
   const { records } = await standingRun(dayBudget({ requests: 1 }))
   // Of a run the figures show the account alone.
   const session = { sessionId: 's', cwd: '/a', runs: [{ account: accountOf(records) }] } as never
-  expect(figuresOf(session)).toContainEqual(['Budget', '$20 a day: $19.80 of $20.00, resets at 2026-11-30 00:00'])
+  expect(sessionTotals(session)).toContainEqual(['Budget', '$20 a day: $19.80 of $20.00, resets at 2026-11-30 00:00'])
 })
 
 test('waits for what others had reserved of a standing budget are counted by its name', async () => {

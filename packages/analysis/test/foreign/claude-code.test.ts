@@ -82,7 +82,7 @@ test('each prompt begins a run; notes and results of the program do not', async 
     [['loop', 'loop', 'prompt'], 1],
     [['prompt'], 2],
   ])
-  expect(runs[1]?.turns[0]?.said).toEqual([{ origin: 'steer', content: 'and three' }])
+  expect(runs[1]?.turns[0]?.laterMessages).toEqual([{ origin: 'steer', content: 'and three' }])
 })
 
 test('endings: answered, cut, interrupted, refused by the API, at a limit', async () => {
@@ -148,7 +148,7 @@ test('files of subagents that come later count where folders are looked at anew'
   const together = new ReadTogether()
   const besides = async (): Promise<number> => {
     const { runs } = await readForeignSession(path, 'all', together)
-    return runs.flatMap(({ turns }) => turns.flatMap(({ beside }) => beside)).length
+    return runs.flatMap(({ turns }) => turns.flatMap(({ agentRequests: beside }) => beside)).length
   }
   expect(await besides()).toBe(0)
   fileOf(linesOf([assistant('s1', [text('x')], {}, { isSidechain: true, sessionId: id })]), 'agent-3.jsonl')

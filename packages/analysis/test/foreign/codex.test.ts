@@ -79,7 +79,7 @@ test('tasks are runs, items up to the figures are one request, and figures that 
     ['a', true],
     ['b', false],
   ])
-  expect(first.turns[0]?.said).toEqual([{ origin: 'steer', content: [{ type: 'text', text: 'and faster' }] }])
+  expect(first.turns[0]?.laterMessages).toEqual([{ origin: 'steer', content: [{ type: 'text', text: 'and faster' }] }])
   expect(accountOf(recordsOfForeign(first, prices).records).totals).toMatchObject({ turns: 2, tokens: 330 })
   expect(first.turns[0]?.message.usage).toMatchObject({ input_tokens: 40, cache_read_input_tokens: 60 })
   expect(await messagesOf(path)).toHaveLength(10)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { accountOf, goalRounds } from '../../src/index.ts'
 import { htmlOf } from '../../src/export/html.ts'
 import { markdownOf } from '../../src/export/markdown.ts'
-import { placedParts } from '../../src/view/parts.ts'
+import { keyedParts } from '../../src/view/parts.ts'
 import { timelineOf } from '../../src/view/items.ts'
 import { viewOf } from '../../src/view/view.ts'
 import { partsOfMessages, sessionTranscript, type Part } from '../../src/view/session-transcript.ts'
@@ -182,8 +182,12 @@ describe('rounds of checks', () => {
       ['goal: npm test', 'unmet'],
       ['goal: npm test', 'met'],
     ])
-    const { parts, places } = placedParts([records], 0)
-    expect(items.map(({ told = '' }) => parts[places.get(told) ?? -1]?.kind)).toEqual(['check', 'check', 'check'])
+    const { parts, places } = keyedParts([records], 0)
+    expect(items.map(({ partKey: told = '' }) => parts[places.get(told) ?? -1]?.kind)).toEqual([
+      'check',
+      'check',
+      'check',
+    ])
     const [view] = viewOf(sessionOf([records])).runs
     const shown = view?.items.filter(({ kind }) => kind === 'check').map(({ part }) => part)
     expect(shown).toEqual([1, 5, 9])

@@ -6,7 +6,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { Collector } from '../../src/report/collect.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { factsOf, headline, triedText } from '../../src/report/report-words.ts'
-import { worthTelling } from '../../src/report/tighter-limits.ts'
+import { limitsWorthReporting } from '../../src/report/tighter-limits.ts'
 
 const usage = { input_tokens: 900, output_tokens: 100 }
 const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
@@ -99,7 +99,7 @@ test('a limit is not said to lose nothing where it would have stopped a subagent
   expect(triedText(strict)).toMatch(
     /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; of 1 more run it is not known$/,
   )
-  const told = worthTelling(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
+  const told = limitsWorthReporting(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
   expect(told).toEqual([10, 5])
 })
 

@@ -8,9 +8,9 @@ import { fileState, openJournal, SessionIndex, storedSessions } from '@halting/j
 import { takeLock } from '@halting/journal/files'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-shelf.ts'
+import { FileShelf } from '../../src/sessions/file-catalog.ts'
 import { summariesOf } from '../../src/sessions/session-summaries.ts'
-import { ShelfSource } from '../../src/view/shelf-source.ts'
+import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionRow } from '../../src/view/types.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-indexed-'))
@@ -47,7 +47,7 @@ async function summaries(home: string, index?: SessionIndex): Promise<unknown> {
 
 async function rows(home: string, index?: SessionIndex): Promise<readonly SessionRow[]> {
   const find = async () => (await storedSessions({ cwd: '/', home, env: {} }, 'all')).map(({ path }) => path)
-  const source = new ShelfSource(
+  const source = new CatalogSource(
     new FileShelf({
       title: '',
       find,

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'
 import { openJournal } from '@halting/journal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-shelf.ts'
-import { ShelfSource } from '../../src/view/shelf-source.ts'
+import { FileShelf } from '../../src/sessions/file-catalog.ts'
+import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionView } from '../../src/view/types.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'halting-long-'))
@@ -52,7 +52,7 @@ async function addRun(
   await journal.close()
 }
 
-function sourceOf(path: string): ShelfSource<Awaited<ReturnType<FileShelf['look']>>[number]> {
+function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileShelf['look']>>[number]> {
   const shelf = new FileShelf({
     title: 'a test',
     find: () => Promise.resolve([path]),
@@ -61,7 +61,7 @@ function sourceOf(path: string): ShelfSource<Awaited<ReturnType<FileShelf['look'
     nextStep: () => Promise.resolve({ says: '' }),
     whyText: () => 'why',
   })
-  return new ShelfSource(shelf)
+  return new CatalogSource(shelf)
 }
 
 /** Of a source that looked. @throws Error where there is none. */

@@ -206,8 +206,8 @@ function largeTurn(index: number): ForeignTurn {
     beganMs,
     endedMs: beganMs + 300,
     results: [result('Read', beganMs + 340), result('Grep', beganMs + 380)],
-    beside: [],
-    said: [],
+    agentRequests: [],
+    laterMessages: [],
   }
 }
 

@@ -4,8 +4,8 @@ import { rowOf } from '../../src/view/row.ts'
 import type { SessionRow } from '../../src/view/types.ts'
 import type { SessionSource } from '../../src/view/session-source.ts'
 import { expect, test } from 'vitest'
-import type { Entry, Shelf } from '../../src/view/shelf.ts'
-import { ShelfSource } from '../../src/view/shelf-source.ts'
+import type { Entry, SessionCatalog } from '../../src/view/session-catalog.ts'
+import { CatalogSource } from '../../src/view/catalog-source.ts'
 
 /** An error of a shelf whose message is meant for a person. */
 class ErrorForPerson extends Error {}
@@ -13,7 +13,7 @@ class ErrorForPerson extends Error {}
 const isForPerson = (error: unknown): boolean => error instanceof ErrorForPerson
 
 /** A shelf in memory that counts how often each session is read. */
-class MemoryShelf implements Shelf {
+class MemoryShelf implements SessionCatalog {
   readonly title = 'memory'
   readonly pauseMs = 1
   readonly there = new Map<string, number>()
@@ -70,7 +70,7 @@ async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
 
 test('a session is read once for each list until it changes, however many ask', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   await Promise.all([rowsOf(source), rowsOf(source)])
   await rowsOf(source)
@@ -82,7 +82,7 @@ test('a session is read once for each list until it changes, however many ask', 
 
 test('a row is that of the list, read again when its session changed; one that went has none', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   expect(await source.row('a')).toBeUndefined()
   const [a] = await rowsOf(source)
@@ -103,7 +103,7 @@ test('a shelf of many has more sessions when somebody asks, and one that is not 
   const shelf = new MemoryShelf()
   for (const key of ['a', 'b', 'c']) shelf.there.set(key, 1)
   let listed = 1
-  const paged: Shelf = {
+  const paged: SessionCatalog = {
     title: 'paged',
     pauseMs: 1,
     get remaining() {
@@ -116,7 +116,7 @@ test('a shelf of many has more sessions when somebody asks, and one that is not 
     read: (found) => shelf.read(found),
     more: async () => void (listed = 2),
   }
-  const source = new ShelfSource(paged, isForPerson)
+  const source = new CatalogSource(paged, isForPerson)
   expect((await rowsOf(source)).map(({ key }) => key)).toEqual(['a'])
   expect(source.remaining).toBe(2)
   expect((await source.session('c'))?.row.key).toBe('c')
@@ -132,13 +132,14 @@ test('a list that nobody reads any more reads nothing more', async () => {
   const shelf = new MemoryShelf()
   for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)
   const ending = new AbortController()
-  for await (const row of new ShelfSource(shelf, isForPerson).list(ending.signal)) if (row.key === 's-1') ending.abort()
+  for await (const row of new CatalogSource(shelf, isForPerson).list(ending.signal))
+    if (row.key === 's-1') ending.abort()
   expect(shelf.reads).toHaveLength(2)
 })
 
 test('a session that cannot be read, or breaks what reads it, is a row with its problem, and hides no other', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
   expect(await rowsOf(source)).toMatchObject([
     { key: 'bad', problem: 'The session bad is damaged.' },
@@ -153,14 +154,14 @@ test('a session that cannot be read, or breaks what reads it, is a row with its 
 test('what is the matter with all of it is told in words for a person', async () => {
   const shelf = new MemoryShelf()
   shelf.problem = new ErrorForPerson('The cluster does not answer.')
-  const told = await rowsOf(new ShelfSource(shelf, isForPerson)).catch((error: unknown) => error)
+  const told = await rowsOf(new CatalogSource(shelf, isForPerson)).catch((error: unknown) => error)
   expect(told).toBeInstanceOf(HaltingError)
   expect(told).toMatchObject({ message: 'The cluster does not answer.' })
 })
 
 test('pieces are those of the view that was told, until the session is asked for anew', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1)
   expect(await source.session('a')).toMatchObject({ row: { title: 'v1' } })
   shelf.there.set('a', 2)
@@ -174,7 +175,7 @@ test('pieces are those of the view that was told, until the session is asked for
 
 test('the sessions that were shown last stay read, and no more of them', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   for (const key of ['a', 'b', 'c', 'd']) shelf.there.set(key, 1)
   for (const key of ['a', 'b', 'c', 'd', 'b', 'c', 'd']) await source.session(key)
   expect(shelf.reads).toEqual(['all a v1', 'all b v1', 'all c v1', 'all d v1'])
@@ -184,7 +185,7 @@ test('the sessions that were shown last stay read, and no more of them', async (
 
 test('everybody hears of what changed, came and went, whoever looked; after the last has left nobody looks', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
   await rowsOf(source)
   const heard: string[][] = [[], []]
@@ -210,7 +211,7 @@ test('everybody hears of what changed, came and went, whoever looked; after the 
 
 test('what cannot be looked at for a while is looked at again', async () => {
   const shelf = new MemoryShelf()
-  const source = new ShelfSource(shelf, isForPerson)
+  const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1)
   await rowsOf(source)
   const heard: string[] = []

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import type { StandingBudgets } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { answerBudgets, type AnsweredBudgets } from '../../src/what-if/answer-budgets.ts'
-import { changes } from '../../src/what-if/changing-calls.ts'
+import { mayChange } from '../../src/what-if/changing-calls.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
 import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
@@ -218,7 +218,7 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
     for (let time = 0; time < 4; time++) {
       const usd = 1 + draw(Math.floor(terminal.costUsd) + 100)
       const { answers } = await asked([session], { per: 'day', usd })
-      const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes })
+      const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes: mayChange })
       // A run that used up its own budget ends before the calls of its reply, and not at its next request.
       if (own.by !== null && own.by.used >= own.by.max) continue
       const { verdict, reason, kept, lost } = own

@@ -15,7 +15,7 @@ export interface IterationFigures {
 }
 
 /** The reasons for which the loop iterated, the most frequent first. */
-export function lapFigures(
+export function iterationFigures(
   { laps: { inRun, sinceRefill, triesBefore = 0 } }: RunProgress,
   maxGoalTries: number | null,
 ): readonly IterationFigures[] {

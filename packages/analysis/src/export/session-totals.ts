@@ -6,7 +6,7 @@ import { counted, elapsed, many, money } from '../words/figures.ts'
 import type { SessionTranscript } from '../view/session-transcript.ts'
 
 /** The totals of a session as name and value. What a run carried over from another one counts once. */
-export function figuresOf({
+export function sessionTotals({
   runs,
   sessionId,
   cwd,

@@ -4,7 +4,7 @@ import type { ReplyPart } from './runs-builder.ts'
 import { momentIn, textIn, usageIn, type Fields } from './values.ts'
 
 /** A request of a subagent, and when it was made. */
-export interface Beside {
+export interface AgentRequest {
   payment: Omit<ForeignPayment, 'endedMs'>
   readonly at: number | undefined
   /** Lines of the session before it: its position when it has no timestamp. */
@@ -12,7 +12,7 @@ export interface Beside {
 }
 
 /** A subagent as reported by the result of its call. */
-interface ToldAgent extends Beside {
+interface ReportedAgent extends AgentRequest {
   readonly agentId: string | undefined
 }
 
@@ -21,17 +21,17 @@ interface ToldAgent extends Beside {
  * Requests of subagents of one session, each once, with its last figures. They come from lines of the session, from files of subagents, and from
  * progress lines. The result of a call counts only for an agent without any other trace.
  */
-export class Besides {
-  readonly #requests = new Map<string, Beside>()
+export class AgentRequests {
+  readonly #requests = new Map<string, AgentRequest>()
   /** Keys of requests by message id: progress lines have no other key. */
   readonly #keys = new Map<string, string>()
   readonly #agents = new Set<string>()
-  readonly #told: ToldAgent[] = []
+  readonly #reported: ReportedAgent[] = []
   #hasUnnamed = false
 
   /** Adds a part of a reply from a line of a subagent. */
   reply({ key, model, askedModel, usage }: ReplyPart, line: Fields, place: number = Infinity): void {
-    this.#sees(textIn(line['agentId']))
+    this.#addAgent(textIn(line['agentId']))
     if (usage === undefined) return
     const { message } = line
     const messageId = isJsonObject(message) ? textIn(message['id']) : undefined
@@ -43,7 +43,7 @@ export class Besides {
     else before.payment = payment
   }
 
-  #sees(agentId: string | undefined): void {
+  #addAgent(agentId: string | undefined): void {
     if (agentId === undefined) this.#hasUnnamed = true
     else this.#agents.add(agentId)
   }
@@ -54,15 +54,15 @@ export class Besides {
     const usage = usageIn(toolUseResult['usage'])
     if (usage === undefined) return
     const payment = { model: textIn(toolUseResult['model']) ?? model, usage }
-    this.#told.push({ agentId: textIn(toolUseResult['agentId']), payment, at: momentIn(timestamp), place })
+    this.#reported.push({ agentId: textIn(toolUseResult['agentId']), payment, at: momentIn(timestamp), place })
   }
 
   /** All requests: those with a timestamp by time, the others by position. */
-  sorted(): { readonly timed: readonly Beside[]; readonly placed: readonly Beside[] } {
+  sorted(): { readonly timed: readonly AgentRequest[]; readonly placed: readonly AgentRequest[] } {
     // Lines of earlier versions do not name the agent.
-    const isSeen = ({ agentId }: ToldAgent): boolean =>
+    const isSeen = ({ agentId }: ReportedAgent): boolean =>
       agentId === undefined ? this.#hasUnnamed || this.#agents.size > 0 : this.#agents.has(agentId) || this.#hasUnnamed
-    const alone = this.#told.filter((each) => !isSeen(each))
+    const alone = this.#reported.filter((each) => !isSeen(each))
     const all = [...this.#requests.values(), ...alone]
     return {
       timed: all.filter(({ at }) => at !== undefined).toSorted((a, b) => (a.at ?? 0) - (b.at ?? 0)),

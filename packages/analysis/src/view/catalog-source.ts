@@ -2,13 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HaltingError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { unreadRow } from './row.ts'
-import { shownParts } from './parts.ts'
+import { pageParts } from './parts.ts'
 import type { Part } from './session-transcript.ts'
 import { readView } from './view.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow, SessionView, TranscriptPart } from './types.ts'
 import type { SessionSource } from './session-source.ts'
-import type { Entry, Shelf } from './shelf.ts'
+import type { Entry, SessionCatalog } from './session-catalog.ts'
 
 /** The number of sessions that stay loaded: the one on screen and those that it is compared with. */
 const mostOpen = 3
@@ -26,73 +26,73 @@ interface Opening {
   readonly signature: string
   readonly opened: Promise<Opened>
   /** Whether reading has finished. */
-  isThere: boolean
+  isReady: boolean
 }
 
-interface KeptRow {
+interface CachedRow {
   readonly signature: string
   readonly row: Promise<SessionRow>
 }
 
 /** A session source over a catalog. */
-export interface OpenShelf extends SessionSource {
+export interface CatalogSessionSource extends SessionSource {
   /** The key of the only session; undefined when there are none, or several. */
   onlyKey(): Promise<string | undefined>
 }
 
 /** Serves the inspector with sessions of a catalog. A session is not read twice unless it changes. */
-export class ShelfSource<Found extends Entry> implements OpenShelf {
-  readonly #shelf: Shelf<Found>
+export class CatalogSource<Found extends Entry> implements CatalogSessionSource {
+  readonly #catalog: SessionCatalog<Found>
   readonly #isForPerson: (error: unknown) => boolean
-  readonly #rows = new Map<string, KeptRow>()
+  readonly #rows = new Map<string, CachedRow>()
   readonly #opened = new Map<string, Opening>()
   /** Beginnings of long sessions, until these are read completely. */
   readonly #beginnings = new Map<string, { readonly signature: string; readonly opened: Promise<Opened | undefined> }>()
   /** The entries of the last scan. */
-  readonly #seen = new Map<string, Found>()
+  readonly #known = new Map<string, Found>()
   readonly #listeners = new Set<(keys: readonly string[]) => void>()
-  #hasLooked = false
+  #hasScanned = false
   #watching: AbortController | undefined
 
   /** `isForPerson` returns whether the message of a catalog's error is meant for people. */
-  constructor(shelf: Shelf<Found>, isForPerson: (error: unknown) => boolean = () => false) {
-    this.#shelf = shelf
+  constructor(shelf: SessionCatalog<Found>, isForPerson: (error: unknown) => boolean = () => false) {
+    this.#catalog = shelf
     this.#isForPerson = isForPerson
   }
 
   get title(): string {
-    return this.#shelf.title
+    return this.#catalog.title
   }
 
   async onlyKey(): Promise<string | undefined> {
-    const [first, second] = await this.#look()
+    const [first, second] = await this.#scan()
     return second === undefined ? first?.key : undefined
   }
 
   async *list(signal: AbortSignal): AsyncGenerator<SessionRow> {
     try {
-      for (const found of await this.#asked(this.#look())) {
+      for (const found of await this.#withReadableError(this.#scan())) {
         if (signal.aborted) return
         const row = await this.#rowOf(found)
         yield row
       }
     } finally {
-      this.#shelf.rowsAreRead?.()
+      this.#catalog.rowsAreRead?.()
     }
   }
 
   get remaining(): number {
-    return this.#shelf.remaining ?? 0
+    return this.#catalog.remaining ?? 0
   }
 
   async more(): Promise<void> {
-    await this.#asked(this.#shelf.more?.() ?? Promise.resolve())
-    await this.#asked(this.#look())
+    await this.#withReadableError(this.#catalog.more?.() ?? Promise.resolve())
+    await this.#withReadableError(this.#scan())
   }
 
   async row(key: string): Promise<SessionRow | undefined> {
     // As of the last scan: the next scan reports what changed since then.
-    const seen = this.#seen.get(key)
+    const seen = this.#known.get(key)
     return seen === undefined ? undefined : this.#rowOf(seen)
   }
 
@@ -114,7 +114,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
 
   async parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]> {
     const opened = await this.#openedOf(key, (view) => (view.runs[run]?.parts ?? 0) >= from + count)
-    const piece = shownParts(opened?.parts[run]?.slice(from, from + count) ?? [])
+    const piece = pageParts(opened?.parts[run]?.slice(from, from + count) ?? [])
     return opened?.session.withTexts?.(piece) ?? piece
   }
 
@@ -136,58 +136,58 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     while (!signal.aborted) {
       const begun = performance.now()
       // A scan that fails may succeed the next time; direct requests report the error.
-      await this.#look().catch(() => undefined)
+      await this.#scan().catch(() => undefined)
       // After a slow scan, pause longer to limit the load.
-      const pause = Math.max(this.#shelf.pauseMs, 10 * (performance.now() - begun))
+      const pause = Math.max(this.#catalog.pauseMs, 10 * (performance.now() - begun))
       await wait(pause, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
   /** Scans the catalog, and reports changes since the last scan. */
-  async #look(): Promise<readonly Found[]> {
-    const all = await this.#shelf.look()
-    const isFirst = !this.#hasLooked
-    this.#hasLooked = true
-    const changed = all.filter((found) => this.#seen.get(found.key)?.signature !== found.signature)
+  async #scan(): Promise<readonly Found[]> {
+    const all = await this.#catalog.look()
+    const isFirst = !this.#hasScanned
+    this.#hasScanned = true
+    const changed = all.filter((found) => this.#known.get(found.key)?.signature !== found.signature)
     const there = new Set(all.map(({ key }) => key))
-    const gone = [...this.#seen.keys()].filter((key) => !there.has(key))
-    for (const found of changed) this.#seen.set(found.key, found)
+    const gone = [...this.#known.keys()].filter((key) => !there.has(key))
+    for (const found of changed) this.#known.set(found.key, found)
     for (const key of gone) this.#forget(key)
-    if (!isFirst) this.#tell([...changed.map(({ key }) => key), ...gone])
+    if (!isFirst) this.#notify([...changed.map(({ key }) => key), ...gone])
     return all
   }
 
-  #tell(keys: readonly string[]): void {
+  #notify(keys: readonly string[]): void {
     if (keys.length > 0) for (const listener of this.#listeners) listener(keys)
   }
 
   #forget(key: string): void {
-    this.#seen.delete(key)
+    this.#known.delete(key)
     this.#rows.delete(key)
     this.#opened.delete(key)
     this.#beginnings.delete(key)
   }
 
   async #find(key: string): Promise<Found | undefined> {
-    const seen = this.#seen.get(key)
-    const found = seen === undefined ? undefined : await this.#asked(this.#shelf.lookAt(seen))
+    const seen = this.#known.get(key)
+    const found = seen === undefined ? undefined : await this.#withReadableError(this.#catalog.lookAt(seen))
     if (found !== undefined) return found
-    if (this.#shelf.find !== undefined) return this.#asked(this.#shelf.find(key))
-    return (await this.#asked(this.#look())).find((each) => each.key === key)
+    if (this.#catalog.find !== undefined) return this.#withReadableError(this.#catalog.find(key))
+    return (await this.#withReadableError(this.#scan())).find((each) => each.key === key)
   }
 
   /** Takes the row from the session if it was read completely. Not when it has copied runs: these do not count in a list. */
   async #readRow(found: Found): Promise<SessionRow> {
     const opening = found.path === null ? undefined : this.#opened.get(found.key)
     const opened = opening?.signature === found.signature ? await opening.opened.catch(() => undefined) : undefined
-    return opened?.view.row.copiedRuns === 0 ? opened.view.row : this.#shelf.rowOf(found)
+    return opened?.view.row.copiedRuns === 0 ? opened.view.row : this.#catalog.rowOf(found)
   }
 
   async #rowOf(found: Found): Promise<SessionRow> {
     const cached = this.#rows.get(found.key)
     if (cached?.signature === found.signature) return cached.row
-    const row = this.#asked(this.#readRow(found)).catch((error: unknown) => {
-      if (isOfSystem(error)) this.#rows.delete(found.key)
+    const row = this.#withReadableError(this.#readRow(found)).catch((error: unknown) => {
+      if (isSystemError(error)) this.#rows.delete(found.key)
       return unreadRow({ ...found, program: 'halting' }, problemOf(error))
     })
     this.#rows.set(found.key, { signature: found.signature, row })
@@ -197,7 +197,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   /** The session as the page has it, even if it has changed since. Its beginning is used if that contains what is requested. */
   async #openedOf(key: string, isEnough: (beginning: SessionView) => boolean): Promise<Opened | undefined> {
     const opening = this.#opened.get(key)
-    if (opening?.isThere === true) return opening.opened
+    if (opening?.isReady === true) return opening.opened
     const begun = await this.#beginnings.get(key)?.opened
     if (begun !== undefined && isEnough(begun.view)) return begun
     if (opening !== undefined) return opening.opened
@@ -208,17 +208,17 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   /** The beginning of a session; undefined for one that is short, or has been read completely. */
   #beginningOf(found: Found): Promise<Opened | undefined> {
     const { key, signature } = found
-    if (this.#opened.get(key)?.isThere === true) return Promise.resolve(undefined)
+    if (this.#opened.get(key)?.isReady === true) return Promise.resolve(undefined)
     const known = this.#beginnings.get(key)
     if (known?.signature === signature) return known.opened
     // If this fails, reading the whole session reports the error.
     const opened = this.#readBeginning(found).catch(() => undefined)
-    keepLast(this.#beginnings, key, { signature, opened })
+    cacheAsNewest(this.#beginnings, key, { signature, opened })
     return opened
   }
 
   async #readBeginning(found: Found): Promise<Opened | undefined> {
-    const begun = await this.#shelf.readBeginning?.(found)
+    const begun = await this.#catalog.readBeginning?.(found)
     if (begun === undefined) return undefined
     const { session, sums } = begun
     const { view, parts } = readView(session)
@@ -229,12 +229,15 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
     const { key, signature } = found
     const before = this.#opened.get(key)
     if (before?.signature === signature) return before.opened
-    const opened = this.#asked(this.#shelf.read(found)).then((session) => ({ session, ...readView(session) }))
-    const opening: Opening = { signature, opened, isThere: false }
-    keepLast(this.#opened, key, opening)
+    const opened = this.#withReadableError(this.#catalog.read(found)).then((session) => ({
+      session,
+      ...readView(session),
+    }))
+    const opening: Opening = { signature, opened, isReady: false }
+    cacheAsNewest(this.#opened, key, opening)
     opened.then(
       () => {
-        opening.isThere = true
+        opening.isReady = true
         this.#beginnings.delete(key)
       },
       () => {
@@ -245,7 +248,7 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
   }
 
   /** Converts errors that are meant for people to HaltingErrors, whose message the page shows. */
-  async #asked<Value>(answer: Promise<Value>): Promise<Value> {
+  async #withReadableError<Value>(answer: Promise<Value>): Promise<Value> {
     try {
       return await answer
     } catch (error) {
@@ -255,14 +258,14 @@ export class ShelfSource<Found extends Entry> implements OpenShelf {
 }
 
 /** Moves an entry to the end, and removes the oldest above the maximum. */
-function keepLast<Value>(cache: Map<string, Value>, key: string, value: Value): void {
+function cacheAsNewest<Value>(cache: Map<string, Value>, key: string, value: Value): void {
   cache.delete(key)
   cache.set(key, value)
   for (const old of cache.keys()) if (cache.size > mostOpen) cache.delete(old)
 }
 
 /** An operating system error may not happen the next time. */
-function isOfSystem(error: unknown): boolean {
+function isSystemError(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof Error && 'code' in error.cause
 }
 

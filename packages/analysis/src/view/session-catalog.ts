@@ -16,7 +16,7 @@ export interface Beginning {
 }
 
 /** A collection of sessions: files, or those of a cluster. */
-export interface Shelf<Found extends Entry = Entry> {
+export interface SessionCatalog<Found extends Entry = Entry> {
   /** Title of the page. */
   readonly title: string
   /** Lists the current sessions without reading them. */

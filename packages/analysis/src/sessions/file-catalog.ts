@@ -9,7 +9,7 @@ import { ReadTogether } from '../foreign/read-together.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { InspectedSession } from '../view/inspected-session.ts'
 import { rowOf } from '../view/row.ts'
-import type { Beginning, Entry, Shelf } from '../view/shelf.ts'
+import type { Beginning, Entry, SessionCatalog } from '../view/session-catalog.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { NextStep } from '../why/next-step.ts'
 import { inspectedSession, type InspectedDetails } from './inspect-session.ts'
@@ -49,7 +49,7 @@ interface FileEntry extends Entry {
 }
 
 /** Sessions in files, listed anew for each scan. */
-export class FileShelf implements Shelf<FileEntry> {
+export class FileShelf implements SessionCatalog<FileEntry> {
   /** Title of the page. */
   readonly title: string
   readonly pauseMs = 700
@@ -67,7 +67,7 @@ export class FileShelf implements Shelf<FileEntry> {
     // Files of subagents may have been added.
     this.#together.forgetFolders()
     const paths = await withoutSubagents(await this.#options.find(), this.#together)
-    this.#keys.keep(paths)
+    this.#keys.retainOnly(paths)
     const found: FileEntry[] = []
     for (const [index, path] of paths.entries()) {
       const entry = this.#entryOf(path)
@@ -181,7 +181,7 @@ class Keys {
   }
 
   /** Removes the keys of other files, because files may come and go while the page is open. */
-  keep(paths: readonly string[]): void {
+  retainOnly(paths: readonly string[]): void {
     const remaining = new Set(paths)
     for (const [path, key] of this.#keys) {
       if (remaining.has(path)) continue
