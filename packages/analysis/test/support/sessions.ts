@@ -262,10 +262,10 @@ export function hostileSession(): InspectedSession {
         beganMs: 0,
         endedMs: 300,
         results: [result(0), result(1), result(2)],
-        beside: [{ model: text, usage: answer(0, []).usage, endedMs: 350 }],
-        said: [{ origin: 'hook', content: text } as const, { origin: 'steer', content: text } as const],
+        agentRequests: [{ model: text, usage: answer(0, []).usage, endedMs: 350 }],
+        laterMessages: [{ origin: 'hook', content: text } as const, { origin: 'steer', content: text } as const],
       },
-      { message: answer(1, [{ type: 'text', text }]), beganMs: 500, endedMs: 800, results: [], beside: [], said: [] },
+      { message: answer(1, [{ type: 'text', text }]), beganMs: 500, endedMs: 800, results: [], agentRequests: [], laterMessages: [] },
     ],
     ending: { reason: 'model_error', message: text } as const,
   }

@@ -53,8 +53,8 @@ const turn: fc.Arbitrary<ForeignTurn> = fc.record(
         maxLength: 4,
       },
     ),
-    beside: fc.array(payment, { maxLength: 2 }),
-    said: fc.array(said, { maxLength: 2 }),
+    agentRequests: fc.array(payment, { maxLength: 2 }),
+    laterMessages: fc.array(said, { maxLength: 2 }),
   },
   { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'beside', 'said'] },
 )

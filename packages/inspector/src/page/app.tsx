@@ -10,7 +10,7 @@ import { SessionPage } from './session/session-page.tsx'
 import { SessionsView } from './sessions/sessions-view.tsx'
 import { FolderWhatIf } from './what-if/folder-view.tsx'
 
-/** The page: which view is shown follows the address. */
+/** The page; the address determines the view. */
 export function App(): JSX.Element {
   const isHelpShown = useSignal(false)
   const { isExported } = source()
@@ -36,7 +36,7 @@ export function App(): JSX.Element {
   return (
     <>
       <a class="skip" href="#main" onClick={toMain}>
-        To the content
+        Skip to the content
       </a>
       <header class="top">
         <span class="title">{title.value}</span>
@@ -94,13 +94,13 @@ function chosenTheme(value: string): (typeof themes)[number] {
   return themes.find((each) => each === value) ?? 'auto'
 }
 
-/** The fragment of the address is the view: a link to a place would change it. */
+/** Moves the focus by script: the fragment of the address selects the view, so a link to an element would change it. */
 function toMain(event: Event): void {
   event.preventDefault()
   document.querySelector<HTMLElement>('#main')?.focus()
 }
 
-/** What keys do in what is shown now. */
+/** The keys of the current view. */
 function Help(props: { readonly onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
-/** An answer that is being written. What it writes waits for its reader, and is given up when that is gone. */
+/** A response that is written with backpressure, and abandoned when the client disconnects. */
 export class Answer {
   readonly #response: ServerResponse
   readonly #isHead: boolean
@@ -12,16 +12,16 @@ export class Answer {
     this.#isHead = isHead
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     response.once('close', () => this.#gone.abort())
-    // A reader that goes in the middle: `close` tells of it.
+    // A client that disconnects early is reported by `close`.
     response.on('error', () => undefined)
   }
 
-  /** Aborted when nobody reads it any more. */
+  /** Aborted when the client has disconnected. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
 
-  /** Nothing but the head is wanted. */
+  /** Whether only the headers are requested. */
   get isHead(): boolean {
     return this.#isHead
   }
@@ -30,7 +30,7 @@ export class Answer {
     return this.#response.headersSent
   }
 
-  /** A whole answer. */
+  /** Sends a complete response. */
   send(type: string, text: string, status = 200): void {
     if (this.#gone.signal.aborted) return
     const bytes = Buffer.from(text)
@@ -48,12 +48,15 @@ export class Answer {
     this.#response.flushHeaders()
   }
 
-  /** Whether the reader takes more at once. */
+  /** Whether more can be written without waiting. */
   get takesMore(): boolean {
     return !this.#response.writableNeedDrain
   }
 
-  /** Resolves once the reader takes more. @throws AbortError when it is gone. */
+  /**
+   * Resolves when the client is ready for more.
+   * @throws AbortError when it has disconnected.
+   */
   async write(text: string): Promise<void> {
     this.#gone.signal.throwIfAborted()
     if (!this.#response.write(text)) await once(this.#response, 'drain', { signal: this.#gone.signal })
@@ -63,7 +66,7 @@ export class Answer {
     this.#response.end()
   }
 
-  /** Breaks off what was begun: the reader sees that it is not whole. */
+  /** Destroys an incomplete response, so that the client notices. */
   breakOff(): void {
     this.#response.destroy()
   }

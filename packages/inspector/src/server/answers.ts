@@ -8,15 +8,15 @@ import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
 
-/** What the answers are made from. */
+/** What responses are built from. */
 export interface Answered {
   readonly source: SessionSource
   readonly page: PageFiles
-  /** Told of what should not have happened. */
+  /** Receives unexpected errors. */
   readonly onProblem: (error: unknown) => void
 }
 
-/** Answers what is asked for at this address; never rejects. */
+/** Responds to a request; never rejects. */
 export async function answerTo(
   name: string,
   query: URLSearchParams,
@@ -34,7 +34,7 @@ export async function answerTo(
     else if (error instanceof HaltingError) answer.fail(422, error.message)
     else {
       onProblem(error)
-      // What was thrown may hold what nobody meant to show.
+      // The message of an unexpected error may contain confidential data.
       answer.fail(500, 'An internal error occurred. The terminal that runs halting inspect shows it.')
     }
   }
@@ -108,10 +108,10 @@ const lines = 'application/x-ndjson'
 
 const noSession = 'There is no session of this name here. It may have been deleted.'
 
-/** So many characters of rows are sent together, or what there is after so many milliseconds. */
+/** Rows are sent in batches of this many characters, or after this many milliseconds. */
 const rowsTogether = { characters: 16_384, ms: 50 }
 
-/** Rows as they are read. To send each by itself takes longer than to make it. */
+/** Sends rows as they are read, in batches: sending each one takes longer than building it. */
 async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promise<void> {
   let [text, sentAt] = ['', -Infinity]
   const send = async (): Promise<void> => {
@@ -119,7 +119,7 @@ async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promis
     ;[text, sentAt] = ['', performance.now()]
     if (sent !== '') await answer.write(sent)
   }
-  // Of a row that takes long the others do not wait.
+  // A slow row does not delay the others.
   const timer = setInterval(() => void send().catch(() => undefined), rowsTogether.ms)
   try {
     for await (const row of rows) {
@@ -132,7 +132,7 @@ async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promis
   }
 }
 
-/** One after another: a thousand records may be more than a text can hold. */
+/** Writes the values one by one: a thousand records may exceed the maximum length of a string. */
 async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {
   answer.begin('application/json')
   if (!answer.isHead) {
@@ -143,20 +143,20 @@ async function sendArray(answer: Answer, values: readonly unknown[]): Promise<vo
   answer.end()
 }
 
-/** What no text can hold is told as that, in its place. */
+/** A value that exceeds the maximum length of a string is replaced by a note. */
 function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    if (error instanceof RangeError) return JSON.stringify({ kind: 'note', text: 'It is too large to be shown.' })
+    if (error instanceof RangeError) return JSON.stringify({ kind: 'note', text: 'It is too large to show.' })
     throw error
   }
 }
 
-/** Who asks for what is not here is not waited for. */
+/** Closes the connection after an error. */
 export const lastAnswer: { readonly [name: string]: string } = { connection: 'close' }
 
-/** What goes with every answer. The page's policy stands on all of them: what is no page needs none. */
+/** Headers of every response. The policy of the page applies to all of them, because no other response needs more. */
 export const headersOfAll: { readonly [name: string]: string } = {
   'content-security-policy': servedPolicy,
   'x-content-type-options': 'nosniff',

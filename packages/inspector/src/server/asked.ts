@@ -1,21 +1,27 @@
 import { figureKinds, type FigureKind } from './figures.ts'
 
-/** A question that cannot be answered as it was asked; its message says how it can. */
+/** An invalid request; the message says what is valid. */
 export class BadQuestion extends Error {
   override readonly name = 'BadQuestion'
 }
 
-/** Records and parts come in pieces of at most so many. */
+/** Maximum number of records or parts per request. */
 export const mostAtOnce = 1_000
 
-/** Which session. @throws BadQuestion for none. */
+/**
+ * The key of the session.
+ * @throws BadRequest if it is missing.
+ */
 export function keyIn(query: URLSearchParams): string {
   const key = query.get('key') ?? ''
   if (key === '') throw new BadQuestion('Name the session: key=KEY, as in api/sessions.')
   return key
 }
 
-/** Which piece of a run. @throws BadQuestion for numbers that are none, and for more than is told at once. */
+/**
+ * The requested piece of a run.
+ * @throws BadRequest for invalid numbers, and for too many at once.
+ */
 export function pieceIn(query: URLSearchParams): {
   readonly run: number
   readonly from: number
@@ -27,21 +33,24 @@ export function pieceIn(query: URLSearchParams): {
   return { run: numberIn(query, 'run'), from: numberIn(query, 'from'), count }
 }
 
-/** Which figures: of one run, or of all. @throws BadQuestion for others. */
+/**
+ * The requested kind of figures, and the run if it is only one.
+ * @throws BadRequest for an unknown kind.
+ */
 export function figuresIn(query: URLSearchParams): { readonly kind: FigureKind; readonly run?: number } {
-  const given = query.get('of')
-  const kind = figureKinds.find((each) => each === given)
+  const name = query.get('of')
+  const kind = figureKinds.find((each) => each === name)
   if (kind === undefined) throw new BadQuestion(`of takes one of ${figureKinds.join(', ')}.`)
   return { kind, ...(query.has('run') && { run: numberIn(query, 'run') }) }
 }
 
-/** Whether the beginning of a long session will do. */
+/** Whether the beginning of a long session is enough. */
 export function sizeIn(query: URLSearchParams): 'beginning' | 'whole' {
   return query.has('beginning') ? 'beginning' : 'whole'
 }
 
 function numberIn(query: URLSearchParams, name: string): number {
-  const given = query.get(name) ?? ''
-  if (/^\d{1,15}$/.test(given)) return Number(given)
+  const value = query.get(name) ?? ''
+  if (/^\d{1,15}$/.test(value)) return Number(value)
   throw new BadQuestion(`${name} takes a whole number, 0 or more.`)
 }

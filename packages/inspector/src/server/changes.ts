@@ -2,23 +2,23 @@ import { once } from 'node:events'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
 import type { Answer } from './answer.ts'
 
-/** So often a reader of changes hears something, so that both sides notice when the other is gone. */
+/** Interval of heartbeats, by which both sides detect a lost connection. */
 const beatMs = 15_000
 
-/** So many rows are told together. To read them may take long: what changes meanwhile is told before the others. */
+/** Rows are sent in batches of this size: reading them may take long, and changes in the meantime are sent first. */
 const rowsTogether = 50
 
 /**
- * Tells of changes until the reader goes: which sessions changed, at once, and then their rows as they are now; a line each. What changes while the reader is
- * slow is told once.
+ * Sends changes until the client disconnects: the keys of changed sessions at once, and then their current rows; one line each. Changes of a session
+ * while the client is slow are merged.
  */
 export async function tellChanges(answer: Answer, source: SessionSource): Promise<void> {
-  /** Keys that nobody was told of, and those whose rows nobody was told. */
+  /** Keys that have not been sent, and keys whose rows have not been sent. */
   const [changed, rowsWanted] = [new Set<string>(), new Set<string>()]
-  let isTelling = false
-  const tell = async (): Promise<void> => {
-    if (isTelling) return
-    isTelling = true
+  let isSending = false
+  const send = async (): Promise<void> => {
+    if (isSending) return
+    isSending = true
     while (changed.size + rowsWanted.size > 0 && !answer.gone.aborted) {
       if (changed.size === 0)
         await answer.write(`${JSON.stringify(await rowsOf(taken(rowsWanted, rowsTogether), source))}\n`)
@@ -28,16 +28,16 @@ export async function tellChanges(answer: Answer, source: SessionSource): Promis
         await answer.write(`${JSON.stringify({ keys })}\n`)
       }
     }
-    isTelling = false
+    isSending = false
   }
-  // Its reader is gone, or a row cannot be told: then it asks anew, and for all of them.
-  const tellOrBreakOff = (): void => void tell().catch(() => answer.breakOff())
+  // The client has disconnected, or a row cannot be read: the client then reconnects and loads everything.
+  const sendOrBreakOff = (): void => void send().catch(() => answer.breakOff())
   const stop = source.watch((keys) => {
     for (const key of keys) changed.add(key)
-    tellOrBreakOff()
+    sendOrBreakOff()
   })
   const beat = setInterval(() => {
-    if (!isTelling) answer.write('\n').catch(() => undefined)
+    if (!isSending) answer.write('\n').catch(() => undefined)
   }, beatMs)
   try {
     if (!answer.gone.aborted) await once(answer.gone, 'abort')
@@ -53,7 +53,7 @@ function taken(from: Set<string>, most: number): readonly string[] {
   return keys
 }
 
-/** Rows as they are now, and the keys of what is there no more. */
+/** Current rows, and keys of removed sessions. */
 async function rowsOf(
   keys: readonly string[],
   source: SessionSource,

@@ -1,17 +1,17 @@
 import { useRef, useState } from 'preact/hooks'
 import type { RefObject } from 'preact'
 
-/** A group of buttons that is one stop of the Tab key: arrows, Home and End go from one to the next. */
+/** A group of buttons with one Tab stop: arrow keys, Home and End move between them. */
 export interface Roving {
-  /** Goes to the element around them. */
+  /** Ref of the surrounding element. */
   readonly group: RefObject<HTMLDivElement | null>
   readonly onKeyDown: (event: KeyboardEvent) => void
-  /** For the button of this number. */
+  /** `tabIndex` of the button with this index. */
   readonly tabIndexOf: (index: number) => 0 | -1
   readonly onFocus: (index: number) => void
 }
 
-/** For `count` buttons, which stand in the group in their order. */
+/** For `count` buttons, in the order in which they are in the group. */
 export function useRoving(count: number): Roving {
   const group = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState(0)

@@ -1,24 +1,24 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { RefObject } from 'preact'
 
-/** Which rows of many are in the document: those that are seen and a few around them. */
+/** The rows that are in the document: the visible ones and a few around them. */
 export interface VirtualRows {
-  /** Goes to the element that scrolls. */
+  /** Ref of the scrolling element. */
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly from: number
-  /** The first that is no more there. */
+  /** The end of the range, exclusive. */
   readonly to: number
-  /** Of one row, in CSS pixels. */
+  /** Height of a row, in CSS pixels. */
   readonly rowHeight: number
-  /** How many rows fit. */
+  /** Number of rows that fit. */
   readonly fitting: number
-  /** Scrolls as little as shows the row. */
+  /** Scrolls just enough to show a row. */
   readonly reveal: (index: number) => void
 }
 
 const around = 8
 
-/** Rows of a fixed height, in `rem`. What a row costs is paid for those that are seen only. */
+/** Virtual rows with a fixed height, in `rem`. */
 export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null)
   const [{ top, height }, setSeen] = useState({ top: 0, height: 600 })
@@ -27,7 +27,7 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
     const element = scroller.current
     if (element === null) return
     const seen = { top: element.scrollTop, height: element.clientHeight }
-    // Within the same row nothing changes.
+    // Nothing changes while the first visible row is the same.
     setSeen((before) =>
       Math.floor(before.top / rowHeight) === Math.floor(seen.top / rowHeight) && before.height === seen.height
         ? before
@@ -65,7 +65,7 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   return { scroller, from, to, rowHeight, fitting, reveal }
 }
 
-/** Pixels of one `rem`: a person may have set larger letters. */
+/** Pixels per `rem`, which depends on the font size of the user. */
 function rootFontSize(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
 }

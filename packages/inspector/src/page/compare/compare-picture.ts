@@ -7,19 +7,19 @@ import { callTexts, pairMark, pairText, sideTexts, turnLines, turnName } from '.
 import type { ShownPairs } from './turn-pairs.tsx'
 import type { ComparedTurn } from './turns.ts'
 
-/** The comparison as it is shown. */
+/** The comparison as shown on the page. */
 export interface PicturedComparison {
   readonly views: readonly [SessionView, SessionView]
-  /** Which runs of either are compared, in words. */
+  /** The compared runs of each session, in words. */
   readonly runs: readonly [string, string]
   readonly figures: readonly ComparedFigure[]
-  /** Where they part. */
+  /** The first difference, in words. */
   readonly divergence: string
   readonly first: readonly ComparedTurn[]
   readonly second: readonly ComparedTurn[]
 }
 
-/** Two sessions side by side, turn by turn. */
+/** A picture of two sessions, turn by turn. */
 export function pictureOfComparison(
   { views, runs, figures, divergence, first, second }: PicturedComparison,
   { pairs, isOnlyDifferent, chosen }: ShownPairs,
@@ -84,17 +84,17 @@ function sideText(turn: ComparedTurn | undefined, turns: readonly ComparedTurn[]
   return [`${turnName(turn, turns)} ${model}`, calls, own, soFar].map((line) => line.replaceAll(/\s+/g, ' ')).join('\n')
 }
 
-/** Calls of one turn that are told. */
+/** The maximum number of calls shown for one turn. */
 const mostCalls = 60
 
 function whole(
   turns: readonly ComparedTurn[],
   turn: ComparedTurn | undefined,
-  besideIt: ComparedTurn | undefined,
+  counterpart: ComparedTurn | undefined,
 ): Block {
   if (turn === undefined) return paragraph('No turn here.', { color: 'soft' })
   const [model, , own, soFar] = turnLines(turn)
-  const calls = callTexts(turn, besideIt)
+  const calls = callTexts(turn, counterpart)
   return below(
     [
       paragraph(`${turnName(turn, turns)}: ${model}`, { isBold: true }),

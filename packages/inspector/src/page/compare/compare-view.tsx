@@ -18,7 +18,7 @@ interface CompareViewProps {
   readonly keys: readonly [string, string]
 }
 
-/** Two sessions side by side, turn by turn. */
+/** Two sessions, turn by turn. */
 export function CompareView({ keys }: CompareViewProps): JSX.Element {
   const first = useSession(keys[0])
   const second = useSession(keys[1])
@@ -30,7 +30,7 @@ export function CompareView({ keys }: CompareViewProps): JSX.Element {
   return <Compared keys={keys} first={one.value} second={other.value} />
 }
 
-/** With the points of all runs, once all of it was read. */
+/** The session with the points of all runs, after it has been read completely. */
 function usePoints(loaded: ReturnType<typeof useSession>): Loaded<SessionView> {
   const points = useFigures(loaded.kind === 'loaded' && !loaded.value.isBeginning ? loaded.value : undefined, 'points')
   return loaded.kind === 'failed' ? loaded : points
@@ -103,7 +103,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
   )
 }
 
-/** Which of several runs are compared. */
+/** The compared runs of a session, in words. */
 function runsText({ runs }: SessionView, run: number | undefined): string {
   if (runs.length < 2) return ''
   return run === undefined ? `All ${runs.length} runs` : `Run ${run} of ${runs.length}`
@@ -155,16 +155,16 @@ function exchange([first, second]: readonly [string, string]): void {
   replaceRoute({ view: 'compare', keys: [second, first], ...(query === undefined ? {} : { query }) })
 }
 
-/** Which run of either session is compared; undefined: all of them. Runs count from 1. */
+/** The compared run of each session, counted from 1; undefined for all runs. */
 type ChosenRuns = readonly [number | undefined, number | undefined]
 
-/** `runs=2,` is the second run of the first session, and all of the other. Where either has no such run, all are meant. */
+/** Parses the query: `runs=2,` means the second run of the first session, and all runs of the second. A run that does not exist means all runs. */
 function chosenRuns(query: string | undefined, runs: readonly [number, number]): ChosenRuns {
   const [first = '', second = ''] = (new URLSearchParams(query).get('runs') ?? '').split(',')
   return [runOf(first, runs[0]), runOf(second, runs[1])]
 }
 
-/** The query of an address; '' where all runs are compared. */
+/** The query of an address; '' when all runs are compared. */
 function queryOfRuns([first, second]: ChosenRuns): string {
   return first === undefined && second === undefined ? '' : `runs=${first ?? ''},${second ?? ''}`
 }
@@ -174,7 +174,7 @@ function runOf(text: string, runs: number): number | undefined {
   return Number.isInteger(run) && run >= 1 && run <= runs ? run : undefined
 }
 
-/** Ending and totals of both sides. */
+/** A table of the ending and totals of both sides. */
 function FigureTable({ figures }: { readonly figures: readonly ComparedFigure[] }): JSX.Element {
   return (
     <table class="compare-figures numbers">

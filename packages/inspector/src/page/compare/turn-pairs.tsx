@@ -14,13 +14,13 @@ interface TurnPairsProps {
   readonly pairs: readonly Pair[]
   readonly first: readonly ComparedTurn[]
   readonly second: readonly ComparedTurn[]
-  /** The place of the first pair that differs. */
+  /** Index of the first pair that differs. */
   readonly parting: number | undefined
-  /** The whole view with these pairs, of which this one is chosen. */
+  /** A picture of the whole view with these pairs and the selected one. */
   readonly pictureOf: (shown: ShownPairs) => Picture
 }
 
-/** A pair with its place among all of them. */
+/** A pair with its index among all pairs. */
 interface ShownPair {
   readonly pair: Pair
   readonly place: number
@@ -33,7 +33,7 @@ export interface ShownPairs {
   readonly chosen: ShownPair | undefined
 }
 
-/** Turns side by side, and the chosen pair whole below. */
+/** A list of paired turns, with the selected pair in full below. */
 export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPairsProps): JSX.Element {
   const at = useSignal<number | null>(null)
   const isOnlyDifferent = useSignal(false)
@@ -130,7 +130,7 @@ function WholePair({ chosen, first, second }: PairProps & { readonly chosen: Sho
 
 interface SideProps {
   readonly turn: ComparedTurn | undefined
-  /** All of its side. */
+  /** All turns of its side. */
   readonly turns: readonly ComparedTurn[]
 }
 

@@ -5,7 +5,7 @@ import type { PageSource } from './page-source.ts'
 import { messageOf, source, type Loaded } from './store.ts'
 import type { Packed } from '../../server/packed.ts'
 
-/** The session with these figures of one run, or of all; the other figures are empty. */
+/** The session with the requested figures of one run, or of all; other figures are empty. */
 export async function withFigures(
   from: Pick<PageSource, 'figures'>,
   view: SessionOutline,
@@ -22,14 +22,14 @@ export async function withFigures(
     }
     for (const [run, of] of rows.entries()) if (of !== undefined) figures[run]?.push(figuresOf(kind, of, figures[run]))
   }
-  // The server leaves out what the view that asks does not look at.
+  // The server leaves out figures that this view does not need.
   const runs = view.runs.map((run, index) => Object.assign({}, nothing, run, ...(figures[index] ?? [])) as RunView)
   return { ...view, runs }
 }
 
 const nothing = { items: [], points: [], windows: [] }
 
-/** The rows are of the kind that was asked for. */
+/** The rows have the requested kind. */
 function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly Partial<RunView>[]): Partial<RunView> {
   switch (kind) {
     case 'items':
@@ -43,13 +43,13 @@ function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly P
   }
 }
 
-/** Figures that were asked for, and what came of that. */
+/** A request for figures, and its result. */
 interface Asked {
   is: Loaded<SessionView>
   readonly done: Promise<void>
 }
 
-/** What was read of a session, until it changes: then it has another outline. */
+/** Requests by outline: a session that changes gets a new outline. */
 const known = new WeakMap<SessionOutline, Map<string, Asked>>()
 
 function askedOf(view: SessionOutline, kinds: string, only: number | undefined): Asked {
@@ -69,7 +69,7 @@ function askedOf(view: SessionOutline, kinds: string, only: number | undefined):
   return asked
 }
 
-/** The same for a component that shows it. What it showed before stays until the new figures are there. */
+/** The same as a hook. The previous figures stay visible until the new ones arrive. */
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
   const asked = view === undefined ? undefined : askedOf(view, kinds, only)
@@ -86,7 +86,7 @@ export function useFigures(view: SessionOutline | undefined, kinds: string, only
   return shown.current?.name === name ? shown.current.is : { kind: 'loading' }
 }
 
-/** The values that the server packed. */
+/** Unpacks values that the server packed. */
 export function unpacked(packed: Packed): readonly unknown[] {
   if ('values' in packed) return packed.values
   if ('same' in packed) return Array.from({ length: packed.count }, () => packed.same)

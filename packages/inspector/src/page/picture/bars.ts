@@ -3,10 +3,10 @@ import { lineHeight, paragraph, type Block } from './block.ts'
 import { fitted, textWidth } from './text-width.ts'
 import { visible } from '@halting/analysis/words'
 
-/** A bar with its name and its value. */
+/** A bar with a label and a value. */
 export interface PictureBar {
   readonly label: string
-  /** How full, from 0 to 1; null for no bar. */
+  /** The filled part, from 0 to 1; null for no bar. */
   readonly share: number | null
   readonly value: string
   readonly color: ColorName
@@ -15,7 +15,7 @@ export interface PictureBar {
 const look = { size: 13 }
 const row = look.size * lineHeight + 4
 
-/** Bars below each other: names, bars and values in columns. */
+/** Rows of labels, bars and values, aligned in columns. */
 export function bars(all: readonly PictureBar[]): Block {
   if (all.length === 0) return paragraph('None are recorded.', { color: 'soft', size: look.size })
   return (width) => {

@@ -3,9 +3,9 @@ import type { ColorName } from '../common/colors.ts'
 import type { SvgWriter } from './svg.ts'
 import { linesOf, type TextLook } from './text-width.ts'
 
-// What a picture is made of, from top to bottom. A view says what stands in it; where it stands follows from the width.
+// Blocks of a picture, from top to bottom. A view defines their content; the layout follows from the width.
 
-/** Colours of a picture by their names: those of the page, or of a test. */
+/** Resolves colour names: those of the page, or of a test. */
 export type ColorOf = (name: ColorName) => string
 
 export interface Pen {
@@ -13,7 +13,7 @@ export interface Pen {
   readonly color: ColorOf
 }
 
-/** Draws with its left upper corner at this place. */
+/** Draws with the upper left corner at this position. */
 type Draw = (pen: Pen, left: number, top: number) => void
 
 interface LaidOut {
@@ -21,21 +21,21 @@ interface LaidOut {
   readonly draw: Draw
 }
 
-/** A part of a picture. */
+/** A part of a picture; lays itself out for a width. */
 export type Block = (width: number) => LaidOut
 
 export const lineHeight = 1.45
 
 export interface ParagraphStyle extends Partial<TextLook> {
   readonly color?: ColorName
-  /** Of more lines the rest is left out, and the last one says so by `…`. */
+  /** Maximum number of lines; the last one then ends with `…`. */
   readonly mostLines?: number
 }
 
-/** Longer texts are cut before they are looked at. */
+/** Longer texts are cut before layout. */
 const mostCharacters = 8_000
 
-/** A text, on as many lines as it needs. */
+/** Text, on as many lines as it needs. */
 export function paragraph(text: string, style: ParagraphStyle = {}): Block {
   const { size = 14, color = 'ink', mostLines = 40, isBold = false, isCode = false } = style
   const look = { size, isBold, isCode }
@@ -56,10 +56,10 @@ export function heading(text: string): Block {
   return paragraph(text, { size: 16, isBold: true, mostLines: 6 })
 }
 
-/** Lines of this many at most; of more it says how many are left out. */
+/** The maximum number of lines; more are only counted. */
 const mostCodeLines = 300
 
-/** A text in letters of one width, line by line. */
+/** Monospaced text, line by line. */
 export function code(text: string): Block {
   const size = 12
   return (width) => {
@@ -82,7 +82,7 @@ export function code(text: string): Block {
   }
 }
 
-/** What draws itself, in a place of this height. */
+/** A custom drawing with this height. */
 export function drawing(height: number, draw: (pen: Pen, place: Place) => void): Block {
   return (width) => ({ height, draw: (pen, left, top) => draw(pen, { left, top, width, height }) })
 }
@@ -94,10 +94,10 @@ export interface Place {
   readonly height: number
 }
 
-/** Between blocks, and between lines that belong together. */
+/** Vertical space between blocks, and between related lines. */
 export const [gap, tight] = [12, 2] as const
 
-/** Blocks below each other. */
+/** Blocks from top to bottom. */
 export function below(blocks: readonly Block[], between: typeof gap | typeof tight = gap): Block {
   return (width) => {
     const laid = blocks.map((block) => block(width)).filter(({ height }) => height > 0)
@@ -117,7 +117,7 @@ export function below(blocks: readonly Block[], between: typeof gap | typeof tig
 
 const column = 32
 
-/** Blocks beside each other, each as wide as the others. */
+/** Blocks in columns of equal width. */
 export function beside(blocks: readonly Block[]): Block {
   return (width) => {
     const each = (width - column * (blocks.length - 1)) / blocks.length

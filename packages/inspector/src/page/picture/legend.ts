@@ -5,7 +5,7 @@ import { fitted, textWidth } from './text-width.ts'
 
 const [size, swatch, line] = [12, 12, 18] as const
 
-/** Which colour is what, one after another on as many lines as it takes. */
+/** A legend of colours, on as many lines as it needs. */
 export function legendBlock(all: readonly { readonly label: string; readonly color: ColorName }[]): Block {
   return (width) => {
     let [x, y] = [0, 0]

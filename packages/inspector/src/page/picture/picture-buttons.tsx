@@ -10,17 +10,17 @@ import { svgOfPicture, type Picture } from './picture.ts'
 const pictureKinds = ['svg', 'png'] as const
 type PictureKind = (typeof pictureKinds)[number]
 
-/** What all pictures of a view are of, a line each: the session and its run. */
+/** Lines about all pictures of a view: the session and its run. */
 export const PicturesOf = createContext<readonly string[]>([])
 
 interface PictureButtonsProps {
-  /** What is shown: it names the file, and the buttons for screen readers. */
+  /** Names the file, and the buttons for screen readers. */
   readonly name: string
-  /** As it is seen now. */
+  /** Builds the picture of the current state. */
   readonly pictureOf: () => Picture
 }
 
-/** Buttons that save what is shown as a picture: the same for every view. */
+/** Buttons that save the current view as a picture; the same in every view. */
 export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.Element {
   const failed = useSignal('')
   const of = useContext(PicturesOf)
@@ -55,7 +55,7 @@ export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.El
   )
 }
 
-/** `2026-11-23 14:05 (UTC+1)`: whoever is given a picture may be elsewhere. */
+/** `2026-11-23 14:05 (UTC+1)`: a picture may be read in another time zone. */
 function momentText(now: Date): string {
   const minutes = -now.getTimezoneOffset()
   const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -70,16 +70,16 @@ async function savePicture(name: string, svg: string, kind: PictureKind): Promis
   link.href = address
   link.download = `${fileName(name)}.${kind}`
   link.click()
-  // The download has begun by then; the picture is let go.
+  // By then the download has begun.
   setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }
 
-/** Points of a PNG to a pixel of the picture: sharp in print and on dense screens. */
+/** Pixels of a PNG per pixel of the picture: sharp in print and on dense screens. */
 const density = 2
-/** No browser paints a canvas that is longer. */
+/** The maximum length that all browsers can paint on a canvas. */
 const longest = 16_000
 
-/** A PNG is painted from the SVG, so both show the same. */
+/** Paints the SVG as a PNG, so that both look the same. */
 async function painted(svg: Blob): Promise<Blob> {
   const address = URL.createObjectURL(svg)
   try {

@@ -1,9 +1,9 @@
 import { visible } from '@halting/analysis/words'
 import type { TextLook } from './text-width.ts'
 
-// A small writer of SVG: what is drawn on a canvas is written from the same data. Pure.
+// A small SVG writer, for drawings that the page makes on canvases. Pure.
 
-/** A place, in pixels of the picture. */
+/** A position, in pixels of the picture. */
 export interface SvgPoint {
   readonly x: number
   readonly y: number
@@ -18,22 +18,19 @@ export interface SvgStroke {
 export interface SvgText extends Partial<TextLook> {
   readonly color: string
   readonly anchor?: 'start' | 'middle' | 'end'
-  /** Upwards, as beside an axis. */
+  /** Rotated upwards, for the label of an axis. */
   readonly isUpward?: boolean
-  /** The colour of an edge around the letters, for a text that stands on something. */
+  /** Colour of an outline around the letters, for text on top of something. */
   readonly halo?: string
 }
 
-/**
- * A picture of this size, drawn piece by piece. Colours are those that CSS takes. Names and texts may be from anywhere: of them every character is seen and none
- * does anything.
- */
+/** A picture that is drawn piece by piece. Colours are those of CSS. Names and texts may be untrusted: they become visible, inert text. */
 export class SvgWriter {
   readonly width: number
   readonly height: number
   private readonly pieces: string[] = []
 
-  /** What the picture shows stands in it as its title, for screen readers. */
+  /** `title` describes the picture for screen readers. */
   constructor(width: number, height: number, background: string, title: string) {
     this.width = width
     this.height = height
@@ -41,7 +38,7 @@ export class SvgWriter {
     this.rect(0, 0, width, height, background)
   }
 
-  /** With a name it says what it is when it is pointed at. */
+  /** `name` is shown as a tooltip. */
   rect(x: number, y: number, width: number, height: number, fill: string, name?: string): this {
     const size = `width="${rounded(Math.max(0, width))}" height="${rounded(Math.max(0, height))}"`
     return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escaped(fill)}"`, 'rect', name)
@@ -76,7 +73,7 @@ export class SvgWriter {
     return this
   }
 
-  /** What is drawn in `draw` is seen inside of this rectangle alone. */
+  /** Clips what `draw` draws to this rectangle. */
   clipped(x: number, y: number, width: number, height: number, draw: () => void): this {
     const id = `clip-${this.pieces.length}`
     this.pieces.push(
@@ -88,7 +85,7 @@ export class SvgWriter {
     return this
   }
 
-  /** The file. */
+  /** The SVG file. */
   end(): string {
     const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="system-ui, sans-serif">\n${this.pieces.join('\n')}\n</svg>\n`
@@ -108,26 +105,26 @@ function placed(points: readonly SvgPoint[]): string {
   return points.map(({ x, y }) => `${rounded(x)},${rounded(y)}`).join(' ')
 }
 
-/** What is no number would make the whole picture unreadable. */
+/** An invalid number would make the whole picture unreadable. */
 function rounded(value: number): string {
   return Number.isFinite(value) ? String(Math.round(value * 100) / 100) : '0'
 }
 
-/** Names are told where something is pointed at: nobody reads longer ones. */
+/** Names are shown as tooltips, which nobody reads when they are longer. */
 const longestName = 600
 
 function titleOf(name: string): string {
   return `<title>${shown(name.length > longestName ? `${name.slice(0, longestName)}…` : name)}</title>`
 }
 
-/** Text from anywhere. */
+/** Untrusted text. */
 function shown(text: string): string {
   return escaped(visible(text))
 }
 
 const references: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Text as XML takes it: what XML has no way to say, such as control characters and halves of characters, is a replacement character. */
+/** Escapes text for XML. Characters that XML does not permit, such as control characters and lone surrogates, become replacement characters. */
 export function escaped(text: string): string {
   return (
     text

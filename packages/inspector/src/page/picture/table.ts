@@ -9,9 +9,9 @@ interface PictureColumn {
 }
 
 export interface PictureCell {
-  /** Of which each line is one of the cell. */
+  /** May have several lines. */
   readonly text: string
-  /** Stands before the text. */
+  /** A coloured mark before the text. */
   readonly mark?: ColorName | undefined
   readonly color?: ColorName
 }
@@ -19,13 +19,13 @@ export interface PictureCell {
 export interface PictureTable {
   readonly columns: readonly PictureColumn[]
   readonly rows: readonly (readonly PictureCell[])[]
-  /** Of a cell, with four unless said otherwise. */
+  /** Maximum number of lines of a cell. Default: 4. */
   readonly mostLines?: number
-  /** How many there are of what, for what is left out. */
+  /** Total number and name of the rows, for a note on those that are left out. */
   readonly of: { readonly count: number; readonly name: string }
 }
 
-/** As many rows as can be told apart in a picture; of more it says how many are left out. */
+/** The maximum number of rows of a picture; more are only counted. */
 export const mostPictureRows = 200
 
 const [size, mostCharacters, pad] = [12, 600, 8] as const
@@ -33,7 +33,7 @@ const look = { size }
 const line = size * lineHeight
 const markWidth = 14
 
-/** A table. Figures stand on one line; other texts wrap where the columns have no room, and end in `…` where they are far too long. */
+/** A table. Numbers stay on one line; other texts wrap if the columns are too narrow, and are cut with `…` if they are far too long. */
 export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block {
   const shown = rows.slice(0, mostPictureRows)
   const left = of.count - shown.length
@@ -119,7 +119,7 @@ function shownIn(text: string): string {
   return text.length > mostCharacters ? `${shown}…` : shown
 }
 
-/** As wide as what stands in them; where that is too much, the widest texts give way. */
+/** As wide as the content; if that is too wide, the widest text columns shrink. */
 function columnWidths(
   columns: readonly PictureColumn[],
   cells: readonly (readonly PictureCell[])[],
@@ -145,7 +145,7 @@ function columnWidths(
   return wanted.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, most)))
 }
 
-/** The width that none may be above, so that all of them together have room. */
+/** The maximum width that lets all columns fit together. */
 function sharedMost(widths: readonly number[], room: number): number {
   let left = room
   const rising = widths.toSorted((a, b) => a - b)

@@ -1,6 +1,6 @@
 import { fitted, textWidth } from '../picture/text-width.ts'
 
-// Where the names of lines stand on a plot: the same on the page and in a picture.
+// Positions of the labels of lines on a plot, shared by the page and pictures.
 
 export interface LineLabel {
   readonly text: string
@@ -15,7 +15,7 @@ interface Edges {
 
 const gap = 4
 
-/** Beside upright lines, from left to right; where a name has no room between two lines there is none. */
+/** Labels next to vertical lines, from left to right. A label without room between two lines is omitted. */
 export function besideLines(
   lines: readonly { readonly x: number; readonly label: string }[],
   { right }: Edges,
@@ -32,7 +32,7 @@ export function besideLines(
   })
 }
 
-/** On level lines, by turns at their right and left ends: two that are near each other are told apart. */
+/** Labels on horizontal lines, alternating between the right and left ends, so that labels of close lines do not overlap. */
 export function onLines(labels: readonly string[], { left, right }: Edges, size: number): readonly LineLabel[] {
   return labels.map((label, index) => {
     const text = fitted(label, right - left - 2 * gap, { size })

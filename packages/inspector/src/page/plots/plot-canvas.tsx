@@ -27,11 +27,11 @@ interface PlotCanvasProps {
   readonly hidden: ReadonlySet<string>
   readonly seen: Seen
   readonly onSeen: (seen: Seen) => void
-  /** A place was clicked, or chosen by Enter. */
+  /** Called for a click on a value, and for Enter. */
   readonly onChoose?: ((index: number) => void) | undefined
 }
 
-/** A plot on a canvas. Dragging zooms, arrow keys go from place to place, and what stands there is told below. */
+/** A plot on a canvas. Dragging zooms, arrow keys move between values, and the current values are shown below. */
 export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null)
   const readout = useRef<HTMLParagraphElement>(null)
@@ -50,7 +50,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
     const series = drawnOf(plot, hidden)
     const chart = new UPlot(optionsFor(plot, series, place, latest, showValues), dataOf(plot, series), place)
     drawn.current = chart
-    // What draws can be asked for what it has drawn.
+    // Tests read what was drawn from the chart.
     Object.assign(place, { chart })
     const observer = new ResizeObserver(() => chart.setSize(sizeOf(place)))
     observer.observe(place)
@@ -105,7 +105,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
 
 const pointingHint = 'Point at the plot or use the arrow keys to see its values.'
 
-/** What stands at a place, in words. */
+/** The values at an index, in words. */
 function valuesAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
   const figures = plot.series
     .filter(({ label, values }) => !hidden.has(label) && (values[index] ?? null) !== null)
@@ -113,7 +113,7 @@ function valuesAt(plot: Plot, hidden: ReadonlySet<string>, index: number): strin
   return [placeInWords(plot, index), ...figures].join(' · ')
 }
 
-/** The top of a stack is drawn first, and what is below it over it. */
+/** Series in reverse order: the top of a stack is drawn first, and covered by what is below. */
 function dataOf(plot: Plot, series: readonly DrawnSeries[]): UPlot.AlignedData {
   return [[...plot.x.values], ...series.toReversed().map(({ tops }) => [...tops])]
 }
@@ -130,10 +130,10 @@ interface Latest {
   readonly current: Pick<PlotCanvasProps, 'seen' | 'onSeen' | 'onChoose'>
 }
 
-/** Steps for what is counted: its ticks are whole. */
+/** Tick steps for counts, which have whole ticks. */
 const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** power)).flat()
 
-/** Where an axis has its ticks, and what stands at them. */
+/** The ticks of an axis, and their labels. */
 function ticksOf(unit: Unit): Pick<UPlot.Axis, 'incrs' | 'values'> {
   return {
     values: (_, splits) => [...allOnAxis(splits, unit)],
@@ -253,7 +253,7 @@ function hooksOf(plot: Plot, latest: Latest, showValues: (index: number) => void
 function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Series {
   const own = colorOf(color)
   const isFilled = shape === 'area' || shape === 'bars'
-  // What is stacked has an edge between, so that colours need not be told apart.
+  // Stacked areas have an edge in the background colour, so that they are distinguishable without colours.
   const stroke = shape === 'area' ? colorOf('paper') : own
   const { bars, stepped, linear } = UPlot.paths
   const paths =
@@ -269,12 +269,12 @@ function toSeries({ side, shape, color, isDashed, tops }: DrawnSeries): UPlot.Se
   }
 }
 
-/** The letters of a plot, at this height. */
+/** The font of a plot at this size. */
 function fontOf(size: number): string {
   return `${size}px system-ui, sans-serif`
 }
 
-/** Marks and levels of a plot on its canvas, with their names. `size` is the height of the letters, in CSS pixels. */
+/** Draws marks and levels with their labels. `size`: font size in CSS pixels. */
 function drawLines(chart: UPlot, plot: Plot, size: number): void {
   const { ctx, scales, bbox } = chart
   const density = devicePixelRatio
@@ -306,7 +306,7 @@ function drawLines(chart: UPlot, plot: Plot, size: number): void {
   ctx.font = fontOf(size * density)
   ctx.textBaseline = 'alphabetic'
   ctx.fillStyle = colorOf('ink')
-  // An edge around the letters, for where they stand on an area.
+  // An outline makes labels readable on top of areas.
   ctx.strokeStyle = colorOf('paper')
   ctx.lineWidth = 3 * density
   const write = ({ text, x, anchor }: LineLabel, y: number): void => {

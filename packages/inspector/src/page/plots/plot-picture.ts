@@ -34,7 +34,7 @@ interface Frame extends Pen {
   readonly tops: { readonly left: number; readonly right: number }
 }
 
-/** A plot as it is seen now: what it says of itself, its legend, its axes and what is drawn. */
+/** A picture of the visible part of a plot, with its description, legend and axes. */
 export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Picture {
   const all = allOf(plot)
   const isPart = seen.from > all.from || seen.to < all.to
@@ -48,7 +48,7 @@ export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string
   }
 }
 
-/** Its legend, its axes and what is drawn. */
+/** The legend, the axes and the drawing. */
 export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Block {
   const drawn = drawnOf(plot, hidden)
   return below([
@@ -69,7 +69,7 @@ function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   const room = (side: 'left' | 'right'): number => axisRoom(plot[side], tops[side])
   const left = place.left + room('left')
   const right = place.left + place.width - (hasRight ? room('right') : 8)
-  // The highest mark of an axis has half of its height above it.
+  // The highest label of an axis needs half of its height above it.
   const [top, bottom] = [place.top + textSize, place.top + place.height - axisHeight]
   const frame: Frame = {
     ...pen,
@@ -85,13 +85,13 @@ function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   }
   axes(frame, place, hasRight)
   pen.svg.clipped(left, top - 1, right - left, bottom - top + 2, () => {
-    // From the top of a stack downwards: what is below is drawn over it.
+    // From the top of a stack downwards: lower series cover upper ones.
     for (const series of drawn.toReversed()) drawSeries(frame, series)
   })
   lines(frame)
 }
 
-/** For the name of an axis and what stands at its ticks. */
+/** The width of an axis with its name and tick labels. */
 function axisRoom(unit: Unit, top: number): number {
   const texts = allOnAxis(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
   return 24 + Math.max(0, ...texts.map((text) => textWidth(text, { size: textSize }))) + 8
@@ -127,7 +127,7 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
       size: 12,
     })
     const half = textWidth(text, { size: textSize }) / 2
-    // At the edge a text stands within the picture.
+    // At the edges, labels stay within the picture.
     const x = Math.max(place.left + half, Math.min(place.left + place.width - half, xOf(value)))
     if (x - half < free) continue
     free = x + half + 8
@@ -173,10 +173,10 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
         piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(base?.[index] ?? 0, side) })),
       )
       svg.area([...line, ...ground.toReversed()], ink, label)
-      // What lies above begins behind an edge, so that colours need not be told apart.
+      // Stacked areas have an edge in the background colour, so that they are distinguishable without colours.
       svg.line(line, { color: color('paper'), width: 1 })
     } else svg.line(line, { color: ink, width: 2, isDashed }, label)
-    // A line of few places says where they are.
+    // Lines with few values also show them as dots.
     if (near.length <= 40 && shape !== 'area')
       for (const index of piece) {
         const name = `${placeInWords(plot, index)}: ${label} ${inWords(values[index] ?? null, plot[side])}`
@@ -189,7 +189,7 @@ function barWidth({ left, right, seen }: Frame, count: number): number {
   return Math.max(1, Math.min(64, (0.8 * (right - left)) / Math.max(1, count, seen.to - seen.from)))
 }
 
-/** Places that are seen, and one to each side: lines go on to the edge. */
+/** The visible indices and one on each side, so that lines continue to the edge. */
 function nearPlaces(values: readonly number[], { from, to }: Seen): readonly number[] {
   const seen: number[] = []
   for (const [index, value] of values.entries()) {
@@ -199,7 +199,7 @@ function nearPlaces(values: readonly number[], { from, to }: Seen): readonly num
   return seen
 }
 
-/** Runs of places that have a value. */
+/** Sequences of consecutive values without gaps. */
 function pieces(places: readonly number[], tops: readonly (number | null)[]): readonly (readonly number[])[] {
   const found: number[][] = []
   let open: number[] | undefined
@@ -211,7 +211,7 @@ function pieces(places: readonly number[], tops: readonly (number | null)[]): re
   return found
 }
 
-/** A value holds until the next one, the last one to the edge. */
+/** Step lines: a value applies until the next one, the last one to the edge. */
 function stepped(points: readonly SvgPoint[], edge: number): readonly SvgPoint[] {
   return points.flatMap((point, index) => {
     const end = points[index + 1]?.x ?? Math.max(edge, point.x)
@@ -219,10 +219,10 @@ function stepped(points: readonly SvgPoint[], edge: number): readonly SvgPoint[]
   })
 }
 
-/** Of the points that fall on one pixel the first, the lowest, the highest and the last: a picture of a long session stays small and looks the same. */
+/** Keeps the first, lowest, highest and last of the points in one pixel column: a picture of a long session stays small and looks the same. */
 export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
   if (points.length < 2_000) return points
-  const kept: SvgPoint[] = []
+  const remaining: SvgPoint[] = []
   let column: SvgPoint[] = []
   const close = (): void => {
     const [first] = column
@@ -234,7 +234,7 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
       if (point.y > high.y) high = point
     }
     const wanted = new Set([first, low, high, last])
-    kept.push(...column.filter((point) => wanted.has(point)))
+    remaining.push(...column.filter((point) => wanted.has(point)))
   }
   for (const point of points) {
     if (column[0] !== undefined && Math.floor(point.x) !== Math.floor(column[0].x)) {
@@ -244,7 +244,7 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
     column.push(point)
   }
   close()
-  return kept
+  return remaining
 }
 
 function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame): void {

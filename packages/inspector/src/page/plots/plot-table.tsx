@@ -6,11 +6,11 @@ const rowsOfPage = 100
 
 interface PlotTableProps {
   readonly plot: Plot
-  /** Rows have a button that chooses them. */
+  /** Shows a button for each row that calls this. */
   readonly onChoose?: ((index: number) => void) | undefined
 }
 
-/** The values of a plot as a table, a hundred rows at a time: for screen readers, and for who wants the numbers. */
+/** The values of a plot as a table, a hundred rows at a time: for screen readers, and for exact numbers. */
 export function PlotTable(props: PlotTableProps): JSX.Element {
   const isOpen = useSignal(false)
   return (

@@ -12,12 +12,12 @@ import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'
 
 interface ItemListProps {
   readonly model: TimelineModel
-  /** Numbers of the items that are listed. */
+  /** Ids of the listed items. */
   readonly ids: Int32Array
   readonly onOpen: () => void
 }
 
-/** What the timeline draws, in text: an item a row. */
+/** The items of the timeline as a list. */
 export function ItemList({ model, ids, onOpen }: ItemListProps): JSX.Element {
   const { items, selected } = model
   const chosen = selected.value
@@ -50,18 +50,18 @@ function Row({ item }: { readonly item: TimelineModel['items'][number] | undefin
   )
 }
 
-/** The list of items as it is shown. */
+/** The list of items as shown. */
 interface PicturedItems {
   readonly items: readonly TimelineItem[]
-  /** Numbers of those that are listed. */
+  /** Ids of the listed items. */
   readonly ids: Int32Array
-  /** The place in the list of the one that is chosen; -1 for none. */
+  /** Index of the selected item in the list; -1 for none. */
   readonly chosen: number
-  /** What was searched for; '' for nothing. */
+  /** The search text; '' for none. */
   readonly words: string
 }
 
-/** The items as a table; of many those around the one that is chosen. */
+/** The items as a table; of many, those around the selected one. */
 export function pictureOfItems({ items, ids, chosen, words }: PicturedItems): Picture {
   const count = ids.length
   const from = Math.max(0, Math.min(chosen - mostPictureRows / 2, count - mostPictureRows))
@@ -74,7 +74,7 @@ export function pictureOfItems({ items, ids, chosen, words }: PicturedItems): Pi
     width: 1_100,
     blocks: [
       table({
-        columns: [{ title: 'Kind' }, { title: 'Item' }, { title: 'Came to' }, { title: 'Figures', isNumber: true }],
+        columns: [{ title: 'Kind' }, { title: 'Item' }, { title: 'Result' }, { title: 'Figures', isNumber: true }],
         rows: [...shown].flatMap((id) => {
           const item = items[id]
           return item === undefined ? [] : [rowOf(item)]

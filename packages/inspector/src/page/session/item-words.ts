@@ -1,7 +1,7 @@
 import { counted, elapsed, money } from '@halting/analysis/words'
 import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 
-/** What a kind is called where there is one of it. */
+/** Singular names of the kinds. */
 export const kindNames = {
   turn: 'turn',
   attempt: 'model',
@@ -17,12 +17,12 @@ export const kindNames = {
   other: 'other',
 } satisfies Record<ItemKind, string>
 
-/** Whether an item took no active time, whatever it is: it is drawn as a mark. */
+/** Whether an item took no active time, so that it is drawn as a mark. */
 export function isMoment({ kind, waitedMs }: TimelineItem): boolean {
   return kind === 'lap' || kind === 'control' || kind === 'ending' || waitedMs !== undefined
 }
 
-/** Tokens, dollars and time of an item, as far as it has some. */
+/** Tokens, dollars and time of an item, without those that are zero. */
 export function figuresOf(item: TimelineItem): readonly string[] {
   const { tokens, costUsd, startMs, endMs, waitedMs } = item
   return [
@@ -33,7 +33,7 @@ export function figuresOf(item: TimelineItem): readonly string[] {
   ]
 }
 
-/** One line that says all of an item: what the pointer and a screen reader are told. */
+/** Everything about an item on one line, for the pointer and for screen readers. */
 export function itemLine(item: TimelineItem): string {
   const { kind, label, status, startMs } = item
   const name = `${kindNames[kind]}${label === '' ? '' : ` ${label}`}`

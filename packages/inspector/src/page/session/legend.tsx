@@ -4,7 +4,7 @@ import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 import { isWrong } from './lanes.ts'
 import { kindNames } from './item-words.ts'
 
-/** Which colour is what, for the kinds that there are. */
+/** A legend of the colours of these items. */
 export function Legend({ items }: { readonly items: readonly TimelineItem[] }): JSX.Element {
   const { kinds, wrong } = useMemo(
     () => ({
@@ -13,7 +13,7 @@ export function Legend({ items }: { readonly items: readonly TimelineItem[] }): 
     }),
     [items],
   )
-  // The keys of this table are the kinds: it must have all of them to compile.
+  // The type of this table guarantees that it has all kinds.
   const all = Object.keys(kindNames) as ItemKind[]
   return (
     <span class="legend">

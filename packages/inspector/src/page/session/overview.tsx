@@ -15,7 +15,7 @@ interface OverviewProps {
   readonly exitCode: number | null
 }
 
-/** The whole run on a strip, with a frame around what the timeline shows. The keys of the timeline move the frame. */
+/** The whole run in a strip, with a frame around the visible range. The keys of the timeline move the frame. */
 export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element {
   const { range, selected, items } = model
   const isHeld = useRef(false)

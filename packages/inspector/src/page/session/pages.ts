@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TranscriptPart } from '@halting/analysis/view'
 import { messageOf, source } from '../data/store.ts'
 
-/** Parts of a transcript are read in pieces of this many; so many pieces are in the document at most. */
+/** Number of parts per page, and the maximum number of pages in the document. */
 export const pageSize = 40
 const mostPages = 5
 
@@ -15,9 +15,9 @@ interface PagesOf {
 }
 
 export interface Pages {
-  /** The first part that is here. */
+  /** Index of the first loaded part. */
   readonly from: number
-  /** The first behind those that are here. */
+  /** Index after the last loaded part. */
   readonly to: number
   readonly parts: readonly TranscriptPart[]
   readonly problem: string | undefined
@@ -30,13 +30,13 @@ interface Shown {
   readonly pages: readonly (readonly TranscriptPart[])[]
 }
 
-/** Pieces of a transcript around what is chosen. They are read anew when the session changed: a call may have its result by now. */
+/** Pages of a transcript around the selected part. They are loaded again when the session changes, because calls may have results by then. */
 export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): Pages {
   const [shown, setShown] = useState<Shown>({ first: 0, pages: [] })
   const [problem, setProblem] = useState<string>()
   const latest = useRef(shown)
   latest.current = shown
-  // Only the newest wish counts: answers may come in another order.
+  // Only the latest request counts, because responses may arrive in another order.
   const wish = useRef(0)
   const last = Math.max(0, Math.ceil(count / pageSize) - 1)
   const load = (first: number, length: number): void => {

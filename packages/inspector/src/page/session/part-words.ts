@@ -2,12 +2,12 @@ import { elapsed, many } from '@halting/analysis/words'
 import type { CallPart } from '@halting/analysis/view'
 import { shownText } from '../common/shown-text.ts'
 
-/** The line that says what a call is: the page and its picture have the same words. */
+/** The summary line of a call, shared by the page and its picture. */
 export interface CallLine {
   readonly name: string
-  /** What it was given, in short. */
+  /** A short form of its input. */
   readonly given: string
-  /** What went wrong with it; '' for nothing. */
+  /** The failure; '' for none. */
   readonly wrong: '' | 'failed' | 'no result recorded'
   readonly facts: string
 }
@@ -26,7 +26,7 @@ export function callLine({ name, input, result, isError, durationMs, changes, ag
   }
 }
 
-/** The texts of an input, on one line, without the signs of JSON between them. */
+/** The texts of a JSON input on one line, without the punctuation. */
 function briefly(input: string): string {
   return input
     .slice(0, 2_000)

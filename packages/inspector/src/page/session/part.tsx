@@ -14,7 +14,7 @@ interface PartProps {
   readonly onChoose: () => void
 }
 
-/** One thing that was said or done. A click chooses it, in the timeline too. */
+/** One part of the transcript. A click selects it, also in the timeline. */
 export function Part({ part, number, of, isChosen, onChoose }: PartProps): JSX.Element {
   return (
     <article
@@ -74,7 +74,7 @@ function Content({ part, isOpen }: { readonly part: TranscriptPart; readonly isO
   }
 }
 
-/** What a round of checks came to. */
+/** The result of a round of checks. */
 function CheckLine({ part }: { readonly part: CheckPart }): JSX.Element {
   return <span class={part.status === 'met' ? 'good' : 'bad'}>{shownText(part.text, 400)}</span>
 }
@@ -109,7 +109,7 @@ function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: bool
   )
 }
 
-/** What an agent did is folded, and shown a piece at a time. */
+/** The transcript of a subagent: folded, and shown in pieces. */
 function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.Element {
   const [shown, setShown] = useState(40)
   return (
@@ -117,7 +117,7 @@ function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.El
       {() => (
         <div class="agent">
           {parts.slice(0, shown).map((part, index) => (
-            // Parts of what was recorded keep their places.
+            // The parts of a record do not change their order.
             <div key={index} class={`part ${part.kind}`}>
               <Content part={part} isOpen={false} />
             </div>
@@ -135,12 +135,12 @@ function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.El
 
 interface FoldedProps {
   readonly summary: JSX.Element | string
-  /** Unfolds it when it becomes true; a person folds it again as they like. */
+  /** Unfolds it when it becomes true; the person may fold it again. */
   readonly isOpen: boolean
   readonly children: () => JSX.Element
 }
 
-/** What is inside is made when it is unfolded for the first time. */
+/** The content is rendered when it is unfolded for the first time. */
 function Folded({ summary, isOpen, children }: FoldedProps): JSX.Element {
   const [isUnfolded, setUnfolded] = useState(isOpen)
   const [wasOpen, setWasOpen] = useState(isOpen)
@@ -158,7 +158,7 @@ function Folded({ summary, isOpen, children }: FoldedProps): JSX.Element {
 
 const atFirst = 200
 
-/** Lines of a patch: what came and what went have colours, and their signs. */
+/** Lines of a patch: added and removed lines have colours in addition to their signs. */
 function Changes({ lines }: { readonly lines: readonly string[] }): JSX.Element {
   const [most, setMost] = useState(atFirst)
   return (

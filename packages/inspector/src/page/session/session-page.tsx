@@ -22,7 +22,7 @@ import { plotsOf } from '../plots/session-plots.ts'
 
 interface SessionPageProps {
   readonly sessionKey: string
-  /** Counts from 1. */
+  /** Number of the run, from 1. */
   readonly run: number
   readonly tab: SessionTab
 }
@@ -33,7 +33,7 @@ const tabs: readonly Tab<SessionTab>[] = [
   { id: 'what-if', label: 'What if', hint: 'w' },
 ]
 
-/** One session: its runs, and of the chosen one the timeline, the plots, and what other limits would have done. */
+/** One session: its runs, and the timeline, plots and what-if of the selected run. */
 export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Element {
   const loaded = useSession(sessionKey)
   const wantsEnding = useRef(false)
@@ -41,7 +41,7 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
   const toEnding = (): void => {
-    // It stands below the timeline, once all of a long session was read.
+    // The ending is below the timeline, and is rendered after a long session has been read completely.
     wantsEnding.current = !scrollToEnding()
     if (tab !== 'timeline') show({ tab: 'timeline' })
   }
@@ -78,14 +78,14 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   )
 }
 
-/** Whether it is there to be scrolled to. */
+/** Scrolls to the ending; returns false if it is not rendered yet. */
 function scrollToEnding(): boolean {
   const ending = document.querySelector('#ending')
   ending?.scrollIntoView({ block: 'start' })
   return ending !== null
 }
 
-/** What every picture of a run says it is of. */
+/** Lines about every picture of a run. */
 function picturedOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
   return [
     titleOf(row),
@@ -98,11 +98,11 @@ interface PaneProps {
   readonly tab: SessionTab
   readonly view: SessionOutline
   readonly index: number
-  /** Whether the ending is to be scrolled to once it is there. */
+  /** Whether to scroll to the ending once it is rendered. */
   readonly wantsEnding: { current: boolean }
 }
 
-/** Which figures of the run each tab shows. */
+/** The figures of the run that each tab needs. */
 const figures: { readonly [tab in SessionTab]: string } = {
   timeline: 'items',
   plots: 'points trajectory',
@@ -119,7 +119,7 @@ function Pane({ tab, view: outline, index, wantsEnding }: PaneProps): JSX.Elemen
   if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
   const view = loaded.kind === 'loaded' ? loaded.value : undefined
   const run = view?.runs[index]
-  // Sums of the beginning would say nothing of the run.
+  // Sums of only the beginning would be misleading.
   if (view === undefined || run === undefined || (view.isBeginning && tab !== 'timeline')) return <Busy>Reading …</Busy>
   switch (tab) {
     case 'timeline':
@@ -177,7 +177,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           {visible(note)}
         </p>
       ))}
-      {isBeginning ? <Busy>The session is long. Until all of it is read, this is its beginning.</Busy> : null}
+      {isBeginning ? <Busy>The session is long. This is its beginning, until all of it has been read.</Busy> : null}
       {run === undefined || isBeginning ? null : (
         <p class="session-run">
           {runs.length > 1 ? (
@@ -205,7 +205,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
   )
 }
 
-/** Plots of one run: where its context, its dollars, its tokens, its time and its allowances went. */
+/** Plots of one run: its context, dollars, tokens, time and retry limits. */
 function PlotsView({ run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
   const plots = useMemo(() => plotsOf(run), [run])
   const { unpriced } = run

@@ -3,21 +3,21 @@ import { axisOf, showing, usualScale, whole, type Axis, type Range, type Scale }
 import { agentScopes, lanesOf, parentOf, type Lane } from './lanes.ts'
 import type { Selection } from './selection.ts'
 
-/** What the timeline of a run shows: its scale, what of it is seen, which agents are unfolded, and where the pointer is. */
+/** State of a run's timeline: its scale, the visible range, unfolded agents, and the current item. */
 export interface TimelineModel extends Selection {
   readonly scale: Signal<Scale>
   readonly range: Signal<Range>
   readonly unfolded: Signal<ReadonlySet<string>>
-  /** The item below the pointer, or that arrow keys came to. */
+  /** The item below the pointer, or the one reached by arrow keys. */
   readonly pointed: Signal<number | null>
   readonly axis: () => Axis
   readonly lanes: () => readonly Lane[]
 }
 
-/** Few enough to be shown at once. */
+/** Up to this number of agents are unfolded at first. */
 const shownAgents = 3
 
-/** A model of these items. What was shown before of the same run stays as it was, for one that goes on. */
+/** A model of these items. For a run that is still running, the state of the earlier model is kept. */
 export function timelineModel(selection: Selection, before?: TimelineModel): TimelineModel {
   const { items } = selection
   const scale = before?.scale ?? signal<Scale>(usualScale(items))
@@ -29,7 +29,7 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
     axes.set(scale.value, found)
     return found
   }
-  // The lanes of one scale and set of agents are made once.
+  // The lanes of one scale and set of agents are computed once.
   let made: { readonly axis: Axis; readonly open: ReadonlySet<string>; readonly lanes: readonly Lane[] } | undefined
   const lanes = (): readonly Lane[] => {
     const [along, open] = [axis(), unfolded.value]
@@ -42,14 +42,14 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
   return { ...selection, scale, range, unfolded, pointed: before?.pointed ?? signal(null), axis, lanes }
 }
 
-/** Who saw the end of the run goes on seeing it. */
+/** Keeps the end of the run in view if it was visible before. */
 function followEnd(range: Signal<Range>, was: Axis, is: Axis): void {
   const { from, to } = range.peek()
   if (to < was.length) return
   range.value = from === 0 ? whole(is) : { from: from + is.length - was.length, to: is.length }
 }
 
-/** Chooses an item and brings it in sight. */
+/** Selects an item and scrolls to it. */
 export function choose(model: TimelineModel, id: number | null): void {
   model.selected.value = id
   if (id === null) return
@@ -62,7 +62,7 @@ export function setScale(model: TimelineModel, scale: Scale): void {
   model.range.value = whole(model.axis())
 }
 
-/** Folds an agent, or unfolds it and those that it is within. */
+/** Folds an agent, or unfolds it with its parents. */
 export function toggleAgent({ unfolded }: TimelineModel, scope: string): void {
   const next = new Set(unfolded.value)
   if (next.has(scope)) next.delete(scope)
@@ -70,7 +70,7 @@ export function toggleAgent({ unfolded }: TimelineModel, scope: string): void {
   unfolded.value = next
 }
 
-/** Unfolds all agents, or folds them where some are unfolded. */
+/** Unfolds all agents, or folds all if some are unfolded. */
 export function toggleAgents({ items, unfolded }: TimelineModel): void {
   unfolded.value = new Set(unfolded.value.size > 0 ? [] : agentScopes(items))
 }

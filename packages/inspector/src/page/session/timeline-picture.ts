@@ -16,10 +16,10 @@ const nameLook = { size: 12 }
 const labelLook = { size: 11 }
 const tickLook = { size: 10 }
 
-/** Of an agent in every turn there may be a thousand. */
+/** An agent in every turn would make a thousand lanes. */
 const mostLanes = 100
 
-/** What the timeline shows now: each bar says what it is when it is pointed at. */
+/** A picture of the visible timeline; each bar has a tooltip. */
 export function pictureOfTimeline(model: TimelineModel, exitCode: number | null): Picture {
   const { items, scale } = model
   const range = model.range.value
@@ -30,7 +30,7 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
   const along = scale.value === 'time' ? elapsed : counted
   const kinds = new Set(items.map(({ kind }) => kind))
   const wrong = items.filter(isWrong).length
-  // The keys of this table are the kinds: it must have all of them to compile.
+  // The type of this table guarantees that it has all kinds.
   const known = (Object.keys(kindNames) as ItemKind[]).filter((kind) => kinds.has(kind))
   return {
     title: 'Timeline',
@@ -95,11 +95,11 @@ function drawLane(
     const item = items[lane.ids[bar.index] ?? -1]
     if (item === undefined) continue
     const name: ColorName = item.kind === 'ending' ? endingColor(exitCode) : `kind-${item.kind}`
-    const told = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
-    // A moment is as wide as is seen.
+    const tooltip = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
+    // A mark has a minimum width, so that it is visible.
     const isMark = isMoment(item)
     const drawn = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
-    svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), told)
+    svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), tooltip)
     if (bar.isWrong) svg.rect(bar.x, top + laneHeight - 5, bar.width, 4, color('bad'))
     const text = isMark || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
     if (text !== '') svg.text(bar.x + 4, top + 14, text, { ...labelLook, color: color('paper') })

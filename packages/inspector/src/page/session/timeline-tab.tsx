@@ -24,14 +24,14 @@ type Pane = (typeof panes)[number]['id']
 
 interface TimelineTabProps {
   readonly sessionKey: string
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly index: number
   readonly run: RunView
-  /** More comes behind it. */
+  /** Whether this is only the beginning of the session. */
   readonly isBeginning: boolean
 }
 
-/** One run: its timeline, its items, its transcript and its records. What is chosen in one is chosen in all. */
+/** One run: its timeline, items, transcript and records. The selection is shared by all of them. */
 export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTabProps): JSX.Element {
   const selected = useSignal<number | null>(null)
   const before = useRef<TimelineModel | undefined>(undefined)
@@ -39,17 +39,17 @@ export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTab
   before.current = model
   const [words, setWords] = useState('')
   const [pane, setPane] = useState<Pane>('transcript')
-  const [saidPart, setSaidPart] = useState<number | null>(null)
+  const [foundPart, setFoundPart] = useState<number | null>(null)
   const ids = useMemo(() => matching(run.items, words), [run, words])
   const chosen = selected.value
-  // A part that was searched for may have no item of its own.
+  // A part found by the search may have no item.
   useEffect(() => {
-    if (chosen !== null) setSaidPart(null)
+    if (chosen !== null) setFoundPart(null)
   }, [chosen])
-  const part = saidPart ?? (chosen === null ? null : partOf(run.items, chosen))
+  const part = foundPart ?? (chosen === null ? null : partOf(run.items, chosen))
   const choosePart = (number: number): void => {
     const item = itemOfPart(run.items, number)
-    if (item === undefined) setSaidPart(number)
+    if (item === undefined) setFoundPart(number)
     else choose(model, item)
   }
   const open = (): void => {
@@ -106,7 +106,7 @@ interface DetailsProps extends Omit<TimelineTabProps, 'isBeginning'> {
 function Details({ sessionKey, index, run, pane, part, item, onPane, onPart }: DetailsProps): JSX.Element {
   const common = { sessionKey, run: index }
   return (
-    <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={onPane}>
+    <Tabs label="About the selected item" tabs={panes} shown={pane} onShow={onPane}>
       {pane === 'transcript' ? (
         <Transcript {...common} count={run.parts} version={run} chosen={part} onChoose={onPart} />
       ) : (
@@ -153,7 +153,7 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
   ])
 }
 
-/** One that is not in the list stands between two that are. */
+/** The next index; an item that is not in the list counts as between two others. */
 function nextPlace(ids: Int32Array, at: number, by: 1 | -1): number {
   const place = placeIn(ids, at)
   return by > 0 && ids[place] !== at ? place : place + by

@@ -20,18 +20,18 @@ const rulerHeight = 20
 
 interface TimelineProps {
   readonly model: TimelineModel
-  /** Of the run; null for one that did not end. */
+  /** Exit code of the run; null for one that has not ended. */
   readonly exitCode: number | null
   readonly onOpen: () => void
 }
 
-/** A run along time or along its records, in lanes. The list beside it says the same in text. */
+/** A run in lanes along time or along its records. The list of items has the same content as text. */
 export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
   const { pointed, items } = model
   const help = useId()
-  // Not a computed value: that would stay when the run goes on, which makes another model of the same signals.
+  // Not a computed value: that would stay when the run grows, which creates another model of the same signals.
   const lanes = model.lanes()
-  const tells = pointed.value === null ? undefined : items[pointed.value]
+  const current = pointed.value === null ? undefined : items[pointed.value]
   return (
     <section class="timeline" aria-label="Timeline">
       <TimelineTools model={model} exitCode={exitCode} />
@@ -51,9 +51,9 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
       </div>
       <Overview model={model} lanes={lanes} exitCode={exitCode} />
       <p class="tells" role="status">
-        {tells === undefined
+        {current === undefined
           ? 'Point at a bar, or select one with the arrow keys.'
-          : visible(itemLine(tells)).slice(0, 400)}
+          : visible(itemLine(current)).slice(0, 400)}
       </p>
     </section>
   )
@@ -118,7 +118,7 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
         const state = { selected: selected.value, pointed: pointed.value, range: range.value }
         bars += drawLane(context, lane, { items, exitCode, place, hasLabels: true, ...state })
       }
-      // What was drawn, for tests.
+      // The number of bars, for tests.
       if (canvas.current !== null) canvas.current.dataset['bars'] = String(bars)
     },
     [lanes, items],
@@ -132,13 +132,13 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
     return lane === undefined ? null : (itemAt(lane, placeAt(offsetX), placeAt(5) - placeAt(0)) ?? null)
   }
   const move = (event: PointerEvent): void => {
-    const held = drag.current
-    if (held === null) {
+    const started = drag.current
+    if (started === null) {
       pointed.value = found(event)
       return
     }
-    const by = placeAt(held.x) - placeAt(event.offsetX)
-    if (Math.abs(held.x - event.offsetX) < 4 && !held.hasMoved) return
+    const by = placeAt(started.x) - placeAt(event.offsetX)
+    if (Math.abs(started.x - event.offsetX) < 4 && !started.hasMoved) return
     range.value = panned(range.value, model.axis(), by)
     drag.current = { x: event.offsetX, hasMoved: true }
   }
@@ -158,9 +158,9 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
       }}
       onPointerMove={move}
       onPointerUp={(event) => {
-        const held = drag.current
+        const started = drag.current
         drag.current = null
-        if (held !== null && !held.hasMoved) selected.value = found(event)
+        if (started !== null && !started.hasMoved) selected.value = found(event)
       }}
       onPointerCancel={() => (drag.current = null)}
       onPointerLeave={() => (pointed.value = null)}
@@ -215,7 +215,7 @@ function drawRuler(
     context.lineTo(x, height)
     context.stroke()
     const text = scale.value === 'time' ? elapsed(place) : counted(place)
-    // At the edge it stands on the other side of its line.
+    // At the edge, the label is on the other side of its line.
     const isAtEdge = x + 3 + context.measureText(text).width > width
     context.textAlign = isAtEdge ? 'right' : 'left'
     context.fillText(text, isAtEdge ? x - 3 : x + 3, 3)

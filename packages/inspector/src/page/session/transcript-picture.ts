@@ -4,17 +4,17 @@ import { below, code, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { callLine } from './part-words.ts'
 
-/** What is seen of the transcript: parts one after another, from this number on. */
+/** The visible parts of the transcript, from this index on. */
 export interface PicturedTranscript {
   readonly parts: readonly TranscriptPart[]
   readonly from: number
-  /** How many the run has. */
+  /** Number of parts of the run. */
   readonly count: number
-  /** Whether what a part folds is seen, by its number. */
+  /** Whether a part, by index, is unfolded. */
   readonly isOpen: (number: number) => boolean
 }
 
-/** As many as one reads in a picture. */
+/** The maximum number of parts in a picture. */
 const mostParts = 40
 const [mostLines, mostFolded] = [16, 4_000] as const
 

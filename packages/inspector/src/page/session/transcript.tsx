@@ -10,18 +10,18 @@ import { pictureOfTranscript, type PicturedTranscript } from './transcript-pictu
 
 interface TranscriptProps {
   readonly sessionKey: string
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly run: number
-  /** How many there are. */
+  /** Number of parts. */
   readonly count: number
-  /** Changes when the session did. */
+  /** Changes when the session changes. */
   readonly version: unknown
-  /** The part that is chosen. */
+  /** Index of the selected part. */
   readonly chosen: number | null
   readonly onChoose: (part: number) => void
 }
 
-/** What was said and done: pieces around what is chosen, and more of them as one scrolls. */
+/** The transcript: pages around the selected part, with more loaded while scrolling. */
 export function Transcript(props: TranscriptProps): JSX.Element {
   const { count, chosen, onChoose } = props
   const pages = usePages(props)
@@ -110,7 +110,7 @@ function useScrollPosition(pages: Pages, count: number, chosen: number | null): 
   return { scroller, shownChoice, onScroll }
 }
 
-/** The parts that a person sees, from the uppermost on, and which of them are unfolded. */
+/** The visible parts, from the first one on, and which of them are unfolded. */
 function seenIn(element: HTMLElement | null, { from, parts }: Pages, count: number): PicturedTranscript {
   const first = element === null ? undefined : firstSeen(element)
   const start = first === undefined ? from : Number(first.dataset['part'])

@@ -9,14 +9,14 @@ import type { FigureName } from './row-kinds.ts'
 
 const [width, plotHeight] = [640, 220] as const
 
-/** What a distribution is of: its name, how many sessions, and which filters let them through. */
+/** The subject of a distribution: its name, the number of sessions, and the active filters. */
 export interface DistributionOf {
   readonly title: string
   readonly sessions: number
   readonly about: readonly string[]
 }
 
-/** A histogram as a picture: its bars with what each stands for, its edges and how many sessions the highest bar has. */
+/** A picture of a histogram: its bars with tooltips, its range, and the number of sessions of the highest bar. */
 export function pictureOfHistogram(
   { title, sessions, about }: DistributionOf,
   figure: FigureName,
@@ -51,10 +51,10 @@ function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: nu
   })
 }
 
-/** As many as can be told apart. */
+/** More bars would not be distinguishable. */
 const mostWords = 60
 
-/** How often each word is there, as a picture of bars with their names and counts. */
+/** A picture of word counts as bars. */
 export function pictureOfWords(
   { title, sessions, about }: DistributionOf,
   counts: readonly (WordCount & { readonly color: ColorName })[],

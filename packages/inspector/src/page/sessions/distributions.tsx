@@ -41,10 +41,10 @@ const drawnWords: readonly (readonly [WordDimension, string])[] = [
   ['model', 'Models'],
 ]
 
-/** How figures, endings and models are spread over the sessions. A bar shows the sessions that it is made of; a second click shows all again. */
+/** Distributions of figures, endings and models. A click on a bar filters for its sessions; a second click removes the filter. */
 export function Distributions({ rows, ...rest }: DistributionsProps): JSX.Element {
-  const told = useMemo(() => rows.filter((row) => row.problem === undefined && !isOnlyCopy(row)), [rows])
-  const props = { ...rest, rows: told }
+  const counted = useMemo(() => rows.filter((row) => row.problem === undefined && !isOnlyCopy(row)), [rows])
+  const props = { ...rest, rows: counted }
   return (
     <section class="distributions" aria-label="Distributions">
       {drawnFigures.map(([figure, title]) => (
@@ -57,7 +57,7 @@ export function Distributions({ rows, ...rest }: DistributionsProps): JSX.Elemen
   )
 }
 
-/** Rows that all other filters let through: of these a bar is chosen. */
+/** Rows that pass all other filters, from which this distribution selects. */
 function useOthers(props: DistributionsProps, left: RangeDimension | WordDimension): readonly SessionRow[] {
   const { rows, filter, outlierKeys } = props
   return useMemo(() => rowsShown(rows, filter, outlierKeys, left), [rows, filter, outlierKeys, left])
@@ -132,12 +132,12 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
   )
 }
 
-/** What a session without a price cost, nobody knows: it is not nothing. */
+/** The cost of a session without a price is unknown, and not zero. */
 function isKnownOf({ costUsd, unpriced }: SessionRow, figure: FigureName): boolean {
   return figure !== 'costUsd' || costUsd > 0 || unpriced.length === 0
 }
 
-/** What a picture says it is of. */
+/** The subject of a picture. */
 function pictured(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionOf {
   return { title, sessions: rows.length, about: [shownText(others, '')] }
 }

@@ -20,9 +20,9 @@ interface OutlierListProps {
 
 const mostListed = 10
 
-/** Sessions that somebody should look at, with why. */
+/** A list of outliers, with reasons. */
 export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
-  // The dearest first: that is where looking pays.
+  // The most expensive first, because these matter most.
   const found = useMemo(
     () => rows.filter(({ key }) => outliers.has(key)).toSorted((a, b) => b.costUsd - a.costUsd),
     [rows, outliers],
@@ -65,10 +65,10 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
   )
 }
 
-/** As many as a person reads one after another. */
+/** The maximum number of outliers in a picture. */
 const mostTold = 100
 
-/** Sessions that somebody should look at, with why. */
+/** A picture of the outliers, with reasons. */
 function pictureOfOutliers(
   found: readonly SessionRow[],
   outliers: ReadonlyMap<string, readonly Outlier[]>,

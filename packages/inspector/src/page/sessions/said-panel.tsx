@@ -10,11 +10,11 @@ import { said } from './list-state.ts'
 import { searchSaid, type SearchProgress } from './search-said.ts'
 
 interface SaidPanelProps {
-  /** Those that are shown are searched, in their order. */
+  /** The sessions to search, in this order. */
   readonly rows: readonly SessionRow[]
 }
 
-/** How many hits are listed: the table has all sessions that were found. */
+/** The maximum number of listed hits; the table has all sessions that were found. */
 const mostListed = 50
 
 /** Searches the content of the sessions in the list, one after another, until the person stops it. */

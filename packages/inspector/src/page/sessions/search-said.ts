@@ -1,16 +1,16 @@
 import type { SessionRow, TranscriptPart } from '@halting/analysis/view'
 
-/** Where it was said. Runs count from 0, as the source counts them. */
+/** Location of a hit. Runs count from 0. */
 interface Hit {
   readonly key: string
   readonly run: number
   readonly part: number
-  /** The text around it, one line. */
+  /** The text around it, on one line. */
   readonly excerpt: string
 }
 
 export interface SearchProgress {
-  /** What was looked for. */
+  /** The search text. */
   readonly text: string
   readonly searched: number
   readonly of: number
@@ -19,15 +19,15 @@ export interface SearchProgress {
   readonly unread: number
 }
 
-/** Gives parts of a transcript, from this number on. */
+/** Loads parts of a transcript, from this index on. */
 export type Parts = (key: string, run: number, from: number, count: number) => Promise<readonly TranscriptPart[]>
 
 const partsAtOnce = 200
 const mostHits = 500
-/** Of one session: it is found by the first ones. */
+/** The maximum number of hits per session. */
 const mostOfOne = 3
 
-/** Looks for a text in what was said in sessions, one after another, and tells how far it is. Letters of either case. Ends at once when it is stopped. */
+/** Searches the content of sessions, one after another, ignoring case, and reports its progress. Stops at once when aborted. */
 export async function searchSaid(
   text: string,
   rows: readonly SessionRow[],
@@ -73,13 +73,13 @@ async function hitsIn({ key, runs }: SessionRow, asked: string, parts: Parts, st
       }
     }
   } catch {
-    // It went away, or cannot be read: the others are searched all the same, and the person is told how many were not.
+    // The session was removed or cannot be read. The others are searched anyway, and the failure is counted.
     return { hits, isUnread: true }
   }
   return { hits, isUnread: false }
 }
 
-/** The text around the first place where it stands; undefined where it stands nowhere. */
+/** The text around the first occurrence; undefined when there is none. */
 export function excerptOf(part: TranscriptPart, asked: string): string | undefined {
   for (const text of textsOf(part)) {
     const at = text.toLowerCase().indexOf(asked)

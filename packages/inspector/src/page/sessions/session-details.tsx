@@ -10,13 +10,13 @@ interface SessionDetailsProps {
   readonly why: readonly Outlier[]
 }
 
-/** Whose runs count where. */
+/** Explains which runs are copies. */
 function copiedText({ runs, copiedRuns }: SessionRow): string {
   const [are, they] = copiedRuns === 1 ? ['is a copy', 'It counts'] : ['are copies', 'They count']
   return `${counted(copiedRuns)} of ${many(runs, 'run')} ${are} from another session. ${they} there, and not in these figures.`
 }
 
-/** All that is known of the chosen session: also what the table has no room for. */
+/** Details of the selected session, including those that do not fit into the table. */
 export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
   const isMarked = marked.value.includes(row.key)
   return (

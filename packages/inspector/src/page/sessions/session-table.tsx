@@ -17,13 +17,13 @@ interface SessionTableProps {
   readonly onSort: (sorting: Sorting) => void
 }
 
-/** Heights of a row in `rem`: of one line, and of a few lines where columns do not fit beside each other. */
+/** Heights of a row in `rem`: one line, or a few lines when the columns do not fit next to each other. */
 const wideRem = 2
 const narrowRem = 5.5
 
 /**
- * The sessions as a table of which only the rows that are seen are in the document. It is one stop of the Tab key; the chosen session and the place in the
- * list stay with the session when others come, go or change.
+ * The sessions as a virtual table with one Tab stop. The active session and the scroll position stay when other sessions are added, removed or
+ * changed.
  */
 export function SessionTable({ rows, sorting, outliers, onSort }: SessionTableProps): JSX.Element {
   const id = useId()
@@ -35,7 +35,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
   const lastActive = useRef(0)
   if (active >= 0) lastActive.current = active
   useEffect(() => {
-    // Back from a session, the list is where it was.
+    // After going back from a session, scroll to where the list was.
     if (active >= 0) reveal(active)
   }, [rows.length > 0])
 
@@ -45,7 +45,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
       ref={grid}
       class="session-table"
       role="grid"
-      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparing, Escape forgets the marks"
+      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparison, Escape removes the marks"
       aria-activedescendant={active >= from && active < to ? `${id}-${active}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -68,7 +68,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
               onChoose={choose}
               onMark={(key) => {
                 toggleMark(key)
-                // Keys go on in the table, and not in the box.
+                // Keys should keep working in the table, and not in the checkbox.
                 grid.current?.focus({ preventScroll: true })
               }}
             />
@@ -81,9 +81,9 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
 
 interface TableKeys extends Pick<VirtualRows, 'fitting' | 'reveal'> {
   readonly rows: readonly SessionRow[]
-  /** The place of the active row; -1 for none. */
+  /** Index of the active row; -1 for none. */
   readonly active: number
-  /** The last place that was active. */
+  /** The last index that was active. */
   readonly lastActive: number
   readonly grid: { readonly current: HTMLDivElement | null }
 }
@@ -219,7 +219,7 @@ function isInHead(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('.session-head') !== null
 }
 
-/** The session's last run. */
+/** Opens the last run of the session. */
 function openSession({ key, runs }: SessionRow): void {
   goTo({ view: 'session', key, run: Math.max(1, runs), tab: 'timeline' })
 }
@@ -245,7 +245,7 @@ function targetOf(key: string, at: number, count: number, fitting: number): numb
   }
 }
 
-/** Rows that come or go above those that are seen do not move these. At the top the newest are seen. */
+/** Keeps the visible rows in place when rows above them are added or removed. At the top, new rows become visible. */
 function useSameFirstRow(
   scroller: { readonly current: HTMLDivElement | null },
   rows: readonly SessionRow[],

@@ -9,26 +9,26 @@ import type { Outlier } from './outliers.ts'
 import type { Sorting } from './sorting.ts'
 import { sumsOf, sumTexts } from './sums.ts'
 
-/** The list as it is shown. */
+/** The list as shown. */
 export interface PicturedList {
   readonly shown: readonly SessionRow[]
-  /** How many there are in all. */
+  /** Total number of sessions. */
   readonly all: number
   readonly filter: SessionFilter
   readonly sorting: Sorting
   readonly outliers: ReadonlyMap<string, readonly Outlier[]>
-  /** What was searched for in what was said; '' where nothing was. */
+  /** The text of the search in content; '' for none. */
   readonly said: string
 }
 
-/** Which sessions are shown: a line for a picture. */
-export function shownText(filter: SessionFilter, said: string): string {
+/** The active filters, as a line for a picture. */
+export function shownText(filter: SessionFilter, contentText: string): string {
   const chips = filterChips(filter).map(({ text }) => text)
-  const asked = [...chips, ...(said === '' ? [] : [`“${said}” in the content`])]
+  const asked = [...chips, ...(contentText === '' ? [] : [`“${contentText}” in the content`])]
   return asked.length === 0 ? 'All sessions.' : `Sessions with: ${asked.join('; ')}.`
 }
 
-/** The table of sessions with what they come to, in the order in which they stand. */
+/** A picture of the table of sessions with its sums. */
 export function pictureOfSessions({ shown, all, filter, sorting, outliers, said }: PicturedList): Picture {
   const { shown: count, figures, copies, unpriced, unread } = sumTexts(sumsOf(shown), all)
   const sortedBy = columns.find(({ name }) => name === sorting.by)?.title.toLowerCase() ?? sorting.by

@@ -18,10 +18,10 @@ import { pictureOfSessions } from './sessions-picture.ts'
 import type { SessionRow } from '@halting/analysis/view'
 import { sumsOf, sumTexts } from './sums.ts'
 
-/** The list of sessions: which of many is going wrong, and what they cost together. */
+/** The list of sessions: which ones have problems, and what they cost in total. */
 export function SessionsView(): JSX.Element {
   const { all, shown, filter, sorting, outliers, outlierKeys, isStale } = useShownList()
-  // A session that is marked may be gone.
+  // A marked session may have been removed.
   const [first, second] = marked.value.filter((key) => all.some((row) => row.key === key))
   const canCompare = first !== undefined && second !== undefined
   const compare = (): void => {
@@ -89,7 +89,7 @@ export function SessionsView(): JSX.Element {
   )
 }
 
-/** Lists more of the sessions of a cluster. */
+/** A button that lists more sessions of a cluster. */
 function MoreSessions(): JSX.Element | null {
   const [problem, setProblem] = useState('')
   if (beyond.value === 0) return null
@@ -117,11 +117,11 @@ function focusOn(selector: string): void {
 
 interface SumsLineProps {
   readonly rows: readonly SessionRow[]
-  /** How many there are in all. */
+  /** Total number of sessions. */
   readonly all: number
 }
 
-/** What the sessions that are shown come to. */
+/** Sums of the listed sessions. */
 function SumsLine({ rows, all }: SumsLineProps): JSX.Element {
   const { shown, figures, copies, unpriced, unread } = useMemo(() => sumTexts(sumsOf(rows), all), [rows, all])
   return (

@@ -15,23 +15,23 @@ import { Busy } from '../common/notes.tsx'
 import { Choice } from './choice.tsx'
 import { CommandLine } from './command-line.tsx'
 
-/** The shares of solved runs to choose from, in percent. */
+/** Selectable shares of solved runs, in percent. */
 const shares = [1, 2, 5, 10] as const
 
 interface CalibratedProps {
   readonly runs: readonly GradedTrajectory[]
-  /** Receives what is shown, for the picture of the view. */
+  /** Receives the calibration, for the picture of the view. */
   readonly onShow: (calibration: Calibration) => void
 }
 
-/** Limits that lose at most a chosen share of the solved runs, for each model in each repository, or why there are none. */
+/** Limits that lose at most a selected share of the solved runs, for each model and repository, or why there are none. */
 export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   const percent = useSignal(2)
   const shown = useSignal<Calibration | null>(null)
   const mayLose = percent.value / 100
   useEffect(() => {
     shown.value = null
-    // The page says first that it is busy.
+    // Deferred, so that the page first shows that it is busy.
     const timer = setTimeout(() => {
       const found = calibrateTrajectories(runs, { mayLose })
       shown.value = found
@@ -54,7 +54,7 @@ export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   )
 }
 
-/** Of more groups than these, the limits are in sentences alone. */
+/** Maximum number of tables; the limits of more groups are only described in sentences. */
 const mostTables = 20
 
 function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Element {

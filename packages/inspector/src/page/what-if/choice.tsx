@@ -7,7 +7,7 @@ interface ChoiceProps {
   readonly onChoose: (value: string) => void
 }
 
-/** One of several, by a list that opens. */
+/** A drop-down list. */
 export function Choice({ label, value, options, onChoose }: ChoiceProps): JSX.Element {
   return (
     <p>

@@ -7,25 +7,25 @@ import type { Plot, Seen } from '../plots/plot.ts'
 import type { StoppedRun } from './folder.ts'
 import { nothingSuggested, runName, stoppedText, suggestedText } from './folder-words.ts'
 
-/** The view over all sessions as it is shown. */
+/** The what-if view over all sessions, as shown. */
 export interface PicturedFolder {
-  /** What was read. */
+  /** What was read, in words. */
   readonly read: string
   readonly runs: number
   readonly suggested: readonly SuggestedLimit[]
-  /** The limits that are calibrated on solved runs; null until they are. */
+  /** Limits calibrated on solved runs; null until computed. */
   readonly calibration: Calibration | null
   readonly plot: Plot
   readonly seen: Seen
   readonly hidden: ReadonlySet<string>
-  /** The runs that the chosen value stops; null where none was chosen. */
+  /** The runs that the selected value stops; null when none is selected. */
   readonly chosen: { readonly title: string; readonly stopped: readonly StoppedRun[] } | null
 }
 
-/** As many as are read one after another. */
+/** The maximum number of runs in a picture. */
 const mostTold = 60
 
-/** Savings against losses over all sessions, the limits that lose nothing, and the runs that the chosen one stops. */
+/** A picture of savings and losses over all sessions, the limits without losses, and the runs that the selected value stops. */
 export function pictureOfFolder(shown: PicturedFolder): Picture {
   const { read, runs, suggested, calibration, plot, seen, hidden, chosen } = shown
   const left = (chosen?.stopped.length ?? 0) - mostTold

@@ -24,7 +24,7 @@ import { nothingSuggested, runName, stoppedText, stoppedTitle, suggestedText } f
 import { limitNames, limitWords, type LimitName } from './limits.ts'
 import { readAll, reading, stopReading } from './reading.ts'
 
-/** What other limits would have done with all sessions: savings against losses for each value of a limit, and the limits that lose nothing. */
+/** What-if over all sessions: savings and losses for each value of a limit, and the limits without losses. */
 export function FolderWhatIf(): JSX.Element {
   const { kind, read, of, runs, graded, copies, skipped } = reading.value
   const listed = listing.value
@@ -62,7 +62,7 @@ export function FolderWhatIf(): JSX.Element {
         </details>
       )}
       {kind === 'done' && runs.length > 0 ? (
-        <Tried runs={runs} graded={graded} read={readText(runs.length, of, copies)} />
+        <LimitEffects runs={runs} graded={graded} read={readText(runs.length, of, copies)} />
       ) : null}
     </article>
   )
@@ -91,7 +91,7 @@ function Tried({ runs, graded, read }: TriedProps): JSX.Element {
     sums.value = []
     chosen.value = null
     const found: LimitSums[] = []
-    // A value at a time: the page stays alive over thousands of sessions.
+    // One value at a time, so that the page stays responsive with thousands of sessions.
     const next = (): void => {
       if (isOver) return
       const value = values[found.length]
@@ -168,7 +168,7 @@ function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; reado
   )
 }
 
-/** More than these are counted and not listed. */
+/** The maximum number of listed runs; more are counted. */
 const mostListed = 200
 
 function Stopped({ title, stopped }: { readonly title: string; readonly stopped: readonly StoppedRun[] }): JSX.Element {

@@ -3,13 +3,13 @@ import { many, visible, spentText, verdictText } from '@halting/analysis/words'
 import type { PastRun, StoppedRun } from './folder.ts'
 import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'
 
-// What the view over all sessions says: the page and its picture have the same words.
+// Texts of the what-if view over all sessions, shared by the page and its picture.
 
 export function nothingSuggested(runs: number): string {
   return `No limit would have saved anything in ${many(runs, 'run')} without losing something.`
 }
 
-/** A limit that loses nothing, and what it would have done. */
+/** A limit without losses, and its effect. */
 export function suggestedText({ limits, saved, stops }: SuggestedLimit): {
   readonly limit: string
   readonly does: string
@@ -35,7 +35,7 @@ export function runName({ title, key }: PastRun): string {
   return visible(title === '' ? key : title)
 }
 
-/** What a limit would have done with one run. */
+/** The effect of a limit on one run. */
 export function stoppedText({ run, answer }: StoppedRun): string {
   return `run ${run.run}: ${verdictText(answer, run.unpriced)} Saves ${spentText(answer.saved)}; loses ${lostText(answer.lost)}.`
 }

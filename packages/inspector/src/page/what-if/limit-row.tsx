@@ -5,20 +5,20 @@ import { isDollars, limitFrom, limitWords, sliderOf, usedText, type LimitName } 
 
 interface LimitRowProps {
   readonly name: LimitName
-  /** What the run used of it. */
+  /** How much of it the run used. */
   readonly used: number
-  /** With what it ran; null for none. */
+  /** The run's own limit; null for none. */
   readonly had: number | null
   readonly chosen: number | undefined
   readonly onChoose: (value: number | undefined) => void
 }
 
-/** One limit to try: a slider, the same as a number, and the way back to what it was. */
+/** Controls for one limit: a slider, a number field, and a reset button. */
 export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): JSX.Element {
   const { label, unit, factor, inWords } = limitWords[name]
   const { min, max, step } = sliderOf(name, used)
   const id = useId()
-  // As it is being written: `0.` on the way to `0.05` is no limit, and must not be taken away.
+  // The text while it is typed: `0.` on the way to `0.05` is not a valid limit, and must not be removed.
   const written = useSignal('')
   return (
     <fieldset class="what-if-limit">
@@ -69,7 +69,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
   )
 }
 
-/** A slider counts in fractions that no person would write. */
+/** Rounds slider values, which are not numbers that a person would type. */
 function valueOf(name: LimitName, value: number): number {
   return isDollars(name) ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
 }

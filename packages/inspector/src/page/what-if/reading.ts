@@ -4,15 +4,15 @@ import { withFigures } from '../data/figures.ts'
 import { messageOf, rows, source } from '../data/store.ts'
 import type { PastRun } from './folder.ts'
 
-/** How far the sessions have been read. */
+/** Progress of reading the sessions. */
 export interface Reading {
   readonly kind: 'idle' | 'reading' | 'stopped' | 'done'
   readonly read: number
   readonly of: number
   readonly runs: readonly PastRun[]
-  /** Those of them that limits are calibrated on: a run that a later one continues counts in that one. */
+  /** Runs for the calibration of limits: a run that a later one continues counts as part of that one. */
   readonly graded: readonly GradedTrajectory[]
-  /** Runs that count in the session of which theirs is a copy: they are not among these. */
+  /** Number of copied runs, which are not included. */
   readonly copies: number
   /** Sessions that could not be read, and why. */
   readonly skipped: readonly string[]
@@ -21,12 +21,12 @@ export interface Reading {
 const nothing: Reading = { kind: 'idle', read: 0, of: 0, runs: [], graded: [], copies: 0, skipped: [] }
 const state = signal<Reading>(nothing)
 
-/** What was read stays, when another view is shown meanwhile. */
+/** What was read; kept when another view is shown. */
 export const reading: ReadonlySignal<Reading> = state
 
 let wanted = 0
 
-/** Reads all listed sessions, one after another; of each only what limits look at is kept. */
+/** Reads all listed sessions, one after another, and stores only what limits need. */
 export async function readAll(): Promise<void> {
   const own = ++wanted
   const listed = rows.value
@@ -54,7 +54,7 @@ export async function readAll(): Promise<void> {
     else skipped.push(`${title}: ${problem}`)
     if (own !== wanted) return
     const isLast = index === listed.length - 1
-    // A few times a second is enough for who waits.
+    // Updating the progress a few times per second is enough.
     if (!isLast && performance.now() - shownAt < 200) continue
     shownAt = performance.now()
     state.value = {
@@ -70,7 +70,7 @@ export async function readAll(): Promise<void> {
   state.value = { kind: 'done', read: listed.length, of: listed.length, runs, graded, copies, skipped }
 }
 
-/** Reads no further. */
+/** Stops reading. */
 export function stopReading(): void {
   wanted++
   state.value = { ...state.value, kind: 'stopped' }

@@ -12,7 +12,7 @@ import { commandLine, keptSavedLost, limitNames, limitNamesOf, limitWords, usedO
 import { heightWords, limitStops, turnBars } from './turn-bars.ts'
 import { pictureOfWhatIf } from './what-if-picture.ts'
 
-/** What other limits would have done with one run: it is run again in the page, without a model, as `halting what-if` does. */
+/** What-if for one run: replays it in the page, without a model, as `halting what-if` does. */
 export function WhatIfView({ view, run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
   const { trajectory, unpriced } = run
   const limits = useSignal<OtherLimits>({})
@@ -138,7 +138,7 @@ function triedTexts(trajectory: Trajectory, chosen: OtherLimits): readonly strin
 const guardText = 'With the guard that stops a run whose turns repeat without progress'
 
 const latestText =
-  'The record of an earlier version does not say what its requests reserve: it might have stopped earlier. What is saved is the least, and what is lost the most.'
+  'The record of an earlier version does not contain what its requests reserve, so the run might have stopped earlier. Savings are lower bounds, and losses are upper bounds.'
 
 /** The limits that the page shows; undefined for one that is not tried. */
 type LimitChoices = { readonly [name: string]: number | undefined }

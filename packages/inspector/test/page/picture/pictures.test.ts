@@ -32,7 +32,7 @@ const says: { readonly [view in ViewName]?: { readonly [picture: string]: string
     ending: '#ending-title, #ending > p, #ending .bar-row > span, #ending .why',
   },
   plots: Object.fromEntries(
-    ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Time in all', 'Allowances left'].map((name) => [
+    ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Total time', 'Retries left'].map((name) => [
       name,
       `h1, [aria-label="${name}"] :is(h2, figcaption p, .plot-series[aria-pressed=true])`,
     ]),

@@ -55,7 +55,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
   const open = withBrowser()
   const show = async (): Promise<Page> => {
     const { page } = await open(viewSource([plottedView(run)]), { fragment: '#/session/one/1/plots' })
-    await plot(page, 'Allowances left').locator('canvas').waitFor()
+    await plot(page, 'Retries left').locator('canvas').waitFor()
     return page
   }
 
@@ -84,12 +84,12 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       [800, 900, 1_000, 1_100],
       [700, 700, 700, 700],
     ])
-    expect(await drawn(page, 'Time in all')).toEqual([
+    expect(await drawn(page, 'Total time')).toEqual([
       [0, 1],
       [null, 1_000],
       [2_800, null],
     ])
-    expect(await drawn(page, 'Allowances left')).toEqual([
+    expect(await drawn(page, 'Retries left')).toEqual([
       [1, 2, 3, 4],
       [3, 2, 1, 0],
       [9, 8, 7, 6],
@@ -164,8 +164,8 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       'Dollars',
       'Tokens by kind',
       'Time by turn',
-      'Time in all',
-      'Allowances left',
+      'Total time',
+      'Retries left',
     ]) {
       const svg = (await save(`Save ${name} as SVG`)).toString()
       const problems = await page.evaluate((text) => {

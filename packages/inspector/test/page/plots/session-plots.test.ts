@@ -130,7 +130,7 @@ describe('plots of a run', () => {
       Tools: [100, 0],
       Waiting: [0, 5_000],
     })
-    const all = plotNamed(run, 'Time in all')
+    const all = plotNamed(run, 'Total time')
     expect(all.x.names).toEqual(['Model', 'Waiting'])
     expect(valuesOf(all)).toEqual({ Model: [1_300, null], Waiting: [null, 5_000] })
   })
@@ -140,7 +140,7 @@ describe('plots of a run', () => {
       pointWith({ request: 1, turnsLeft: 9, allowancesLeft: { retry: 3, stop_hook: 8, endless: null } }),
       pointWith({ request: 2, turnsLeft: 8, allowancesLeft: { retry: 2, stop_hook: 8, endless: null } }),
     ]
-    const plot = plotNamed(plottedRun({ points }), 'Allowances left')
+    const plot = plotNamed(plottedRun({ points }), 'Retries left')
     expect(valuesOf(plot)).toEqual({ 'Turns (maxTurns)': [9, 8], retry: [3, 2] })
     expect(plot.about).toContain('Not used: stop_hook (8 times).')
   })
