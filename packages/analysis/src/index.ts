@@ -74,7 +74,7 @@ export {
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
 export { gradeOf } from './grades/grade-of.ts'
 export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
-export { outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
+export { runOutcomes as outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
 export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
 export { calibrateSessions, type CalibratedSessions } from './calibration/calibrate-sessions.ts'
 export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'

@@ -28,7 +28,7 @@ function isTooDeep(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((part) => isTooDeep(part, left - 1))
 }
 
-/** Content of a user message; empty if there is none. */
+/** Content of a user message; may be empty. */
 export function userContentIn(value: unknown): MessageContent {
   if (typeof value === 'string') return value
   return blocksIn(value).filter(({ type }) => type === 'text' || type === 'image' || type === 'document')

@@ -33,7 +33,7 @@ export const noOutcome: RunOutcome = {
 }
 
 /** The outcomes of the runs of a session, in order. */
-export function outcomesOf(runs: readonly (readonly StepRecord[])[]): readonly RunOutcome[] {
+export function runOutcomes(runs: readonly (readonly StepRecord[])[]): readonly RunOutcome[] {
   const continued = new Set(runs.map(continuedBy))
   return runs.map((records, index): RunOutcome => {
     const [first] = records

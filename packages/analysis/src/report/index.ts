@@ -1,7 +1,7 @@
 // `@halting/analysis/report`: sums over many sessions, as figures and as an HTML page.
-export { Collector } from './collect.ts'
+export { ReportCollector as Collector } from './report-collector.ts'
 export { type Period, dayOf } from './days.ts'
-export { gatherReport, isBelow, type ReportScope } from './collect.ts'
+export { gatherReport, isBelow, type ReportScope } from './report-collector.ts'
 export type {
   Breakdown,
   BudgetRow,
@@ -25,7 +25,7 @@ export { reportHtml } from './report-html.ts'
 export {
   budgetText,
   endingName,
-  factsOf,
+  serviceFacts as factsOf,
   goalCells,
   goalHead,
   goalTables,

@@ -10,7 +10,7 @@ import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.t
 import {
   budgetText,
   endingName,
-  factsOf,
+  serviceFacts,
   goalCells,
   goalHead,
   goalTables,
@@ -85,7 +85,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))
   yield section('Waits', list(waitTexts(report)))
-  yield section('Models and the window', list(factsOf(report)))
+  yield section('Models and the window', list(serviceFacts(report)))
   yield section('Far above the others', list(report.outliers.map(outlierText)))
   yield section(
     'Did not end',

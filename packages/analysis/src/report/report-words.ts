@@ -277,7 +277,7 @@ export function shareText(share: number): string {
 }
 
 /** One sentence each on failed requests, the cache, compactions and stages after runs. */
-export function factsOf({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
+export function serviceFacts({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
   const failed = service.failures.reduce((sum, { attempts }) => sum + attempts, 0)
   const kinds = service.failures.map(({ kind, attempts }) => `${counted(attempts)} ${kind}`)
   return [

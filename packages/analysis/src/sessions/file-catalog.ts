@@ -18,7 +18,7 @@ import { readAnySession, readSessionBeginning, type AnySession, type PricesFor }
 import { writerOf } from './writer-of.ts'
 
 /** The files of a catalog, and texts of the program about them. */
-export interface FileShelfOptions {
+export interface FileCatalogOptions {
   /** Title of the page. */
   readonly title: string
   /** Lists the paths of the files; called for each scan, because files may be added. */
@@ -49,16 +49,16 @@ interface FileEntry extends Entry {
 }
 
 /** Sessions in files, listed anew for each scan. */
-export class FileShelf implements SessionCatalog<FileEntry> {
+export class FileCatalog implements SessionCatalog<FileEntry> {
   /** Title of the page. */
   readonly title: string
   readonly pauseMs = 700
-  readonly #options: FileShelfOptions
+  readonly #options: FileCatalogOptions
   readonly #together = new ReadTogether()
   readonly #keys = new Keys()
   #redact: ((text: string) => string) | undefined
 
-  constructor(options: FileShelfOptions) {
+  constructor(options: FileCatalogOptions) {
     this.title = options.title
     this.#options = options
   }

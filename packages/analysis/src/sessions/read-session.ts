@@ -7,7 +7,7 @@ import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { freeModels } from '../account/free-models.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
-import { foreignOutcomes, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
+import { foreignOutcomes, runOutcomes, type RunOutcome } from '../grades/run-outcome.ts'
 import { recordsOfForeign } from '../foreign/foreign-run.ts'
 import { beginningOf, type StepRecord } from '@halting/core/steps'
 import type { RunClock } from '../what-if/request-log.ts'
@@ -167,7 +167,7 @@ export function pastSessionOf({ sessionId, cwd, runs, began, unpriced }: AnySess
     sessionId,
     cwd,
     runs: runs.map((records, index) => pastTrajectory(records, unpriced[index], { began: began[index] ?? null })),
-    outcomes: outcomesOf(runs),
+    outcomes: runOutcomes(runs),
   }
 }
 
@@ -186,7 +186,7 @@ export async function readPastSession(path: string, prices: PricesFor, together:
       sessionId,
       cwd,
       runs: marked.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))),
-      outcomes: outcomesOf(runs),
+      outcomes: runOutcomes(runs),
     }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)

@@ -19,11 +19,11 @@ export function waitingCalls({
 }: Pick<FoldedSession, 'ended' | 'open' | 'isRewound'>): readonly WaitingCall[] {
   const last = ended.at(-1)
   if (open !== undefined || isRewound === true || last?.terminal.reason !== 'needs_approval') return []
-  return pendingOf(last.terminal.signal.context)
+  return pendingCalls(last.terminal.signal.context)
 }
 
 /** The pending calls in the signal of an ending that needs an approval. */
-export function pendingOf({ pending }: { readonly [field: string]: unknown }): readonly WaitingCall[] {
+export function pendingCalls({ pending }: { readonly [field: string]: unknown }): readonly WaitingCall[] {
   return Array.isArray(pending) ? pending.filter(isWaitingCall) : []
 }
 

@@ -55,8 +55,8 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
   #watching: AbortController | undefined
 
   /** `isForPerson` returns whether the message of a catalog's error is meant for people. */
-  constructor(shelf: SessionCatalog<Found>, isForPerson: (error: unknown) => boolean = () => false) {
-    this.#catalog = shelf
+  constructor(catalog: SessionCatalog<Found>, isForPerson: (error: unknown) => boolean = () => false) {
+    this.#catalog = catalog
     this.#isForPerson = isForPerson
   }
 

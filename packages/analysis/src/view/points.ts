@@ -256,7 +256,7 @@ export function timesBetween(
   })
 }
 
-/** The index of the last start at or before this moment; 0 if there is none. */
+/** The index of the last start at or before this moment; 0 if all are later. */
 function lastAtOrBefore(starts: readonly number[], moment: number): number {
   let [low, high] = [0, starts.length - 1]
   while (low < high) {

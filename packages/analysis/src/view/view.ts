@@ -4,7 +4,7 @@ import { isCopiedRun } from '../account/copied-run.ts'
 import type { GradedRun } from '../grades/graded-run.ts'
 import { gradeOf } from '../grades/grade-of.ts'
 import { gradedRun, ungraded } from '../grades/graded-runs.ts'
-import { noOutcome, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
+import { noOutcome, runOutcomes, type RunOutcome } from '../grades/run-outcome.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
 import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { StepRecord } from '@halting/core/steps'
@@ -39,7 +39,7 @@ export interface ReadView {
 /** Like `viewOf`, with the transcripts. Items, points and trajectories, which are most of a long session, are computed on demand. */
 export function readView(session: InspectedSession): ReadView {
   const { runs, shellArguments, notes } = session
-  const outcomes = outcomesOf(runs)
+  const outcomes = runOutcomes(runs)
   const readRuns = runs.map((records, index): ReadRun => {
     const recorded = weaklyMemoized(() => recordedSteps(records))
     return { records, recorded, account: accountIn(session, records, recorded()), ...keyedParts(runs, index) }

@@ -61,7 +61,7 @@ export class PeriodAccount {
     while ((this.#open.next?.endedAt ?? Infinity) <= moment) this.settleNext()
   }
 
-  /** Settles the reservation that ends first; false if there is none. */
+  /** Settles the reservation that ends first; false without any. */
   settleNext(): boolean {
     const open = this.#open.take()
     if (open === undefined) return false

@@ -23,7 +23,7 @@ import { counted, many } from './figures.ts'
 /** The number of groups that are described; more are only counted. */
 const [mostGroups, mostRefused] = [8, 3]
 
-/** A limit of a group, or why there is none, as a row of a table. */
+/** A limit of a group, or why it has no limit, as a row of a table. */
 export interface CalibratedRow {
   /** What it limits. */
   readonly label: string

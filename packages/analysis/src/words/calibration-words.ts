@@ -110,7 +110,7 @@ export function solvedText({ runs, solved, ungraded }: CalibratedGroup): string 
 export function guessWarning({ solved: { all, guessed } }: Pick<CalibratedGroup, 'solved'>): string {
   if (all === 0 || guessed * 2 <= all) return ''
   const which = guessed === all ? 'All of these grades are' : `${shareText(guessed / all)} of these grades are`
-  return `${which} guesses: the run completed, and it has no other grade. Wrong answers then count as solved, and limits become too high. Grade runs with halting grade SESSION good|bad, or give them a goal.`
+  return `${which} guesses: the run completed, and nobody said otherwise. Wrong answers count as solved then, and limits come out too high. Grade runs with halting grade SESSION good|bad, or give them a goal.`
 }
 
 /** A warning that runs of one session resemble each other; '' if sessions have fewer than two solved runs each, on average. */

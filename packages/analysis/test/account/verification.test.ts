@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { htmlOf } from '../../src/export/html.ts'
 import { markdownOf } from '../../src/export/markdown.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { verificationTexts } from '../../src/report/report-words.ts'
@@ -140,7 +140,7 @@ test('exports say it for each run, and for the session', async () => {
 })
 
 test('a report counts runs that changed files', async () => {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   const reported = async (...runs: Parameters<typeof checkedRun>[]): Promise<Report> => {
     for (const [index, given] of runs.entries()) {
       const { records } = await checkedRun(...given)

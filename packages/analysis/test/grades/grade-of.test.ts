@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gradeOf } from '../../src/grades/grade-of.ts'
 import { gradedRuns, type GradingSources } from '../../src/grades/graded-runs.ts'
-import { isRejection, foreignOutcomes, outcomesOf, type RunOutcome } from '../../src/grades/run-outcome.ts'
+import { isRejection, foreignOutcomes, runOutcomes, type RunOutcome } from '../../src/grades/run-outcome.ts'
 import { pastSession } from '../support/past-sessions.ts'
 
 const plain: RunOutcome = {
@@ -134,7 +134,7 @@ describe('outcomesOf', () => {
   test('reads endings, goals, checks, continuations, rewinds and the next prompt', () => {
     const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 1, tail: '' }
     const goal = { met: true, checks: [check, { ...check, judged: true }], judged: true }
-    const told = outcomesOf([
+    const told = runOutcomes([
       [startOf('run1', 'Add it.'), endOf({ reason: 'max_turns' })],
       [startOf('run2', 'Continue.', 'run1'), endOf({ reason: 'completed', goal, verified: true })],
       [startOf('run3', 'It still fails.'), endOf({ reason: 'completed', verified: false })],
@@ -152,7 +152,7 @@ describe('outcomesOf', () => {
 
   test('goals of which a model judges all are judged', () => {
     const judged = { name: 'it is nice', met: true, exitCode: null, durationMs: 1, tail: '', judged: true }
-    const [outcome] = outcomesOf([
+    const [outcome] = runOutcomes([
       [startOf('run1', 'Go.'), endOf({ reason: 'completed', goal: { met: true, judged: true, checks: [judged] } })],
     ])
     expect(outcome).toMatchObject({ goal: true, isJudged: true })

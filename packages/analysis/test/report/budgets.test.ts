@@ -1,6 +1,6 @@
 // Holds R-LIM-74 of docs/spec: budgets that runs share with others in a report.
 import { expect, test } from 'vitest'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { budgetText } from '../../src/report/report-words.ts'
@@ -9,7 +9,7 @@ import { dayBudget, standingRun } from '../support/standing-runs.ts'
 type Records = Awaited<ReturnType<typeof standingRun>>['records']
 
 function reportOf(runs: readonly Records[], now: number): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const began = [Date.UTC(2026, 10, 28 + index, 12)]
     const session = { sessionId: `s${index}`, cwd: '/a', runs: [records], began, unpriced: [[]] }

@@ -1,7 +1,7 @@
 // Holds rules of docs/spec: R-REP-8, R-GRADE-7: limits calibrated on solved runs in a report, with who says that they are solved.
 import { beforeAll, expect, test } from 'vitest'
 import type { GradingSources } from '../../src/grades/graded-runs.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { calibrationTexts, calibrationTitle, hasLimit } from '../../src/words/calibration-texts.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 function reportOf(counts: { readonly solved: number; readonly unsolved: number }, grading?: GradingSources): Report {
-  const collector = new Collector({ since: null, until: null }, grading)
+  const collector = new ReportCollector({ since: null, until: null }, grading)
   const all = [
     ...Array.from({ length: counts.solved }, () => solved),
     ...Array.from({ length: counts.unsolved }, () => unsolved),

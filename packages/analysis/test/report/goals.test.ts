@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { goalTables, goalTexts } from '../../src/report/report-words.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
@@ -12,7 +12,7 @@ type Runs = readonly Awaited<ReturnType<typeof goalRun>>['records'][]
 
 /** The report of sessions of one run each, in these folders, a day apart. */
 function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const cwd = folders[index % folders.length] ?? ''
     const began = [Date.UTC(2026, 10, 16 + index, 12)]

@@ -7,7 +7,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork } from '../../src/account/recorded-work.ts'
 import type { AnySession } from '../../src/sessions/read-session.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import type { Report } from '../../src/report/report-model.ts'
 
 const prices: NonNullable<RunOptions['prices']> = {
@@ -99,7 +99,7 @@ const nanos = (rows: readonly { readonly costUsd: number; readonly unknownUsd: n
 test('all breakdowns and the accounts of all runs come to the same', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 5 }), async (sessions) => {
-      const collector = new Collector({ since: null, until: null })
+      const collector = new ReportCollector({ since: null, until: null })
       const all: (readonly StepRecord[])[] = []
       for (const [index, { runs, cwd }] of sessions.entries()) {
         const records = await Promise.all(runs.map((each, number) => recordsOf(each, number + 1)))

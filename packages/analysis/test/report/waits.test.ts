@@ -1,14 +1,14 @@
 // Holds R-WHYW-5 and R-WHYW-7 of docs/spec: waits for services, and endings at them, in a report.
 import type { StepRecord } from '@halting/core'
 import { expect, test } from 'vitest'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { waitTexts } from '../../src/report/report-words.ts'
 import { begunAt, calls, hour, isWaitBegun, limited, outage, says, serviceRun } from '../support/service-runs.ts'
 
 function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunAt): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const session = { sessionId: `0000000${index}`, cwd: '/a', runs: [records], began: [begunAt], unpriced: [[]] }
     collector.add(session, { file: `/s${index}.jsonl` })

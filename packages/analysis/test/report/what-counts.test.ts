@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { agentTool, streamRun, startRun, tool, type RunOptions, type RunState, type StartOptions } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import type { Report } from '../../src/report/report-model.ts'
-import { factsOf, headline, triedText } from '../../src/report/report-words.ts'
+import { serviceFacts, headline, triedText } from '../../src/report/report-words.ts'
 import { limitsWorthReporting } from '../../src/report/tighter-limits.ts'
 
 const usage = { input_tokens: 900, output_tokens: 100 }
@@ -35,7 +35,7 @@ async function ran(
 }
 
 function reportOf(runs: readonly (readonly StepRecord[])[], began: readonly (number | null)[] = []): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   const all = runs.map((_, index) => began[index] ?? null)
   collector.add({ sessionId: 'aaaaaaaa', cwd: '/a', runs, began: all, unpriced: runs.map(() => []) }, { file: 'a' })
   return collector.told('of this test', [], Date.parse('2026-11-24T12:00:00Z'))
@@ -69,7 +69,7 @@ test('a request that was under way when its process died counts with what it may
   expect(totals.unknownTokens).toBeGreaterThan(2_000)
   expect(totals.unknownUsd).toBe(totals.unknownTokens / 1_000)
   expect(open).toMatchObject([{ costUsd: 1, unknownUsd: totals.unknownUsd }])
-  expect(factsOf(report).join('\n')).toMatch(
+  expect(serviceFacts(report).join('\n')).toMatch(
     /One model request failed or is still running\. Its cost is unknown: up to [\d,]+ tokens and \$\d+\.\d\d more\./,
   )
 })

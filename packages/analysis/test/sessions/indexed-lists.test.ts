@@ -8,7 +8,7 @@ import { fileState, openJournal, SessionIndex, storedSessions } from '@halting/j
 import { takeLock } from '@halting/journal/files'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-catalog.ts'
+import { FileCatalog } from '../../src/sessions/file-catalog.ts'
 import { summariesOf } from '../../src/sessions/session-summaries.ts'
 import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionRow } from '../../src/view/types.ts'
@@ -48,7 +48,7 @@ async function summaries(home: string, index?: SessionIndex): Promise<unknown> {
 async function rows(home: string, index?: SessionIndex): Promise<readonly SessionRow[]> {
   const find = async () => (await storedSessions({ cwd: '/', home, env: {} }, 'all')).map(({ path }) => path)
   const source = new CatalogSource(
-    new FileShelf({
+    new FileCatalog({
       title: '',
       find,
       prices: () => Promise.resolve({ cost: () => undefined, worstCase: () => undefined }),

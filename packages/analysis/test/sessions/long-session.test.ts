@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'
 import { openJournal } from '@halting/journal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-catalog.ts'
+import { FileCatalog } from '../../src/sessions/file-catalog.ts'
 import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionView } from '../../src/view/types.ts'
 
@@ -52,8 +52,8 @@ async function addRun(
   await journal.close()
 }
 
-function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileShelf['look']>>[number]> {
-  const shelf = new FileShelf({
+function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileCatalog['look']>>[number]> {
+  const shelf = new FileCatalog({
     title: 'a test',
     find: () => Promise.resolve([path]),
     prices: () => Promise.resolve({ cost: () => undefined, worstCase: () => undefined }),

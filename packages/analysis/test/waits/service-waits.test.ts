@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { serviceWaits } from '../../src/account/service-waits.ts'
 import { htmlOf, markdownOf } from '../../src/export/index.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import { transcriptParts } from '../../src/view/parts.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
@@ -243,7 +243,7 @@ test('whatever records of waits hold, nothing throws, and no figure is below zer
       const exported = sessionTranscript({ sessionId: 's', cwd: '', runs: [records] })
       expect([...markdownOf(exported, 'x')].join('')).not.toContain('NaN')
       expect([...htmlOf(exported, 'x', { says: '' })].join('')).not.toContain('undefined')
-      const collector = new Collector({ since: null, until: null })
+      const collector = new ReportCollector({ since: null, until: null })
       const told = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
       collector.add(told, { file: '/s.jsonl' })
       const report = collector.told('of this folder', [], begunAt)

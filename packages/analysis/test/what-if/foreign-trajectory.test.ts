@@ -56,7 +56,7 @@ const turn: fc.Arbitrary<ForeignTurn> = fc.record(
     agentRequests: fc.array(payment, { maxLength: 2 }),
     laterMessages: fc.array(said, { maxLength: 2 }),
   },
-  { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'beside', 'said'] },
+  { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'agentRequests', 'laterMessages'] },
 )
 const ending = fc.record(
   {

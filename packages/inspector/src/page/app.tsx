@@ -61,14 +61,14 @@ export function App(): JSX.Element {
         </button>
       </header>
       <main id="main" class="view" tabIndex={-1} data-view={view}>
-        <Shown />
+        <CurrentView />
       </main>
       {isHelpShown.value ? <Help onClose={() => (isHelpShown.value = false)} /> : null}
     </>
   )
 }
 
-function Shown(): JSX.Element {
+function CurrentView(): JSX.Element {
   const shown = route.value
   switch (shown.view) {
     case 'sessions':

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** The parts of a request that decide whether it is answered. */
-export interface AskedFor {
+export interface RequestInfo {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
@@ -17,7 +17,7 @@ export type Admission =
  * Admits only programs of this machine that know the token and use a local host name. Pages of other origins are refused even if they know the token.
  * So are other host names that resolve to this machine (DNS rebinding).
  */
-export function admission({ method, url = '', headers }: AskedFor, port: number, token: string): Admission {
+export function admission({ method, url = '', headers }: RequestInfo, port: number, token: string): Admission {
   const [path = '', search = ''] = url.split(/\?(.*)/s)
   const [, receivedToken = '', ...rest] = path.split('/')
   // Checked first, with the same answer as for an unknown path, so that nobody without the token learns that an inspector is running.

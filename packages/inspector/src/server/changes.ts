@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
-import type { Answer } from './answer.ts'
+import type { ResponseWriter } from './response-writer.ts'
 
 /** Interval of heartbeats, by which both sides detect a lost connection. */
 const beatMs = 15_000
 
 /** Rows are sent in batches of this size: reading them may take long, and changes in the meantime are sent first. */
-const rowsTogether = 50
+const rowsPerLine = 50
 
 /**
  * Sends changes until the client disconnects: the keys of changed sessions at once, and then their current rows; one line each. Changes of a session
  * while the client is slow are merged.
  */
-export async function tellChanges(answer: Answer, source: SessionSource): Promise<void> {
+export async function sendChanges(answer: ResponseWriter, source: SessionSource): Promise<void> {
   /** Keys that have not been sent, and keys whose rows have not been sent. */
   const [changed, rowsWanted] = [new Set<string>(), new Set<string>()]
   let isSending = false
@@ -21,7 +21,7 @@ export async function tellChanges(answer: Answer, source: SessionSource): Promis
     isSending = true
     while (changed.size + rowsWanted.size > 0 && !answer.gone.aborted) {
       if (changed.size === 0)
-        await answer.write(`${JSON.stringify(await rowsOf(taken(rowsWanted, rowsTogether), source))}\n`)
+        await answer.write(`${JSON.stringify(await rowsOf(taken(rowsWanted, rowsPerLine), source))}\n`)
       else {
         const keys = taken(changed, Infinity)
         for (const key of keys) rowsWanted.add(key)

@@ -1,11 +1,11 @@
 import { HaltingError } from '@halting/core'
 import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
-import { mostAtOnce } from './asked.ts'
+import { mostAtOnce } from './query-parameters.ts'
 import { figureKinds, figureLines, outlineOf } from './figures.ts'
-import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
+import { bodyStart, end, escapeHtml, filePolicy, headOf, type PageFiles } from './page-files.ts'
 
 /** What an exported session is built from. */
-export interface ExportedFrom {
+export interface ExportSource {
   /** Script and style of the page. */
   readonly page: PageFiles
   /** The session as the page shows it. */
@@ -19,13 +19,13 @@ export interface ExportedFrom {
  * network access. Yields pieces, because the page may exceed the maximum length of a string.
  * @throws HaltingError if the source has less of the session than its view.
  */
-export async function* exportedPage({ page, view, source }: ExportedFrom): AsyncGenerator<string> {
+export async function* exportedPage({ page, view, source }: ExportSource): AsyncGenerator<string> {
   const files: PageFiles = { script: within('script', page.script), style: within('style', page.style) }
   const [first = '', ...head] = headOf(`${view.row.title} · halting`)
   yield [
     first,
     ...head.slice(0, 3),
-    `<meta http-equiv="content-security-policy" content="${escaped(filePolicy(files))}">`,
+    `<meta http-equiv="content-security-policy" content="${escapeHtml(filePolicy(files))}">`,
     ...head.slice(3),
     `<style>${files.style}</style>`,
     ...bodyStart,

@@ -65,7 +65,7 @@ export function headOf(title: string): readonly string[] {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     '<meta name="referrer" content="no-referrer">',
-    `<title>${escaped(title)}</title>`,
+    `<title>${escapeHtml(title)}</title>`,
     // Otherwise browsers request a favicon.
     '<link rel="icon" href="data:,">',
   ]
@@ -80,6 +80,6 @@ export const bodyStart: readonly string[] = [
 export const end: readonly string[] = ['</body>', '</html>', '']
 
 /** Escapes text for HTML, between tags or in quotes. */
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
 import { admission } from './admission.ts'
-import { Answer } from './answer.ts'
-import { answerTo, headersOfAll, lastAnswer, type Answered } from './answers.ts'
+import { ResponseWriter } from './response-writer.ts'
+import { answerTo, commonHeaders, closeConnection, type ServerContext } from './routes.ts'
 import { readPageFiles } from './page-files.ts'
 import type { SessionSource } from '@halting/analysis/view'
 
@@ -38,7 +38,7 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
   const { source, pageFolder, port: requestedPort = 0, token = newToken(), onProblem = () => undefined } = options
   if (!/^[\w-]{22,}$/.test(token))
     throw new ConfigurationError('The token of an inspector must have at least 22 letters, digits, - and _.')
-  const answered: Answered = { source, page: await readPageFiles(pageFolder), onProblem }
+  const answered: ServerContext = { source, page: await readPageFiles(pageFolder), onProblem }
   let port = requestedPort
   const server = createServer((request, response) => {
     void serve(request, response, { port, token, answered })
@@ -73,7 +73,7 @@ function newToken(): string {
 interface Serving {
   readonly port: number
   readonly token: string
-  readonly answered: Answered
+  readonly answered: ServerContext
 }
 
 async function serve(
@@ -84,12 +84,12 @@ async function serve(
   // The body of a request is ignored, but must be read so that the connection can be reused.
   request.resume()
   request.on('error', () => undefined)
-  const answer = new Answer(response, request.method === 'HEAD', headersOfAll)
+  const answer = new ResponseWriter(response, request.method === 'HEAD', commonHeaders)
   const admitted = admission(request, port, token)
   if (admitted.kind === 'admitted') {
     await answerTo(admitted.name, admitted.query, answer, answered)
     return
   }
   const { status, error, allow } = admitted
-  answer.fail(status, error, { ...(allow !== undefined && { allow }), ...lastAnswer })
+  answer.fail(status, error, { ...(allow !== undefined && { allow }), ...closeConnection })
 }

@@ -22,7 +22,7 @@ export function followTheme(): void {
   const query = matchMedia('(prefers-color-scheme: dark)')
   systemIsDark.value = query.matches
   query.addEventListener('change', ({ matches }) => (systemIsDark.value = matches))
-  setTheme(themes.find((each) => each === kept()) ?? 'auto')
+  setTheme(themes.find((each) => each === storedTheme()) ?? 'auto')
 }
 
 export function setTheme(next: Theme): void {
@@ -36,7 +36,7 @@ export function setTheme(next: Theme): void {
   }
 }
 
-function kept(): string | null {
+function storedTheme(): string | null {
   try {
     return localStorage.getItem(place)
   } catch {

@@ -16,14 +16,14 @@ export interface VirtualRows {
   readonly reveal: (index: number) => void
 }
 
-const around = 8
+const rowsAround = 8
 
 /** Virtual rows with a fixed height, in `rem`. */
 export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null)
   const [{ top, height }, setSeen] = useState({ top: 0, height: 600 })
   const rowHeight = rowRem * rootFontSize()
-  const look = useCallback(() => {
+  const measure = useCallback(() => {
     const element = scroller.current
     if (element === null) return
     const seen = { top: element.scrollTop, height: element.clientHeight }
@@ -37,15 +37,15 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
-    element.addEventListener('scroll', look, { passive: true })
-    const observer = new ResizeObserver(look)
+    element.addEventListener('scroll', measure, { passive: true })
+    const observer = new ResizeObserver(measure)
     observer.observe(element)
     return () => {
-      element.removeEventListener('scroll', look)
+      element.removeEventListener('scroll', measure)
       observer.disconnect()
     }
-  }, [look])
-  useLayoutEffect(look, [count, look])
+  }, [measure])
+  useLayoutEffect(measure, [count, measure])
   const reveal = useCallback(
     (index: number) => {
       const element = scroller.current
@@ -54,14 +54,14 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
       const room = element.clientHeight
       if (start < element.scrollTop) element.scrollTop = start
       else if (start + rowHeight > element.scrollTop + room) element.scrollTop = start + rowHeight - room
-      look()
+      measure()
     },
-    [rowHeight, look],
+    [rowHeight, measure],
   )
   const first = Math.floor(top / rowHeight)
   const fitting = Math.max(1, Math.floor(height / rowHeight))
-  const from = Math.max(0, Math.min(first, count - fitting) - around)
-  const to = Math.min(count, first + fitting + 1 + around)
+  const from = Math.max(0, Math.min(first, count - fitting) - rowsAround)
+  const to = Math.min(count, first + fitting + 1 + rowsAround)
   return { scroller, from, to, rowHeight, fitting, reveal }
 }
 

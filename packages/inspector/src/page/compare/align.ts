@@ -1,5 +1,5 @@
 /** The calls of a turn, by which turns are aligned. */
-export interface AlignedBy {
+export interface AlignableTurn {
   readonly calls: readonly { readonly tool: string; readonly label: string }[]
 }
 
@@ -29,8 +29,8 @@ const sameTool = 250
  * result is symmetric.
  */
 export function aligned(
-  first: readonly AlignedBy[],
-  second: readonly AlignedBy[],
+  first: readonly AlignableTurn[],
+  second: readonly AlignableTurn[],
   cells: number = mostCells,
   piece: number = pieceTurns,
 ): Alignment {
@@ -64,7 +64,7 @@ interface TurnKey {
   readonly text: string
 }
 
-function toKey({ calls }: AlignedBy, ids: Map<string, number>): TurnKey {
+function toKey({ calls }: AlignableTurn, ids: Map<string, number>): TurnKey {
   const numbered = (text: string): number => {
     const known = ids.get(text) ?? ids.size
     ids.set(text, known)

@@ -1,5 +1,5 @@
 import type { SessionView } from '@halting/analysis/view'
-import { below, beside, heading, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, sideBySide, heading, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { table, mostPictureRows, type PictureCell } from '../picture/table.ts'
 import { turnAt, type ComparedFigure } from './differences.ts'
@@ -30,7 +30,7 @@ export function pictureOfComparison(
     about: isOnlyDifferent ? ['Only the turns that differ.'] : [],
     width: 1_200,
     blocks: [
-      beside([head('First', one, runs[0]), head('Second', other, runs[1])]),
+      sideBySide([head('First', one, runs[0]), head('Second', other, runs[1])]),
       table({
         columns: [
           { title: '' },
@@ -61,7 +61,7 @@ export function pictureOfComparison(
         : [
             heading('The selected pair of turns'),
             paragraph(pairText(chosen.pair, chosen.differences)),
-            beside([
+            sideBySide([
               whole(first, turnAt(first, chosen.pair.first), turnAt(second, chosen.pair.second)),
               whole(second, turnAt(second, chosen.pair.second), turnAt(first, chosen.pair.first)),
             ]),
@@ -75,7 +75,11 @@ export const secondToFirst = 'Change'
 function head(name: string, view: SessionView, runs: string): Block {
   const { title, from } = sideTexts(view)
   const style = { color: 'soft', size: 13 } as const
-  return below([heading(`${name}: ${title}`), paragraph(from, style), ...(runs === '' ? [] : [paragraph(runs, style)])])
+  return stacked([
+    heading(`${name}: ${title}`),
+    paragraph(from, style),
+    ...(runs === '' ? [] : [paragraph(runs, style)]),
+  ])
 }
 
 function sideText(turn: ComparedTurn | undefined, turns: readonly ComparedTurn[]): string {
@@ -95,7 +99,7 @@ function whole(
   if (turn === undefined) return paragraph('No turn here.', { color: 'soft' })
   const [model, , own, soFar] = turnLines(turn)
   const calls = callTexts(turn, counterpart)
-  return below(
+  return stacked(
     [
       paragraph(`${turnName(turn, turns)}: ${model}`, { isBold: true }),
       paragraph(`${own}; ${soFar}`),

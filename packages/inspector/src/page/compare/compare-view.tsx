@@ -84,7 +84,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
         pairs={pairs}
         first={one}
         second={other}
-        parting={parting}
+        firstDifference={parting}
         pictureOf={(shownPairs) =>
           pictureOfComparison(
             {

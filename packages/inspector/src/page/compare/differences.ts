@@ -44,7 +44,7 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((each, index) => each === other[index])
 }
 
-/** The index of the first pair with different calls, inputs or outcomes; undefined if there is none. */
+/** The index of the first pair with different calls, inputs or outcomes; undefined if all are equal. */
 export function firstDivergence(
   pairs: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -72,10 +72,10 @@ export function divergenceText(
   }
   const after =
     place === 0 ? 'They differ at the first turn' : `They differ after ${many(place, 'turn')} with the same calls`
-  return `${after}: ${partingText(pair, pairs.slice(place), first, second)}`
+  return `${after}: ${firstDifferenceText(pair, pairs.slice(place), first, second)}`
 }
 
-function partingText(
+function firstDifferenceText(
   pair: Pair,
   rest: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -100,12 +100,12 @@ function partingText(
   return `turn ${turn?.turn ?? 0} of the ${side} has no counterpart. It was: ${callsText(turn?.calls ?? [], false)}.`
 }
 
-const mostTold = 3
+const mostCallsShown = 3
 
 /** The calls of a turn on one line; `an answer` when there are none. */
 export function callsText(calls: readonly TurnCall[], withOutcomes: boolean): string {
   if (calls.length === 0) return 'an answer'
-  const shown = calls.slice(0, mostTold).map(({ label, status }) => {
+  const shown = calls.slice(0, mostCallsShown).map(({ label, status }) => {
     const text = visible(label.length > 90 ? `${label.slice(0, 89)}…` : label)
     return withOutcomes && status !== '' ? `${text} (${status})` : text
   })

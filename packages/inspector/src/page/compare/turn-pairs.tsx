@@ -15,7 +15,7 @@ interface TurnPairsProps {
   readonly first: readonly ComparedTurn[]
   readonly second: readonly ComparedTurn[]
   /** Index of the first pair that differs. */
-  readonly parting: number | undefined
+  readonly firstDifference: number | undefined
   /** A picture of the whole view with these pairs and the selected one. */
   readonly pictureOf: (shown: ShownPairs) => Picture
 }
@@ -34,7 +34,7 @@ export interface ShownPairs {
 }
 
 /** A list of paired turns, with the selected pair in full below. */
-export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPairsProps): JSX.Element {
+export function TurnPairs({ pairs, first, second, firstDifference, pictureOf }: TurnPairsProps): JSX.Element {
   const at = useSignal<number | null>(null)
   const isOnlyDifferent = useSignal(false)
   const shown = useMemo(() => {
@@ -48,11 +48,11 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
       : all
   }, [pairs, first, second, isOnlyDifferent.value])
   const chosen = at.value === null ? undefined : shown[at.value]
-  const partingAt = shown.findIndex(({ place }) => place === parting)
+  const differenceAt = shown.findIndex(({ place }) => place === firstDifference)
   return (
     <>
       <div class="list-tools">
-        <button type="button" disabled={partingAt < 0} onClick={() => (at.value = partingAt)}>
+        <button type="button" disabled={differenceAt < 0} onClick={() => (at.value = differenceAt)}>
           Go to the first difference
         </button>
         <label>
@@ -78,7 +78,9 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
           rowRem={6.6}
           selected={chosen === undefined ? null : at.value}
           onSelect={(index) => (at.value = index)}
-          row={(index) => <PairRow shown={shown[index]} first={first} second={second} parting={parting} />}
+          row={(index) => (
+            <PairRow shown={shown[index]} first={first} second={second} firstDifference={firstDifference} />
+          )}
         />
       </div>
       <WholePair chosen={chosen} first={first} second={second} />
@@ -93,15 +95,15 @@ interface PairProps {
 
 interface PairRowProps extends PairProps {
   readonly shown: ShownPair | undefined
-  readonly parting: number | undefined
+  readonly firstDifference: number | undefined
 }
 
 /** A row of the list: both turns of a pair, and how they compare. */
-function PairRow({ shown, first, second, parting }: PairRowProps): JSX.Element | null {
+function PairRow({ shown, first, second, firstDifference }: PairRowProps): JSX.Element | null {
   if (shown === undefined) return null
   const { pair, differences, place } = shown
   return (
-    <div class="pair" data-kind={pair.kind} data-parting={place === parting}>
+    <div class="pair" data-kind={pair.kind} data-parting={place === firstDifference}>
       <Side turn={turnAt(first, pair.first)} turns={first} />
       <span class="pair-mark" title={pairText(pair, differences)}>
         <span aria-hidden="true">{pairMark(pair, differences)}</span>
@@ -121,8 +123,8 @@ function WholePair({ chosen, first, second }: PairProps & { readonly chosen: Sho
     <section class="pair-whole" aria-label="The selected pair of turns">
       <p>{pairText(pair, differences)}</p>
       <div class="compare-heads">
-        <WholeTurn turns={first} turn={firstTurn} beside={secondTurn} />
-        <WholeTurn turns={second} turn={secondTurn} beside={firstTurn} />
+        <WholeTurn turns={first} turn={firstTurn} counterpart={secondTurn} />
+        <WholeTurn turns={second} turn={secondTurn} counterpart={firstTurn} />
       </div>
     </section>
   )
@@ -150,10 +152,10 @@ function Side({ turn, turns }: SideProps): JSX.Element {
 }
 
 interface WholeTurnProps extends SideProps {
-  readonly beside: ComparedTurn | undefined
+  readonly counterpart: ComparedTurn | undefined
 }
 
-function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
+function WholeTurn({ turn, turns, counterpart }: WholeTurnProps): JSX.Element {
   if (turn === undefined) return <p class="soft">No turn here.</p>
   const [model, , own, soFar] = turnLines(turn)
   return (
@@ -166,7 +168,7 @@ function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
       </p>
       {turn.calls.length === 0 ? <p>An answer without tool calls.</p> : null}
       <ul class="calls">
-        {callTexts(turn, beside).map(({ text, differs }, index) => (
+        {callTexts(turn, counterpart).map(({ text, differs }, index) => (
           <li key={index}>
             {text}
             {differs === '' ? null : <span class="warn"> {differs}</span>}

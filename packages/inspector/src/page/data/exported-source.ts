@@ -51,7 +51,7 @@ const mostKept = 16
 class Pieces {
   private readonly page: Pick<Document, 'getElementById'>
   private readonly inElement: number
-  private readonly kept = new Map<string, readonly unknown[]>()
+  private readonly parsed = new Map<string, readonly unknown[]>()
 
   constructor(page: Pick<Document, 'getElementById'>, inElement: number) {
     this.page = page
@@ -70,14 +70,14 @@ class Pieces {
   }
 
   private piece(name: string): readonly unknown[] | undefined {
-    const known = this.kept.get(name)
+    const known = this.parsed.get(name)
     if (known !== undefined) return known
     const text = textOf(this.page, name)
     if (text === undefined) return undefined
     // The server writes a list.
     const read = JSON.parse(text) as readonly unknown[]
-    this.kept.set(name, read)
-    for (const old of this.kept.keys()) if (this.kept.size > mostKept) this.kept.delete(old)
+    this.parsed.set(name, read)
+    for (const old of this.parsed.keys()) if (this.parsed.size > mostKept) this.parsed.delete(old)
     return read
   }
 }

@@ -44,21 +44,21 @@ function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly P
 }
 
 /** A request for figures, and its result. */
-interface Asked {
+interface FigureRequest {
   is: Loaded<SessionView>
   readonly done: Promise<void>
 }
 
 /** Requests by outline: a session that changes gets a new outline. */
-const known = new WeakMap<SessionOutline, Map<string, Asked>>()
+const known = new WeakMap<SessionOutline, Map<string, FigureRequest>>()
 
-function askedOf(view: SessionOutline, kinds: string, only: number | undefined): Asked {
-  const of = known.get(view) ?? new Map<string, Asked>()
+function figureRequest(view: SessionOutline, kinds: string, only: number | undefined): FigureRequest {
+  const of = known.get(view) ?? new Map<string, FigureRequest>()
   known.set(view, of)
   const name = `${kinds} ${only}`
   const found = of.get(name)
   if (found !== undefined) return found
-  const asked: Asked = {
+  const asked: FigureRequest = {
     is: { kind: 'loading' },
     done: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
       (value) => void (asked.is = { kind: 'loaded', value }),
@@ -72,7 +72,7 @@ function askedOf(view: SessionOutline, kinds: string, only: number | undefined):
 /** The same as a hook. The previous figures stay visible until the new ones arrive. */
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
-  const asked = view === undefined ? undefined : askedOf(view, kinds, only)
+  const asked = view === undefined ? undefined : figureRequest(view, kinds, only)
   const shown = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
   const [, draw] = useState({})
   useEffect(() => {

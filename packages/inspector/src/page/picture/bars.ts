@@ -16,7 +16,7 @@ const look = { size: 13 }
 const row = look.size * lineHeight + 4
 
 /** Rows of labels, bars and values, aligned in columns. */
-export function bars(all: readonly PictureBar[]): Block {
+export function barRows(all: readonly PictureBar[]): Block {
   if (all.length === 0) return paragraph('None are recorded.', { color: 'soft', size: look.size })
   return (width) => {
     const names = all.map(({ label }) => fitted(visible(label), width * 0.4, look))

@@ -98,7 +98,7 @@ export interface Place {
 export const [gap, tight] = [12, 2] as const
 
 /** Blocks from top to bottom. */
-export function below(blocks: readonly Block[], between: typeof gap | typeof tight = gap): Block {
+export function stacked(blocks: readonly Block[], between: typeof gap | typeof tight = gap): Block {
   return (width) => {
     const laid = blocks.map((block) => block(width)).filter(({ height }) => height > 0)
     const height = laid.reduce((sum, each) => sum + each.height, 0) + between * Math.max(0, laid.length - 1)
@@ -118,7 +118,7 @@ export function below(blocks: readonly Block[], between: typeof gap | typeof tig
 const column = 32
 
 /** Blocks in columns of equal width. */
-export function beside(blocks: readonly Block[]): Block {
+export function sideBySide(blocks: readonly Block[]): Block {
   return (width) => {
     const each = (width - column * (blocks.length - 1)) / blocks.length
     const laid = blocks.map((block) => block(each))

@@ -11,7 +11,7 @@ const pictureKinds = ['svg', 'png'] as const
 type PictureKind = (typeof pictureKinds)[number]
 
 /** Lines about all pictures of a view: the session and its run. */
-export const PicturesOf = createContext<readonly string[]>([])
+export const PictureContext = createContext<readonly string[]>([])
 
 interface PictureButtonsProps {
   /** Names the file, and the buttons for screen readers. */
@@ -23,7 +23,7 @@ interface PictureButtonsProps {
 /** Buttons that save the current view as a picture; the same in every view. */
 export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.Element {
   const failed = useSignal('')
-  const of = useContext(PicturesOf)
+  const of = useContext(PictureContext)
   const save = async (kind: PictureKind): Promise<void> => {
     try {
       const picture = pictureOf()
@@ -65,7 +65,7 @@ function momentText(now: Date): string {
 
 async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
   const drawn = new Blob([svg], { type: 'image/svg+xml' })
-  const address = URL.createObjectURL(kind === 'svg' ? drawn : await painted(drawn))
+  const address = URL.createObjectURL(kind === 'svg' ? drawn : await pngOf(drawn))
   const link = document.createElement('a')
   link.href = address
   link.download = `${fileName(name)}.${kind}`
@@ -80,7 +80,7 @@ const density = 2
 const longest = 16_000
 
 /** Paints the SVG as a PNG, so that both look the same. */
-async function painted(svg: Blob): Promise<Blob> {
+async function pngOf(svg: Blob): Promise<Blob> {
   const address = URL.createObjectURL(svg)
   try {
     const image = new Image()

@@ -1,5 +1,5 @@
 import { visible } from '@halting/analysis/words'
-import { below, paragraph, tight, type Block, type ColorOf } from './block.ts'
+import { stacked, paragraph, tight, type Block, type ColorOf } from './block.ts'
 import { SvgWriter } from './svg.ts'
 
 /** A view as a picture that is understood without the page. */
@@ -11,7 +11,7 @@ export interface Picture {
   readonly blocks: readonly Block[]
 }
 
-export interface MadeFrom {
+export interface PictureSource {
   readonly color: ColorOf
   /** What the page is about: a folder or an address. */
   readonly of: string
@@ -22,10 +22,10 @@ export interface MadeFrom {
 const margin = 24
 
 /** The SVG file. All text is escaped: it contains no scripts, and loads nothing. */
-export function svgOfPicture({ title, about, width, blocks }: Picture, { color, of, at }: MadeFrom): string {
-  const { height, draw } = below([
+export function svgOfPicture({ title, about, width, blocks }: Picture, { color, of, at }: PictureSource): string {
+  const { height, draw } = stacked([
     paragraph(title, { size: 20, isBold: true, mostLines: 12 }),
-    below(
+    stacked(
       [`${visible(of)} · ${at}`, ...about].map((line) => paragraph(line, { size: 13, color: 'soft', mostLines: 12 })),
       tight,
     ),

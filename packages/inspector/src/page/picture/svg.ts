@@ -41,7 +41,7 @@ export class SvgWriter {
   /** `name` is shown as a tooltip. */
   rect(x: number, y: number, width: number, height: number, fill: string, name?: string): this {
     const size = `width="${rounded(Math.max(0, width))}" height="${rounded(Math.max(0, height))}"`
-    return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escaped(fill)}"`, 'rect', name)
+    return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escapeXml(fill)}"`, 'rect', name)
   }
 
   line(points: readonly SvgPoint[], stroke: SvgStroke, name?: string): this {
@@ -51,12 +51,12 @@ export class SvgWriter {
 
   area(points: readonly SvgPoint[], fill: string, name?: string): this {
     if (points.length === 0) return this
-    return this.named(`<polygon points="${placed(points)}" fill="${escaped(fill)}"`, 'polygon', name)
+    return this.named(`<polygon points="${placed(points)}" fill="${escapeXml(fill)}"`, 'polygon', name)
   }
 
   circle(x: number, y: number, radius: number, fill: string, name?: string): this {
     const place = `cx="${rounded(x)}" cy="${rounded(y)}" r="${rounded(radius)}"`
-    return this.named(`<circle ${place} fill="${escaped(fill)}"`, 'circle', name)
+    return this.named(`<circle ${place} fill="${escapeXml(fill)}"`, 'circle', name)
   }
 
   text(x: number, y: number, text: string, style: SvgText): this {
@@ -65,8 +65,8 @@ export class SvgWriter {
       `x="${rounded(x)}" y="${rounded(y)}" font-size="${rounded(size)}" text-anchor="${anchor}"`,
       ...(isBold ? ['font-weight="600"'] : []),
       ...(isCode ? ['font-family="ui-monospace, monospace" xml:space="preserve"'] : []),
-      `fill="${escaped(color)}"`,
-      ...(halo === undefined ? [] : [`stroke="${escaped(halo)}" stroke-width="3" paint-order="stroke"`]),
+      `fill="${escapeXml(color)}"`,
+      ...(halo === undefined ? [] : [`stroke="${escapeXml(halo)}" stroke-width="3" paint-order="stroke"`]),
       ...(isUpward ? [`transform="rotate(-90 ${rounded(x)} ${rounded(y)})"`] : []),
     ]
     this.pieces.push(`<text ${attributes.join(' ')}>${shown(text)}</text>`)
@@ -98,7 +98,7 @@ export class SvgWriter {
 }
 
 function strokeOf({ color, width = 1.5, isDashed = false }: SvgStroke): string {
-  return ` stroke="${escaped(color)}" stroke-width="${rounded(width)}"${isDashed ? ' stroke-dasharray="6 4"' : ''}`
+  return ` stroke="${escapeXml(color)}" stroke-width="${rounded(width)}"${isDashed ? ' stroke-dasharray="6 4"' : ''}`
 }
 
 function placed(points: readonly SvgPoint[]): string {
@@ -119,13 +119,13 @@ function titleOf(name: string): string {
 
 /** Untrusted text. */
 function shown(text: string): string {
-  return escaped(visible(text))
+  return escapeXml(visible(text))
 }
 
 const references: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
 /** Escapes text for XML. Characters that XML does not permit, such as control characters and lone surrogates, become replacement characters. */
-export function escaped(text: string): string {
+export function escapeXml(text: string): string {
   return (
     text
       // oxlint-disable-next-line no-control-regex -- They are what is looked for.

@@ -1,6 +1,6 @@
 import { counted, visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
-import { below, lineHeight, paragraph, type Block, type Pen } from './block.ts'
+import { stacked, lineHeight, paragraph, type Block, type Pen } from './block.ts'
 import { linesOf, textWidth } from './text-width.ts'
 
 interface PictureColumn {
@@ -38,12 +38,12 @@ export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block
   const shown = rows.slice(0, mostPictureRows)
   const left = of.count - shown.length
   const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${of.name} are not in this picture.`)]
-  return below([grid(columns, shown, mostLines), ...rest])
+  return stacked([grid(columns, shown, mostLines), ...rest])
 }
 
 function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], mostLines: number): Block {
   return (width) => {
-    const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: shownIn(cell.text) })))
+    const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: cellText(cell.text) })))
     const widths = columnWidths(columns, cells, width)
     const laid = cells.map((row) =>
       row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, mostLines) })),
@@ -114,7 +114,7 @@ function linesIn({ text, mark }: PictureCell, width: number, mostLines: number):
   return linesOf(text, mark === undefined ? width : width - markWidth, look, mostLines)
 }
 
-function shownIn(text: string): string {
+function cellText(text: string): string {
   const shown = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
   return text.length > mostCharacters ? `${shown}…` : shown
 }

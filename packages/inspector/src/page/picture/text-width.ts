@@ -40,7 +40,7 @@ function widthOf(character: string, isCode: boolean): number {
 }
 
 /** Marks omitted text. */
-const cut = '…'
+const ellipsis = '…'
 
 /** Breaks text into lines of this width: at spaces if possible, else within a word. Beyond the maximum, the last line ends with `…`. */
 export function linesOf(text: string, width: number, look: TextLook, mostLines = Infinity): readonly string[] {
@@ -49,7 +49,7 @@ export function linesOf(text: string, width: number, look: TextLook, mostLines =
     for (const line of wrapped(look.isCode === true ? paragraph : paragraph.trim(), width, look)) {
       if (lines.length === mostLines) {
         const last = lines.pop() ?? ''
-        return [...lines, endCut(last, width, look)]
+        return [...lines, withEllipsis(last, width, look)]
       }
       lines.push(line)
     }
@@ -60,12 +60,12 @@ export function linesOf(text: string, width: number, look: TextLook, mostLines =
 /** Text on one line, cut to fit. */
 export function fitted(text: string, width: number, look: TextLook): string {
   const line = text.replaceAll(/\s+/g, ' ')
-  return textWidth(line, look) <= width ? line : endCut(line, width, look)
+  return textWidth(line, look) <= width ? line : withEllipsis(line, width, look)
 }
 
-function endCut(line: string, width: number, look: TextLook): string {
-  const room = width - textWidth(cut, look)
-  return room < 0 ? '' : `${firstThatFits(line, room, look).trimEnd()}${cut}`
+function withEllipsis(line: string, width: number, look: TextLook): string {
+  const room = width - textWidth(ellipsis, look)
+  return room < 0 ? '' : `${firstThatFits(line, room, look).trimEnd()}${ellipsis}`
 }
 
 function* wrapped(paragraph: string, width: number, look: TextLook): Generator<string> {

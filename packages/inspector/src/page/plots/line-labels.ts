@@ -16,7 +16,7 @@ interface Edges {
 const gap = 4
 
 /** Labels next to vertical lines, from left to right. A label without room between two lines is omitted. */
-export function besideLines(
+export function verticalLineLabels(
   lines: readonly { readonly x: number; readonly label: string }[],
   { right }: Edges,
   size: number,
@@ -33,7 +33,11 @@ export function besideLines(
 }
 
 /** Labels on horizontal lines, alternating between the right and left ends, so that labels of close lines do not overlap. */
-export function onLines(labels: readonly string[], { left, right }: Edges, size: number): readonly LineLabel[] {
+export function horizontalLineLabels(
+  labels: readonly string[],
+  { left, right }: Edges,
+  size: number,
+): readonly LineLabel[] {
   return labels.map((label, index) => {
     const text = fitted(label, right - left - 2 * gap, { size })
     return index % 2 === 0 ? { text, x: right - gap, anchor: 'end' } : { text, x: left + gap, anchor: 'start' }

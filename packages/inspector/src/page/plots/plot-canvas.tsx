@@ -5,28 +5,28 @@ import { colorOf } from '../common/colors.ts'
 import { isDark } from '../common/theme.ts'
 import { textWidth } from '../picture/text-width.ts'
 import {
-  allOf,
-  allOnAxis,
-  drawnOf,
-  inWords,
+  fullRange,
+  axisLabels,
+  drawnSeries,
+  valueText,
   leastStep,
   movedBy,
   nearest,
-  placeInWords,
-  topOf,
+  placeText,
+  scaleEnd,
   zoomedBy,
   type DrawnSeries,
   type Plot,
-  type Seen,
+  type VisibleRange,
   type Unit,
 } from './plot.ts'
-import { besideLines, onLines, type LineLabel } from './line-labels.ts'
+import { verticalLineLabels, horizontalLineLabels, type LineLabel } from './line-labels.ts'
 
 interface PlotCanvasProps {
   readonly plot: Plot
   readonly hidden: ReadonlySet<string>
-  readonly seen: Seen
-  readonly onSeen: (seen: Seen) => void
+  readonly seen: VisibleRange
+  readonly onSeen: (seen: VisibleRange) => void
   /** Called for a click on a value, and for Enter. */
   readonly onChoose?: ((index: number) => void) | undefined
 }
@@ -47,7 +47,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
   useEffect(() => {
     const place = host.current
     if (place === null) return
-    const series = drawnOf(plot, hidden)
+    const series = drawnSeries(plot, hidden)
     const chart = new UPlot(optionsFor(plot, series, place, latest, showValues), dataOf(plot, series), place)
     drawn.current = chart
     // Tests read what was drawn from the chart.
@@ -61,7 +61,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
   }, [plot, hidden, dark])
   useEffect(() => drawn.current?.setScale('x', { min: seen.from, max: seen.to }), [seen])
   const onKeyDown = (event: KeyboardEvent): void => {
-    const all = allOf(plot)
+    const all = fullRange(plot)
     const last = plot.x.values.length - 1
     const goTo = (index: number): void => {
       const place = Math.max(0, Math.min(last, index))
@@ -109,8 +109,8 @@ const pointingHint = 'Point at the plot or use the arrow keys to see its values.
 function valuesAt(plot: Plot, hidden: ReadonlySet<string>, index: number): string {
   const figures = plot.series
     .filter(({ label, values }) => !hidden.has(label) && (values[index] ?? null) !== null)
-    .map(({ label, side, values }) => `${label} ${inWords(values[index] ?? null, plot[side])}`)
-  return [placeInWords(plot, index), ...figures].join(' · ')
+    .map(({ label, side, values }) => `${label} ${valueText(values[index] ?? null, plot[side])}`)
+  return [placeText(plot, index), ...figures].join(' · ')
 }
 
 /** Series in reverse order: the top of a stack is drawn first, and covered by what is below. */
@@ -136,7 +136,7 @@ const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each)
 /** The ticks of an axis, and their labels. */
 function ticksOf(unit: Unit): Pick<UPlot.Axis, 'incrs' | 'values'> {
   return {
-    values: (_, splits) => [...allOnAxis(splits, unit)],
+    values: (_, splits) => [...axisLabels(splits, unit)],
     ...(leastStep(unit) === 1 ? { incrs: wholeSteps } : {}),
   }
 }
@@ -148,7 +148,7 @@ function optionsFor(
   latest: Latest,
   showValues: (index: number) => void,
 ): UPlot.Options {
-  const seenNow = (): Seen => latest.current.seen
+  const seenNow = (): VisibleRange => latest.current.seen
   const hasRight = series.some(({ side }) => side === 'right')
   return {
     ...sizeOf(place),
@@ -157,8 +157,8 @@ function optionsFor(
     series: [{}, ...series.toReversed().map(toSeries)],
     scales: {
       x: { time: false, range: () => [seenNow().from, seenNow().to] },
-      left: { range: () => [0, topOf(plot, series, 'left', seenNow())] },
-      right: { range: () => [0, topOf(plot, series, 'right', seenNow())] },
+      left: { range: () => [0, scaleEnd(plot, series, 'left', seenNow())] },
+      right: { range: () => [0, scaleEnd(plot, series, 'right', seenNow())] },
     },
     axes: axesOf(plot, hasRight),
     cursor: {
@@ -168,7 +168,7 @@ function optionsFor(
       bind: {
         // The default handler would reset the scale without reporting it.
         dblclick: () => () => {
-          latest.current.onSeen(allOf(plot))
+          latest.current.onSeen(fullRange(plot))
           return null
         },
       },
@@ -293,7 +293,7 @@ function drawLines(chart: UPlot, plot: Plot, size: number): void {
     .filter(({ value }) => inside(value, scales['left']))
     .map(({ value, label }) => ({
       y: chart.valToPos(value, 'left', true),
-      label: `${label}: ${inWords(value, plot.left)}`,
+      label: `${label}: ${valueText(value, plot.left)}`,
     }))
   ctx.save()
   ctx.lineWidth = 1.5 * density
@@ -314,8 +314,8 @@ function drawLines(chart: UPlot, plot: Plot, size: number): void {
     ctx.strokeText(text, x, y)
     ctx.fillText(text, x, y)
   }
-  for (const label of besideLines(marks, edges, size * density)) write(label, bbox.top + size * density)
-  const onLevels = onLines(
+  for (const label of verticalLineLabels(marks, edges, size * density)) write(label, bbox.top + size * density)
+  const onLevels = horizontalLineLabels(
     levels.map(({ label }) => label),
     edges,
     size * density,

@@ -1,22 +1,22 @@
-import { below, drawing, type Block, type Pen, type Place } from '../picture/block.ts'
+import { stacked, drawing, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { SvgPoint } from '../picture/svg.ts'
 import { fitted, textWidth } from '../picture/text-width.ts'
 import { ticks } from '../session/axis.ts'
-import { besideLines, onLines } from './line-labels.ts'
+import { verticalLineLabels, horizontalLineLabels } from './line-labels.ts'
 import {
-  allOf,
-  allOnAxis,
-  drawnOf,
-  inWords,
+  fullRange,
+  axisLabels,
+  drawnSeries,
+  valueText,
   leastStep,
   legendLabel,
-  placeInWords,
-  topOf,
+  placeText,
+  scaleEnd,
   type DrawnSeries,
   type Plot,
-  type Seen,
+  type VisibleRange,
   type Unit,
 } from './plot.ts'
 
@@ -28,17 +28,17 @@ interface Frame extends Pen {
   readonly bottom: number
   readonly left: number
   readonly right: number
-  readonly seen: Seen
+  readonly seen: VisibleRange
   readonly xOf: (value: number) => number
   readonly yOf: (value: number, side: 'left' | 'right') => number
   readonly tops: { readonly left: number; readonly right: number }
 }
 
 /** A picture of the visible part of a plot, with its description, legend and axes. */
-export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Picture {
-  const all = allOf(plot)
+export function pictureOfPlot(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>): Picture {
+  const all = fullRange(plot)
   const isPart = seen.from > all.from || seen.to < all.to
-  const part = `Visible part: ${allOnAxis([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
+  const part = `Visible part: ${axisLabels([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
   const left = plot.series.filter(({ label }) => hidden.has(label)).map(({ label }) => label)
   return {
     title: plot.name,
@@ -49,9 +49,9 @@ export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string
 }
 
 /** The legend, the axes and the drawing. */
-export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Block {
-  const drawn = drawnOf(plot, hidden)
-  return below([
+export function plotBlock(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>): Block {
+  const drawn = drawnSeries(plot, hidden)
+  return stacked([
     legendBlock(drawn.map((series) => ({ label: legendLabel(plot, series), color: series.color }))),
     drawing(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
   ])
@@ -60,12 +60,12 @@ export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): 
 interface Drawn {
   readonly plot: Plot
   readonly drawn: readonly DrawnSeries[]
-  readonly seen: Seen
+  readonly seen: VisibleRange
 }
 
 function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   const hasRight = drawn.some(({ side }) => side === 'right')
-  const tops = { left: topOf(plot, drawn, 'left', seen), right: topOf(plot, drawn, 'right', seen) }
+  const tops = { left: scaleEnd(plot, drawn, 'left', seen), right: scaleEnd(plot, drawn, 'right', seen) }
   const room = (side: 'left' | 'right'): number => axisRoom(plot[side], tops[side])
   const left = place.left + room('left')
   const right = place.left + place.width - (hasRight ? room('right') : 8)
@@ -93,7 +93,7 @@ function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
 
 /** The width of an axis with its name and tick labels. */
 function axisRoom(unit: Unit, top: number): number {
-  const texts = allOnAxis(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
+  const texts = axisLabels(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
   return 24 + Math.max(0, ...texts.map((text) => textWidth(text, { size: textSize }))) + 8
 }
 
@@ -101,7 +101,7 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
   const { svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops } = frame
   const soft = color('soft')
   const onLeft = ticks({ from: 0, to: tops.left }, 6, leastStep(plot.left))
-  const leftTexts = allOnAxis(onLeft, plot.left)
+  const leftTexts = axisLabels(onLeft, plot.left)
   for (const [index, value] of onLeft.entries()) {
     const y = yOf(value, 'left')
     svg.line(
@@ -114,12 +114,12 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
     svg.text(left - 8, y + 4, leftTexts[index] ?? '', { color: soft, anchor: 'end' })
   }
   const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, leastStep(plot.right)) : []
-  const rightTexts = allOnAxis(onRight, plot.right)
+  const rightTexts = axisLabels(onRight, plot.right)
   for (const [index, value] of onRight.entries())
     svg.text(right + 8, yOf(value, 'right') + 4, rightTexts[index] ?? '', { color: soft })
   const { names, values, unit } = plot.x
   const places = names === undefined ? ticks(seen, 8, leastStep(unit)) : values
-  const texts = names ?? allOnAxis(places, unit)
+  const texts = names ?? axisLabels(places, unit)
   let free = -Infinity
   for (const [index, value] of places.entries()) {
     if (value < seen.from || value > seen.to) continue
@@ -159,7 +159,7 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
     for (const index of near) {
       const [end, start] = [tops[index] ?? null, base?.[index] ?? 0]
       if (end === null || end === start) continue
-      const name = `${placeInWords(plot, index)}: ${label} ${inWords(values[index] ?? null, plot[side])}`
+      const name = `${placeText(plot, index)}: ${label} ${valueText(values[index] ?? null, plot[side])}`
       const y = yOf(end, side)
       svg.rect(xOf(plot.x.values[index] ?? 0) - width / 2, y, width, yOf(start, side) - y, ink, name)
     }
@@ -179,7 +179,7 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
     // Lines with few values also show them as dots.
     if (near.length <= 40 && shape !== 'area')
       for (const index of piece) {
-        const name = `${placeInWords(plot, index)}: ${label} ${inWords(values[index] ?? null, plot[side])}`
+        const name = `${placeText(plot, index)}: ${label} ${valueText(values[index] ?? null, plot[side])}`
         svg.circle(xOf(plot.x.values[index] ?? 0), yOf(tops[index] ?? 0, side), 3, ink, name)
       }
   }
@@ -190,7 +190,7 @@ function barWidth({ left, right, seen }: Frame, count: number): number {
 }
 
 /** The visible indices and one on each side, so that lines continue to the edge. */
-function nearPlaces(values: readonly number[], { from, to }: Seen): readonly number[] {
+function nearPlaces(values: readonly number[], { from, to }: VisibleRange): readonly number[] {
   const seen: number[] = []
   for (const [index, value] of values.entries()) {
     const [next, before] = [values[index + 1] ?? value, values[index - 1] ?? value]
@@ -267,10 +267,10 @@ function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, top
     ]
     svg.line(line, { color: color('bad'), width: 2 }, label)
   }
-  for (const { text, x, anchor } of besideLines(marks, { left, right }, textSize))
+  for (const { text, x, anchor } of verticalLineLabels(marks, { left, right }, textSize))
     svg.text(x, top + 12, text, { ...style, anchor })
-  const onLevels = onLines(
-    levels.map(({ value, label }) => `${label}: ${inWords(value, plot.left)}`),
+  const onLevels = horizontalLineLabels(
+    levels.map(({ value, label }) => `${label}: ${valueText(value, plot.left)}`),
     { left, right },
     textSize,
   )

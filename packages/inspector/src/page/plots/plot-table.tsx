@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { inWords, placeInWords, type Plot } from './plot.ts'
+import { valueText, placeText, type Plot } from './plot.ts'
 
 const rowsOfPage = 100
 
@@ -63,9 +63,9 @@ function Rows({ plot, onChoose }: PlotTableProps): JSX.Element {
               const index = shown * rowsOfPage + offset
               return (
                 <tr key={index}>
-                  <th scope="row">{placeInWords(plot, index)}</th>
+                  <th scope="row">{placeText(plot, index)}</th>
                   {plot.series.map(({ label, values, side }) => (
-                    <td key={label}>{inWords(values[index] ?? null, plot[side])}</td>
+                    <td key={label}>{valueText(values[index] ?? null, plot[side])}</td>
                   ))}
                   {marks.size === 0 ? null : <td>{marks.get(at) ?? ''}</td>}
                   {onChoose === undefined ? null : (

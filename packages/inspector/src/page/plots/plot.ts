@@ -42,7 +42,7 @@ export interface Plot {
 }
 
 /** The visible range of the x axis. */
-export interface Seen {
+export interface VisibleRange {
   readonly from: number
   readonly to: number
 }
@@ -56,7 +56,7 @@ export interface DrawnSeries extends PlotSeries {
 }
 
 /** The visible series, with stacked values summed up; from bottom to top. */
-export function drawnOf(plot: Plot, hidden: ReadonlySet<string>): readonly DrawnSeries[] {
+export function drawnSeries(plot: Plot, hidden: ReadonlySet<string>): readonly DrawnSeries[] {
   let ground: readonly number[] | null = null
   return plot.series
     .filter(({ label }) => !hidden.has(label))
@@ -71,7 +71,7 @@ export function drawnOf(plot: Plot, hidden: ReadonlySet<string>): readonly Drawn
 }
 
 /** The whole range of the x axis, with room for whole bars at the edges. */
-export function allOf({ x: { values }, series }: Plot): Seen {
+export function fullRange({ x: { values }, series }: Plot): VisibleRange {
   const first = values[0] ?? 0
   const last = values.at(-1) ?? first
   const hasBars = series.some(({ shape }) => shape === 'bars')
@@ -80,24 +80,29 @@ export function allOf({ x: { values }, series }: Plot): Seen {
 }
 
 /** Zooms around the middle; a factor below 1 zooms in. Never leaves the full range. */
-export function zoomedBy(seen: Seen, all: Seen, factor: number): Seen {
+export function zoomedBy(seen: VisibleRange, all: VisibleRange, factor: number): VisibleRange {
   const width = Math.min(all.to - all.from, (seen.to - seen.from) * factor)
   return placedIn(all, (seen.from + seen.to) / 2 - width / 2, width)
 }
 
 /** Scrolls by this share of the visible range. */
-export function movedBy(seen: Seen, all: Seen, share: number): Seen {
+export function movedBy(seen: VisibleRange, all: VisibleRange, share: number): VisibleRange {
   const width = seen.to - seen.from
   return placedIn(all, seen.from + width * share, width)
 }
 
-function placedIn(all: Seen, from: number, width: number): Seen {
+function placedIn(all: VisibleRange, from: number, width: number): VisibleRange {
   const start = Math.max(all.from, Math.min(from, all.to - width))
   return { from: start, to: start + width }
 }
 
 /** The end of a scale: slightly above all visible values. A level far above them is not drawn, because it would squeeze everything else. */
-export function topOf(plot: Plot, drawn: readonly DrawnSeries[], side: 'left' | 'right', { from, to }: Seen): number {
+export function scaleEnd(
+  plot: Plot,
+  drawn: readonly DrawnSeries[],
+  side: 'left' | 'right',
+  { from, to }: VisibleRange,
+): number {
   if (plot[side] === 'share') return 1
   let top = 0
   for (const series of drawn) {
@@ -124,7 +129,7 @@ function niceAbove(value: number): number {
 }
 
 /** A value in words, exact enough for a table. */
-export function inWords(value: number | null, unit: Unit): string {
+export function valueText(value: number | null, unit: Unit): string {
   if (value === null) return '–'
   switch (unit) {
     case 'usd':
@@ -140,10 +145,10 @@ export function inWords(value: number | null, unit: Unit): string {
 }
 
 /** A short value for an axis. */
-export function onAxis(value: number, unit: Unit): string {
+export function axisLabel(value: number, unit: Unit): string {
   if (unit === 'share') return `${Math.round(value * 100)} %`
   if (unit === 'ms' && value === 0) return '0'
-  if (unit !== 'tokens' && unit !== 'count') return inWords(value, unit)
+  if (unit !== 'tokens' && unit !== 'count') return valueText(value, unit)
   if (Math.abs(value) >= 1e6) return `${shortest(value / 1e6)}M`
   return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortest(value)
 }
@@ -153,10 +158,12 @@ function thousands(value: number): string {
 }
 
 /** The labels of one axis in a uniform format. Dollars have as many digits as needed, and at least cents. */
-export function allOnAxis(values: readonly number[], unit: Unit): readonly string[] {
+export function axisLabels(values: readonly number[], unit: Unit): readonly string[] {
   if (unit !== 'usd') {
     const inThousands = (unit === 'tokens' || unit === 'count') && values.some((value) => value >= 1e4)
-    return values.map((value) => (inThousands && value >= 1e3 && value < 1e6 ? thousands(value) : onAxis(value, unit)))
+    return values.map((value) =>
+      inThousands && value >= 1e3 && value < 1e6 ? thousands(value) : axisLabel(value, unit),
+    )
   }
   const digits = Math.max(2, ...values.map(digitsOf))
   return values.map((value) => {
@@ -199,9 +206,9 @@ export function nearest({ x: { values } }: Pick<Plot, 'x'>, at: number): number 
 }
 
 /** A place in words: its name, or its position. */
-export function placeInWords({ x }: Pick<Plot, 'x'>, index: number): string {
+export function placeText({ x }: Pick<Plot, 'x'>, index: number): string {
   const name = x.names?.[index]
   if (name !== undefined) return name
   const value = x.values[index] ?? 0
-  return x.unit === 'count' ? `${x.label} ${inWords(value, 'count')}` : inWords(value, x.unit)
+  return x.unit === 'count' ? `${x.label} ${valueText(value, 'count')}` : valueText(value, x.unit)
 }

@@ -6,8 +6,8 @@ import { phaseColors, type ColorName } from '../common/colors.ts'
 import type { Plot, PlotSeries } from './plot.ts'
 
 /** The plots of one run, computed from the figures of its requests. Pure. */
-export function plotsOf(run: RunView): readonly Plot[] {
-  return [contextPlot(run), dollarsPlot(run), tokensPlot(run), timePlot(run), timeInAllPlot(run), allowancesPlot(run)]
+export function runPlots(run: RunView): readonly Plot[] {
+  return [contextPlot(run), dollarsPlot(run), tokensPlot(run), timePlot(run), totalTimePlot(run), retryLimitsPlot(run)]
 }
 
 type Points = readonly TurnPoint[]
@@ -189,7 +189,7 @@ function timePlot({ points }: RunView): Plot {
   }
 }
 
-function timeInAllPlot({ account }: RunView): Plot {
+function totalTimePlot({ account }: RunView): Plot {
   const phasesWithTime = account.phases.filter(({ ms }) => ms > 0)
   return {
     name: 'Total time',
@@ -227,7 +227,7 @@ const lineColors: readonly ColorName[] = [
 ]
 
 /** Turns on one scale, the few iterations of other kinds on the other. */
-function allowancesPlot({ points }: RunView): Plot {
+function retryLimitsPlot({ points }: RunView): Plot {
   const turns = points.map(({ turnsLeft }) => turnsLeft)
   const names = [...new Set(points.flatMap(({ allowancesLeft }) => Object.keys(allowancesLeft)))].toSorted()
   const others = names

@@ -47,7 +47,7 @@ export function barsOf(
     // At least the next index: an item that began before the visible range is drawn from its edge.
     if (end - start < leastWidth)
       next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + leastWidth) * perPixel))
-    const isWrong = (lane.wrongBefore[next] ?? 0) > (lane.wrongBefore[index] ?? 0)
+    const isWrong = (lane.failedBefore[next] ?? 0) > (lane.failedBefore[index] ?? 0)
     bars.push({ index, count: next - index, x: start, width: Math.max(leastWidth, end - start), isWrong })
     index = next
   }

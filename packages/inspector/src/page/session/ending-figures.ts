@@ -16,9 +16,9 @@ import {
 } from '@halting/analysis/words'
 import type { RunView } from '@halting/analysis/view'
 import { phaseColors } from '../common/colors.ts'
-import { type PictureBar, bars } from '../picture/bars.ts'
-import { costInWords } from '../sessions/figure-text.ts'
-import { below, beside, code, heading, paragraph, tight } from '../picture/block.ts'
+import { type PictureBar, barRows } from '../picture/bars.ts'
+import { costWithGaps } from '../sessions/figure-text.ts'
+import { stacked, sideBySide, code, heading, paragraph, tight } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 
 // The ending of a run for display, shared by the page and its picture.
@@ -43,7 +43,7 @@ export function totalsText({ account: { totals }, unpriced }: RunView): string {
     many(totals.turns, 'turn'),
     many(totals.requests, 'request'),
     `${counted(totals.tokens)} tokens`,
-    `${costInWords(totals.costUsd, unpriced)}${most}`,
+    `${costWithGaps(totals.costUsd, unpriced)}${most}`,
     elapsed(totals.activeMs),
   ].join(', ')
 }
@@ -129,12 +129,15 @@ export function pictureOfEnding(run: RunView): Picture {
       paragraph(totalsText(run)),
       ...sections.flatMap(({ title, lines }) => [
         heading(title),
-        below(
+        stacked(
           lines.map((text) => paragraph(text)),
           tight,
         ),
       ]),
-      beside([below([heading('Limits'), bars(limitBars(run))]), below([heading('Time'), bars(timeBars(run))])]),
+      sideBySide([
+        stacked([heading('Limits'), barRows(limitBars(run))]),
+        stacked([heading('Time'), barRows(timeBars(run))]),
+      ]),
       heading(whyTitle),
       code(run.why),
     ],

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
 import { visible, counted } from '@halting/analysis/words'
 import { VirtualList } from '../common/virtual-list.tsx'
-import { isWrong } from './lanes.ts'
-import { figuresOf, kindNames } from './item-words.ts'
+import { hasFailed } from './lanes.ts'
+import { itemFigures, kindNames } from './item-words.ts'
 import { Swatch } from './legend.tsx'
 import { placeIn } from './selection.ts'
 import { choose, type TimelineModel } from './timeline-model.ts'
@@ -44,8 +44,8 @@ function Row({ item }: { readonly item: TimelineModel['items'][number] | undefin
       <Swatch kind={kind} />
       <span class="item-kind">{kindNames[kind]}</span>
       <span class="item-label">{visible(label.slice(0, 200))}</span>
-      {status === '' ? null : <span class={isWrong(item) ? 'bad' : 'soft'}>{status}</span>}
-      <span class="soft numbers">{figuresOf(item).join(', ')}</span>
+      {status === '' ? null : <span class={hasFailed(item) ? 'bad' : 'soft'}>{status}</span>}
+      <span class="soft numbers">{itemFigures(item).join(', ')}</span>
     </span>
   )
 }
@@ -91,7 +91,7 @@ function rowOf(item: TimelineItem): readonly PictureCell[] {
   return [
     { text: `${'› '.repeat(Math.min(depth, 6))}${kindNames[kind]}`, mark: `kind-${kind}` },
     { text: label.slice(0, 200) },
-    { text: status, color: isWrong(item) ? 'bad' : 'soft' },
-    { text: figuresOf(item).join(', '), color: 'soft' },
+    { text: status, color: hasFailed(item) ? 'bad' : 'soft' },
+    { text: itemFigures(item).join(', '), color: 'soft' },
   ]
 }

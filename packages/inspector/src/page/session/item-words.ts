@@ -23,7 +23,7 @@ export function isMoment({ kind, waitedMs }: TimelineItem): boolean {
 }
 
 /** Tokens, dollars and time of an item, without those that are zero. */
-export function figuresOf(item: TimelineItem): readonly string[] {
+export function itemFigures(item: TimelineItem): readonly string[] {
   const { tokens, costUsd, startMs, endMs, waitedMs } = item
   return [
     ...(waitedMs === undefined ? [] : [`waited ${elapsed(waitedMs)}`]),
@@ -37,5 +37,5 @@ export function figuresOf(item: TimelineItem): readonly string[] {
 export function itemLine(item: TimelineItem): string {
   const { kind, label, status, startMs } = item
   const name = `${kindNames[kind]}${label === '' ? '' : ` ${label}`}`
-  return [name, ...(status === '' ? [] : [status]), ...figuresOf(item), `at ${elapsed(startMs)}`].join(', ')
+  return [name, ...(status === '' ? [] : [status]), ...itemFigures(item), `at ${elapsed(startMs)}`].join(', ')
 }

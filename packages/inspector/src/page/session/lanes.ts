@@ -17,7 +17,7 @@ export interface Lane {
   /** The latest end of an item and those before it. It never decreases, so a bisection finds the items that reach into a range. */
   readonly reach: Float64Array
   /** For each index, the number of failed items before it. */
-  readonly wrongBefore: Uint32Array
+  readonly failedBefore: Uint32Array
   /** Indices of items in the lane, by id. */
   readonly places: ReadonlyMap<number, number>
 }
@@ -135,16 +135,16 @@ function laneOf(
   for (const [index, item] of ids.entries()) {
     latest = Math.max(latest, axis.endOf(item))
     reach[index] = latest
-    wrongBefore[index + 1] = (wrongBefore[index] ?? 0) + (isWrong(items[item]) ? 1 : 0)
+    wrongBefore[index + 1] = (wrongBefore[index] ?? 0) + (hasFailed(items[item]) ? 1 : 0)
   }
   const starts = Float64Array.from(ids, (item) => axis.startOf(item))
   const ends = Float64Array.from(ids, (item) => axis.endOf(item))
   const places = new Map(ids.map((item, index) => [item, index]))
-  return { id, label, scope, depth, ids: Int32Array.from(ids), starts, ends, reach, wrongBefore, places }
+  return { id, label, scope, depth, ids: Int32Array.from(ids), starts, ends, reach, failedBefore: wrongBefore, places }
 }
 
 /** Statuses of failed calls, requests, rules and stages. */
-const wrong: ReadonlySet<string> = new Set([
+const failedStatuses: ReadonlySet<string> = new Set([
   'failed',
   'invalid',
   'denied',
@@ -162,8 +162,8 @@ const wrong: ReadonlySet<string> = new Set([
 ])
 
 /** Whether an item failed, was denied, or has an unknown outcome. Endings show their own text instead. */
-export function isWrong(item: TimelineItem | undefined): boolean {
-  return item !== undefined && item.kind !== 'ending' && wrong.has(item.status)
+export function hasFailed(item: TimelineItem | undefined): boolean {
+  return item !== undefined && item.kind !== 'ending' && failedStatuses.has(item.status)
 }
 
 /** The first index in sorted numbers whose value is at least this. */

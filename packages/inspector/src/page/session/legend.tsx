@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ItemKind, TimelineItem } from '@halting/analysis/view'
-import { isWrong } from './lanes.ts'
+import { hasFailed } from './lanes.ts'
 import { kindNames } from './item-words.ts'
 
 /** A legend of the colours of these items. */
@@ -9,7 +9,7 @@ export function Legend({ items }: { readonly items: readonly TimelineItem[] }): 
   const { kinds, wrong } = useMemo(
     () => ({
       kinds: new Set(items.map(({ kind }) => kind)),
-      wrong: items.reduce((sum, item) => sum + (isWrong(item) ? 1 : 0), 0),
+      wrong: items.reduce((sum, item) => sum + (hasFailed(item) ? 1 : 0), 0),
     }),
     [items],
   )

@@ -18,7 +18,7 @@ interface OverviewProps {
 /** The whole run in a strip, with a frame around the visible range. The keys of the timeline move the frame. */
 export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element {
   const { range, selected, items } = model
-  const isHeld = useRef(false)
+  const isDragging = useRef(false)
   const canvas = useCanvas(
     (context, width, height) => {
       const rows = lanes.filter(({ scope }) => scope === '').slice(0, mostRows)
@@ -48,7 +48,7 @@ export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element
     [lanes, items],
   )
   const move = ({ offsetX }: PointerEvent): void => {
-    if (!isHeld.current) return
+    if (!isDragging.current) return
     const axis = model.axis()
     const { from, to } = range.value
     range.value = panned(
@@ -63,13 +63,13 @@ export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element
       class="overview"
       aria-hidden="true"
       onPointerDown={(event) => {
-        isHeld.current = true
+        isDragging.current = true
         event.currentTarget.setPointerCapture(event.pointerId)
         move(event)
       }}
       onPointerMove={move}
-      onPointerUp={() => (isHeld.current = false)}
-      onPointerCancel={() => (isHeld.current = false)}
+      onPointerUp={() => (isDragging.current = false)}
+      onPointerCancel={() => (isDragging.current = false)}
     />
   )
 }

@@ -37,21 +37,21 @@ export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): 
   const latest = useRef(shown)
   latest.current = shown
   // Only the latest request counts, because responses may arrive in another order.
-  const wish = useRef(0)
+  const latestRequest = useRef(0)
   const last = Math.max(0, Math.ceil(count / pageSize) - 1)
   const load = (first: number, length: number): void => {
-    const own = ++wish.current
+    const own = ++latestRequest.current
     source()
       .parts(sessionKey, run, first * pageSize, length * pageSize)
       .then((parts) => {
-        if (wish.current !== own) return
+        if (latestRequest.current !== own) return
         const pages: TranscriptPart[][] = []
         for (let index = 0; index < parts.length; index += pageSize) pages.push(parts.slice(index, index + pageSize))
         setProblem(undefined)
         setShown({ first, pages })
       })
       .catch((error: unknown) => {
-        if (wish.current === own) setProblem(messageOf(error))
+        if (latestRequest.current === own) setProblem(messageOf(error))
       })
   }
   useEffect(() => {

@@ -6,9 +6,9 @@ import { shownText } from '../common/shown-text.ts'
 export interface CallLine {
   readonly name: string
   /** A short form of its input. */
-  readonly given: string
+  readonly input: string
   /** The failure; '' for none. */
-  readonly wrong: '' | 'failed' | 'no result recorded'
+  readonly failure: '' | 'failed' | 'no result recorded'
   readonly facts: string
 }
 
@@ -20,14 +20,14 @@ export function callLine({ name, input, result, isError, durationMs, changes, ag
   ]
   return {
     name: shownText(name, 100),
-    given: shownText(briefly(input), 160),
-    wrong: result === null ? 'no result recorded' : isError ? 'failed' : '',
+    input: shownText(inputSummaryOf(input), 160),
+    failure: result === null ? 'no result recorded' : isError ? 'failed' : '',
     facts: facts.join(', '),
   }
 }
 
 /** The texts of a JSON input on one line, without the punctuation. */
-function briefly(input: string): string {
+function inputSummaryOf(input: string): string {
   return input
     .slice(0, 2_000)
     .replaceAll(/[{}[\]"\s]+/g, ' ')

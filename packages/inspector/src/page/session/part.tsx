@@ -81,11 +81,11 @@ function CheckLine({ part }: { readonly part: CheckPart }): JSX.Element {
 
 function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: boolean }): JSX.Element {
   const { input, result, isError, changes, agent } = part
-  const { name, given, wrong, facts } = callLine(part)
+  const { name, input: shortInput, failure, facts } = callLine(part)
   const summary = (
     <>
-      <b>{name}</b> <span class="soft">{given}</span>{' '}
-      {wrong === '' ? null : <span class={wrong === 'failed' ? 'bad' : 'warn'}>{wrong}</span>}{' '}
+      <b>{name}</b> <span class="soft">{shortInput}</span>{' '}
+      {failure === '' ? null : <span class={failure === 'failed' ? 'bad' : 'warn'}>{failure}</span>}{' '}
       <span class="soft numbers">{facts}</span>
     </>
   )

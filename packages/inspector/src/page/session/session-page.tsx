@@ -10,15 +10,15 @@ import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { source, useSession } from '../data/store.ts'
-import { PicturesOf } from '../picture/picture-buttons.tsx'
+import { PictureContext } from '../picture/picture-buttons.tsx'
 import { titleOf } from '../sessions/columns.tsx'
-import { costInWords } from '../sessions/figure-text.ts'
+import { costWithGaps } from '../sessions/figure-text.ts'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
 import { exitCodeOf, headline } from './ending-figures.ts'
 import { TimelineTab } from './timeline-tab.tsx'
 import type { RunView, SessionView } from '@halting/analysis/view'
 import { PlotFigure } from '../plots/plot-figure.tsx'
-import { plotsOf } from '../plots/session-plots.ts'
+import { runPlots } from '../plots/session-plots.ts'
 
 interface SessionPageProps {
   readonly sessionKey: string
@@ -68,11 +68,11 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
           <p>This session has no runs.</p>
         )
       ) : (
-        <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
+        <PictureContext.Provider value={pictureContextOf(view, chosen, index)}>
           <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
             <Pane key={chosen.runId} tab={tab} view={view} index={index} wantsEnding={wantsEnding} />
           </Tabs>
-        </PicturesOf.Provider>
+        </PictureContext.Provider>
       )}
     </article>
   )
@@ -86,7 +86,7 @@ function scrollToEnding(): boolean {
 }
 
 /** Lines about every picture of a run. */
-function picturedOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
+function pictureContextOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
   return [
     titleOf(row),
     [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
@@ -155,7 +155,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
         {many(row.turns, 'turn')}
         {isBeginning
           ? ''
-          : `, ${counted(row.tokens)} tokens, ${costInWords(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
+          : `, ${counted(row.tokens)} tokens, ${costWithGaps(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
         {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
@@ -207,7 +207,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
 
 /** Plots of one run: its context, dollars, tokens, time and retry limits. */
 function PlotsView({ run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
-  const plots = useMemo(() => plotsOf(run), [run])
+  const plots = useMemo(() => runPlots(run), [run])
   const { unpriced } = run
   return (
     <div class="plots">

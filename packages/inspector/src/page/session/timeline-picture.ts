@@ -8,7 +8,7 @@ import { textWidth } from '../picture/text-width.ts'
 import { ticks, whole as wholeOf } from './axis.ts'
 import { barsOf, labelIn } from './draw-lanes.ts'
 import { isMoment, itemLine, kindNames } from './item-words.ts'
-import { isWrong, type Lane } from './lanes.ts'
+import { hasFailed, type Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
 const [width, laneHeight, ruler] = [1_200, 22, 20] as const
@@ -29,7 +29,7 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
   const isPart = range.from > 0 || range.to < wholeOf(axis).to
   const along = scale.value === 'time' ? elapsed : counted
   const kinds = new Set(items.map(({ kind }) => kind))
-  const wrong = items.filter(isWrong).length
+  const wrong = items.filter(hasFailed).length
   // The type of this table guarantees that it has all kinds.
   const known = (Object.keys(kindNames) as ItemKind[]).filter((kind) => kinds.has(kind))
   return {

@@ -50,7 +50,7 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
         <Lanes model={model} lanes={lanes} exitCode={exitCode} describedBy={help} onOpen={onOpen} />
       </div>
       <Overview model={model} lanes={lanes} exitCode={exitCode} />
-      <p class="tells" role="status">
+      <p class="current-item" role="status">
         {current === undefined
           ? 'Point at a bar, or select one with the arrow keys.'
           : visible(itemLine(current)).slice(0, 400)}

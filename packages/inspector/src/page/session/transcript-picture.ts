@@ -1,6 +1,6 @@
 import { counted, many } from '@halting/analysis/words'
 import type { CallPart, TranscriptPart } from '@halting/analysis/view'
-import { below, code, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, code, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { callLine } from './part-words.ts'
 
@@ -36,19 +36,19 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
   const title = (text: string): Block => paragraph(text, { color: 'soft', size: 12, isBold: true })
   switch (part.kind) {
     case 'person':
-      return below([title(part.by), paragraph(part.text, { mostLines })], tight)
+      return stacked([title(part.by), paragraph(part.text, { mostLines })], tight)
     case 'answer':
-      return below([title('answer'), paragraph(part.text, { mostLines })], tight)
+      return stacked([title('answer'), paragraph(part.text, { mostLines })], tight)
     case 'thinking':
-      return isOpen ? below([title('thinking'), paragraph(part.text, { mostLines })], tight) : title('thinking')
+      return isOpen ? stacked([title('thinking'), paragraph(part.text, { mostLines })], tight) : title('thinking')
     case 'note':
-      return below([
+      return stacked([
         paragraph(part.text, { mostLines }),
         ...(isOpen && part.more !== undefined ? [paragraph(part.more, { mostLines })] : []),
       ])
     case 'check': {
       const line = paragraph(part.text, { size: 13, ...(part.status === 'met' ? {} : { color: 'bad' as const }) })
-      return isOpen && part.more !== '' ? below([line, code(part.more.slice(0, mostFolded))]) : line
+      return isOpen && part.more !== '' ? stacked([line, code(part.more.slice(0, mostFolded))]) : line
     }
     case 'call':
       return callBlock(part, isOpen)
@@ -56,10 +56,10 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
 }
 
 function callBlock(part: CallPart, isOpen: boolean): Block {
-  const { name, given, wrong, facts } = callLine(part)
-  const line = paragraph([name, given, wrong, facts].filter((text) => text !== '').join(' · '), {
+  const { name, input: shortInput, failure, facts } = callLine(part)
+  const line = paragraph([name, shortInput, failure, facts].filter((text) => text !== '').join(' · '), {
     size: 13,
-    ...(wrong === '' ? {} : { color: 'bad' }),
+    ...(failure === '' ? {} : { color: 'bad' }),
   })
   if (!isOpen) return line
   const { input, changes, result, isError, agent } = part
@@ -70,7 +70,7 @@ function callBlock(part: CallPart, isOpen: boolean): Block {
           paragraph(title, { color: 'soft', size: 12 }),
           code(text.length > mostFolded ? `${text.slice(0, mostFolded)}…` : text),
         ]
-  return below([
+  return stacked([
     line,
     ...folded('Input', input),
     ...folded('Changes', changes.join('\n')),

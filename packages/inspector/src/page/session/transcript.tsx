@@ -30,7 +30,10 @@ export function Transcript(props: TranscriptProps): JSX.Element {
   if (count === 0) return <p class="soft">This run has no messages.</p>
   return (
     <>
-      <PictureButtons name="transcript" pictureOf={() => pictureOfTranscript(seenIn(scroller.current, pages, count))} />
+      <PictureButtons
+        name="transcript"
+        pictureOf={() => pictureOfTranscript(visiblePartsOf(scroller.current, pages, count))}
+      />
       <div ref={scroller} class="transcript" role="feed" aria-label="Transcript" tabIndex={0} onScroll={onScroll}>
         {problem === undefined ? null : <ErrorNote>{problem}</ErrorNote>}
         {from > 0 ? (
@@ -101,7 +104,7 @@ function useScrollPosition(pages: Pages, count: number, chosen: number | null): 
   const onScroll = (): void => {
     const element = scroller.current
     if (element === null) return
-    const first = firstSeen(element)
+    const first = firstVisible(element)
     anchor.current =
       first === undefined ? null : { part: first.dataset['part'] ?? '', top: first.getBoundingClientRect().top }
     if (element.scrollTop < 200 && from > 0) pages.earlier()
@@ -111,8 +114,8 @@ function useScrollPosition(pages: Pages, count: number, chosen: number | null): 
 }
 
 /** The visible parts, from the first one on, and which of them are unfolded. */
-function seenIn(element: HTMLElement | null, { from, parts }: Pages, count: number): PicturedTranscript {
-  const first = element === null ? undefined : firstSeen(element)
+function visiblePartsOf(element: HTMLElement | null, { from, parts }: Pages, count: number): PicturedTranscript {
+  const first = element === null ? undefined : firstVisible(element)
   const start = first === undefined ? from : Number(first.dataset['part'])
   return {
     parts: parts.slice(start - from),
@@ -123,7 +126,7 @@ function seenIn(element: HTMLElement | null, { from, parts }: Pages, count: numb
   }
 }
 
-function firstSeen(element: HTMLElement): HTMLElement | undefined {
+function firstVisible(element: HTMLElement): HTMLElement | undefined {
   const { top } = element.getBoundingClientRect()
   return [...element.querySelectorAll<HTMLElement>(':scope > .part')].find(
     (each) => each.getBoundingClientRect().bottom > top,

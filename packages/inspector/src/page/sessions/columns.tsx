@@ -82,7 +82,7 @@ function endingText(row: SessionRow): string {
 }
 
 /** The colour of the session's status. */
-export function standingColor(row: SessionRow): ColorName {
+export function statusColor(row: SessionRow): ColorName {
   const standing = standingOf(row)
   return standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
 }
@@ -92,7 +92,7 @@ function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
   const standing = standingOf(row)
   return (
     <span class={`ending ending-${standing}`} title={standings[standing]}>
-      <span class="mark" aria-hidden="true" style={{ background: `var(--${standingColor(row)})` }} />
+      <span class="mark" aria-hidden="true" style={{ background: `var(--${statusColor(row)})` }} />
       {endingText(row)}
     </span>
   )

@@ -1,6 +1,6 @@
 import { counted, many } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
-import { bars } from '../picture/bars.ts'
+import { barRows } from '../picture/bars.ts'
 import { drawing, paragraph, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { Histogram, WordCount } from './distribution.ts'
@@ -10,7 +10,7 @@ import type { FigureName } from './row-kinds.ts'
 const [width, plotHeight] = [640, 220] as const
 
 /** The subject of a distribution: its name, the number of sessions, and the active filters. */
-export interface DistributionOf {
+export interface DistributionSubject {
   readonly title: string
   readonly sessions: number
   readonly about: readonly string[]
@@ -18,7 +18,7 @@ export interface DistributionOf {
 
 /** A picture of a histogram: its bars with tooltips, its range, and the number of sessions of the highest bar. */
 export function pictureOfHistogram(
-  { title, sessions, about }: DistributionOf,
+  { title, sessions, about }: DistributionSubject,
   figure: FigureName,
   { bins, scale }: Histogram,
 ): Picture {
@@ -56,7 +56,7 @@ const mostWords = 60
 
 /** A picture of word counts as bars. */
 export function pictureOfWords(
-  { title, sessions, about }: DistributionOf,
+  { title, sessions, about }: DistributionSubject,
   counts: readonly (WordCount & { readonly color: ColorName })[],
 ): Picture {
   const highest = Math.max(1, ...counts.map(({ count }) => count))
@@ -72,6 +72,6 @@ export function pictureOfWords(
     title: `${title} of ${many(sessions, 'session')}`,
     about,
     width,
-    blocks: [bars(all), ...(left === 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)])],
+    blocks: [barRows(all), ...(left === 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)])],
   }
 }

@@ -6,7 +6,7 @@ import { endingColor, type ColorName } from '../common/colors.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { useRoving } from '../common/roving.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
-import { pictureOfHistogram, pictureOfWords, type DistributionOf } from './distribution-picture.ts'
+import { pictureOfHistogram, pictureOfWords, type DistributionSubject } from './distribution-picture.ts'
 import { edgeText, rangeText } from './figure-text.ts'
 import {
   rowsShown,
@@ -18,9 +18,9 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
-import { wordText } from './filter-text.ts'
+import { wordLabel } from './filter-text.ts'
 import { endingOf, isOnlyCopy, type FigureName } from './row-kinds.ts'
-import { shownText } from './sessions-picture.ts'
+import { filterText } from './sessions-picture.ts'
 
 interface DistributionsProps {
   readonly rows: readonly SessionRow[]
@@ -123,7 +123,7 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
           <PictureButtons
             name={`${title} of sessions`}
             pictureOf={() =>
-              pictureOfHistogram(pictured(title, rows, withRange(filter, figure, undefined)), figure, histogram)
+              pictureOfHistogram(subjectOf(title, rows, withRange(filter, figure, undefined)), figure, histogram)
             }
           />
         </div>
@@ -138,8 +138,8 @@ function isKnownOf({ costUsd, unpriced }: SessionRow, figure: FigureName): boole
 }
 
 /** The subject of a picture. */
-function pictured(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionOf {
-  return { title, sessions: rows.length, about: [shownText(others, '')] }
+function subjectOf(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionSubject {
+  return { title, sessions: rows.length, about: [filterText(others, '')] }
 }
 
 const mostBars = 12
@@ -173,13 +173,13 @@ function WordBars(
               data-roving
               data-count={count}
               class="bar"
-              aria-label={`${wordText(dimension, word)}: ${many(count, 'session')}`}
+              aria-label={`${wordLabel(dimension, word)}: ${many(count, 'session')}`}
               aria-pressed={chosen.includes(word)}
               tabIndex={tabIndexOf(index)}
               onFocus={() => onFocus(index)}
               onClick={() => onFilter(withWord(filter, dimension, word))}
             >
-              <span class="bar-name">{wordText(dimension, word)}</span>
+              <span class="bar-name">{wordLabel(dimension, word)}</span>
               <span class="bar-track">
                 <span style={{ width: `${(100 * count) / highest}%`, background: `var(--${color})` }} />
               </span>
@@ -197,9 +197,9 @@ function WordBars(
             name={`${title} of sessions`}
             pictureOf={() =>
               pictureOfWords(
-                pictured(title, rows, withWords(filter, dimension, [])),
+                subjectOf(title, rows, withWords(filter, dimension, [])),
                 counts.map(({ word, count }) => ({
-                  word: wordText(dimension, word),
+                  word: wordLabel(dimension, word),
                   count,
                   color: colorOfWord(word),
                 })),

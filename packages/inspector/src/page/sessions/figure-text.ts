@@ -9,7 +9,7 @@ export function figureText(figure: FigureName, value: number): string {
 }
 
 /** The cost, with the models that are not included because they have no price: `no price`, `$0.0123 without gpt-x`. */
-export function costInWords(costUsd: number, unpriced: readonly string[]): string {
+export function costWithGaps(costUsd: number, unpriced: readonly string[]): string {
   if (unpriced.length === 0) return money(costUsd)
   return costUsd === 0 ? 'no price' : `${money(costUsd)} without ${unpriced.map((model) => visible(model)).join(', ')}`
 }

@@ -17,7 +17,7 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
-import { filterChips, wordText } from './filter-text.ts'
+import { filterChips, wordLabel } from './filter-text.ts'
 import { RangeFields } from './range-fields.tsx'
 
 interface FilterBarProps {
@@ -135,7 +135,7 @@ function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension 
                 checked={chosen.includes(word)}
                 onChange={() => onFilter(withWord(filter, dimension, word))}
               />
-              {wordText(dimension, word)} <span class="soft numbers">{counted(count)}</span>
+              {wordLabel(dimension, word)} <span class="soft numbers">{counted(count)}</span>
             </label>
           </li>
         ))}

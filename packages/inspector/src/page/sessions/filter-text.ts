@@ -31,7 +31,7 @@ const flagTexts: { readonly [flag in FlagDimension]: string } = {
 }
 
 /** A word for display: a status in words, or a placeholder for an empty one. */
-export function wordText(dimension: WordDimension, word: string): string {
+export function wordLabel(dimension: WordDimension, word: string): string {
   // Words of this dimension are keys of `standings`, but an address may contain others.
   if (dimension === 'standing') return Object.entries(standings).find(([name]) => name === word)?.[1] ?? visible(word)
   return word === '' ? '(none)' : visible(word)
@@ -44,7 +44,7 @@ export function filterChips(filter: SessionFilter): readonly FilterChip[] {
     ...(text === '' ? [] : [{ text: `has “${visible(text)}”`, without: { ...filter, text: '' } }]),
     ...wordDimensions.flatMap((dimension) =>
       (filter.words[dimension] ?? []).map((word) => ({
-        text: `${dimension === 'standing' ? '' : `${dimension}: `}${wordText(dimension, word)}`,
+        text: `${dimension === 'standing' ? '' : `${dimension}: `}${wordLabel(dimension, word)}`,
         without: withWord(filter, dimension, word),
       })),
     ),

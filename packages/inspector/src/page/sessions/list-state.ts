@@ -4,10 +4,10 @@ import type { SessionRow } from '@halting/analysis/view'
 import { replaceRoute, route } from '../data/route.ts'
 import { rows } from '../data/store.ts'
 import { rowsShown, type SessionFilter } from './filter.ts'
-import { outliersOf, type Outlier } from './outliers.ts'
+import { findOutliers, type Outlier } from './outliers.ts'
 import { listStateOf, queryOf, type ListState } from './query.ts'
-import type { SearchProgress } from './search-said.ts'
-import { isSorted, keptInPlace, sorted, type Sorting } from './sorting.ts'
+import type { SearchProgress } from './search-content.ts'
+import { isSorted, mergedInPlace, sorted, type Sorting } from './sorting.ts'
 
 /** Key of the active session. It is kept when the list is left or changes. */
 export const activeKey = signal<string | null>(null)
@@ -16,14 +16,14 @@ export const activeKey = signal<string | null>(null)
 export const marked = signal<readonly string[]>([])
 
 /** The result of the search in content; null when there was no search. */
-export const said = signal<SearchProgress | null>(null)
+export const contentSearch = signal<SearchProgress | null>(null)
 
 /** Incremented when the person sorts again. */
-const sortedAgain = signal(0)
+const sortRequests = signal(0)
 
 /** Sorts the list by the current figures. */
 export function sortAgain(): void {
-  sortedAgain.value++
+  sortRequests.value++
 }
 
 /** Marks a session, or removes the mark. With a third mark, the first one is removed. */
@@ -55,9 +55,9 @@ export function useShownList(): ShownList {
   const query = shownRoute.view === 'sessions' ? (shownRoute.query ?? '') : ''
   const { filter, sorting } = useMemo(() => listStateOf(query), [query])
   const all = rows.value
-  const outliers = useMemo(() => byKey(outliersOf(all)), [all])
+  const outliers = useMemo(() => byKey(findOutliers(all)), [all])
   const outlierKeys = useMemo(() => new Set(outliers.keys()), [outliers])
-  const found = said.value
+  const found = contentSearch.value
   const foundKeys = useMemo(() => (found === null ? null : new Set(found.hits.map(({ key }) => key))), [found])
   const chosen = useMemo(
     () => rowsShown(all, filter, outlierKeys).filter(({ key }) => foundKeys === null || foundKeys.has(key)),
@@ -79,13 +79,13 @@ interface Order {
 /** Sorts when filter or sorting change. When only sessions change, they keep their positions. */
 function useOrder(chosen: readonly SessionRow[], filter: SessionFilter, sorting: Sorting): readonly SessionRow[] {
   const last = useRef<Order | null>(null)
-  const again = sortedAgain.value
+  const again = sortRequests.value
   const before = last.current
   const isAsChosen =
     before !== null && before.filter === filter && before.sorting === sorting && before.sortedAgain === again
   if (isAsChosen && before.chosen === chosen) return before.rows
   const inOrder = isAsChosen
-    ? keptInPlace(
+    ? mergedInPlace(
         before.rows.map(({ key }) => key),
         chosen,
         sorting,

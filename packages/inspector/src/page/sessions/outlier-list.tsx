@@ -5,9 +5,9 @@ import type { SessionRow } from '@halting/analysis/view'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { sessionAddress, titleOf } from './columns.tsx'
 import { withFlag, type SessionFilter } from './filter.ts'
-import { said } from './list-state.ts'
+import { contentSearch } from './list-state.ts'
 import { outlierRules, type Outlier } from './outliers.ts'
-import { shownText } from './sessions-picture.ts'
+import { filterText } from './sessions-picture.ts'
 import { paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 
@@ -33,7 +33,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
       {found.length === 0 ? null : (
         <PictureButtons
           name="outliers"
-          pictureOf={() => pictureOfOutliers(found, outliers, [shownText(filter, said.value?.text ?? '')])}
+          pictureOf={() => pictureOfOutliers(found, outliers, [filterText(filter, contentSearch.value?.text ?? '')])}
         />
       )}
       <ul>
@@ -66,7 +66,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
 }
 
 /** The maximum number of outliers in a picture. */
-const mostTold = 100
+const mostPictured = 100
 
 /** A picture of the outliers, with reasons. */
 function pictureOfOutliers(
@@ -74,13 +74,13 @@ function pictureOfOutliers(
   outliers: ReadonlyMap<string, readonly Outlier[]>,
   about: readonly string[],
 ): Picture {
-  const left = found.length - mostTold
+  const left = found.length - mostPictured
   return {
     title: many(found.length, 'outlier'),
     about,
     width: 960,
     blocks: [
-      ...found.slice(0, mostTold).map((row) => {
+      ...found.slice(0, mostPictured).map((row) => {
         const why = (outliers.get(row.key) ?? []).map((each) => each.why).join(' ')
         return paragraph(`${titleOf(row)}: ${why}`, { size: 13, mostLines: 5 })
       }),

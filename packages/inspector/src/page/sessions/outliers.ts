@@ -21,19 +21,19 @@ export interface Outlier {
   readonly why: string
 }
 
-const compared: readonly FigureName[] = ['costUsd', 'turns', 'tokens', 'activeMs']
+const comparedFigures: readonly FigureName[] = ['costUsd', 'turns', 'tokens', 'activeMs']
 /** With fewer sessions, no value is unusual. */
-const fewest = 8
+const fewestSessions = 8
 
 /** All outliers in the order of the rows. A session may be an outlier by several rules. */
-export function outliersOf(rows: readonly SessionRow[]): readonly Outlier[] {
+export function findOutliers(rows: readonly SessionRow[]): readonly Outlier[] {
   const readable = rows.filter(({ problem }) => problem === undefined)
-  const fences = compared.flatMap((figure) => fenceOf(readable, figure) ?? [])
+  const fences = comparedFigures.flatMap((figure) => fenceOf(readable, figure) ?? [])
   const found: Outlier[] = []
   // Most rows are not outliers, and cost only a few comparisons each.
   for (const row of readable) {
-    for (const fence of fences) found.push(...farFrom(fence, row))
-    found.push(...failedWithCost(row), ...openOne(row), ...failedCalls(row))
+    for (const fence of fences) found.push(...outOfBounds(fence, row))
+    found.push(...failedWithCost(row), ...openSession(row), ...failedCalls(row))
   }
   return found
 }
@@ -53,7 +53,7 @@ export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence 
     rows.map((row) => row[figure]).filter((value) => value > 0),
     Math.log,
   ).toSorted()
-  if (logs.length < fewest) return undefined
+  if (logs.length < fewestSessions) return undefined
   const first = quantile(logs, 0.25)
   const third = quantile(logs, 0.75)
   // If half of the sessions are almost equal, tiny differences would be outliers.
@@ -73,7 +73,7 @@ function quantile(values: Float64Array, share: number): number {
   return below + (above - below) * (place - Math.floor(place))
 }
 
-function farFrom({ figure, quartiles: [first, third], low, high }: Fence, row: SessionRow): readonly Outlier[] {
+function outOfBounds({ figure, quartiles: [first, third], low, high }: Fence, row: SessionRow): readonly Outlier[] {
   const value = row[figure]
   // The figures of a running session are not final.
   const isLow = value > 0 && value < low && standingOf(row) !== 'running'
@@ -89,7 +89,7 @@ function failedWithCost(row: SessionRow): readonly Outlier[] {
   return [{ key: row.key, rule: 'failed-with-cost', why }]
 }
 
-function openOne(row: SessionRow): readonly Outlier[] {
+function openSession(row: SessionRow): readonly Outlier[] {
   if (standingOf(row) !== 'open' || ownRuns(row) === 0) return []
   const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and no process works on it.`
   return [{ key: row.key, rule: 'open', why }]

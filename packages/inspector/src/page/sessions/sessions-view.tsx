@@ -9,9 +9,9 @@ import { Distributions } from './distributions.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { SessionFilter } from './filter.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { activeKey, marked, said, showList, sortAgain, useShownList } from './list-state.ts'
+import { activeKey, marked, contentSearch, showList, sortAgain, useShownList } from './list-state.ts'
 import { OutlierList } from './outlier-list.tsx'
-import { SaidPanel } from './said-panel.tsx'
+import { ContentSearchPanel } from './content-search-panel.tsx'
 import { SessionDetails } from './session-details.tsx'
 import { SessionTable } from './session-table.tsx'
 import { pictureOfSessions } from './sessions-picture.ts'
@@ -51,7 +51,7 @@ export function SessionsView(): JSX.Element {
       {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
       {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
       <FilterBar rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
-      <SaidPanel rows={shown} />
+      <ContentSearchPanel rows={shown} />
       <SumsLine rows={shown} all={all.length} />
       <div class="list-tools">
         <button type="button" aria-keyshortcuts="c" disabled={!canCompare} onClick={compare}>
@@ -61,7 +61,14 @@ export function SessionsView(): JSX.Element {
           <PictureButtons
             name="sessions"
             pictureOf={() =>
-              pictureOfSessions({ shown, all: all.length, filter, sorting, outliers, said: said.value?.text ?? '' })
+              pictureOfSessions({
+                shown,
+                all: all.length,
+                filter,
+                sorting,
+                outliers,
+                contentText: contentSearch.value?.text ?? '',
+              })
             }
           />
         )}

@@ -48,7 +48,7 @@ export function sortingBy(by: ColumnName, before: Sorting): Sorting {
 }
 
 /** Compares two rows. A total order: ties are broken by key. */
-export function compared(a: SessionRow, b: SessionRow, { by, isDown }: Sorting): number {
+export function compareRows(a: SessionRow, b: SessionRow, { by, isDown }: Sorting): number {
   const first = valueOf(a, by)
   const second = valueOf(b, by)
   // Missing values come last in both directions.
@@ -77,14 +77,14 @@ function valueOf(row: SessionRow, by: ColumnName): string | number | null {
 
 /** All rows in order. */
 export function sorted(rows: readonly SessionRow[], sorting: Sorting): readonly SessionRow[] {
-  return rows.toSorted((a, b) => compared(a, b, sorting))
+  return rows.toSorted((a, b) => compareRows(a, b, sorting))
 }
 
 /**
  * Rows that were already listed keep their order; new ones are inserted by the sorting. So a session that changes does not jump while someone reads
  * the list.
  */
-export function keptInPlace(
+export function mergedInPlace(
   before: readonly string[],
   rows: readonly SessionRow[],
   sorting: Sorting,
@@ -100,7 +100,7 @@ export function keptInPlace(
   const merged: SessionRow[] = []
   let next = 0
   for (const row of remaining) {
-    for (let each = added[next]; each !== undefined && compared(each, row, sorting) < 0; each = added[next]) {
+    for (let each = added[next]; each !== undefined && compareRows(each, row, sorting) < 0; each = added[next]) {
       merged.push(each)
       next++
     }
@@ -113,6 +113,6 @@ export function keptInPlace(
 export function isSorted(rows: readonly SessionRow[], sorting: Sorting): boolean {
   return rows.every((row, index) => {
     const before = rows[index - 1]
-    return before === undefined || compared(before, row, sorting) < 0
+    return before === undefined || compareRows(before, row, sorting) < 0
   })
 }

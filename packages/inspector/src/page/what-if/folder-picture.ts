@@ -3,7 +3,7 @@ import { calibrationTexts, calibrationTitle, counted, visible } from '@halting/a
 import { heading, paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { plotBlock } from '../plots/plot-picture.ts'
-import type { Plot, Seen } from '../plots/plot.ts'
+import type { Plot, VisibleRange } from '../plots/plot.ts'
 import type { StoppedRun } from './folder.ts'
 import { nothingSuggested, runName, stoppedText, suggestedText } from './folder-words.ts'
 
@@ -16,19 +16,19 @@ export interface PicturedFolder {
   /** Limits calibrated on solved runs; null until computed. */
   readonly calibration: Calibration | null
   readonly plot: Plot
-  readonly seen: Seen
+  readonly seen: VisibleRange
   readonly hidden: ReadonlySet<string>
   /** The runs that the selected value stops; null when none is selected. */
   readonly chosen: { readonly title: string; readonly stopped: readonly StoppedRun[] } | null
 }
 
 /** The maximum number of runs in a picture. */
-const mostTold = 60
+const mostPictured = 60
 
 /** A picture of savings and losses over all sessions, the limits without losses, and the runs that the selected value stops. */
 export function pictureOfFolder(shown: PicturedFolder): Picture {
   const { read, runs, suggested, calibration, plot, seen, hidden, chosen } = shown
-  const left = (chosen?.stopped.length ?? 0) - mostTold
+  const left = (chosen?.stopped.length ?? 0) - mostPictured
   return {
     title: 'What other limits would have done',
     about: [read],
@@ -55,7 +55,7 @@ export function pictureOfFolder(shown: PicturedFolder): Picture {
         : [
             heading(chosen.title),
             ...chosen.stopped
-              .slice(0, mostTold)
+              .slice(0, mostPictured)
               .map((each) => paragraph(`${runName(each.run)} · ${stoppedText(each)}`, { size: 13, mostLines: 6 })),
             ...(left <= 0 ? [] : [paragraph(`${counted(left)} more runs are not in this picture.`)]),
           ]),

@@ -72,13 +72,13 @@ function readText(runs: number, sessions: number, copies: number): string {
   return `${many(runs, 'run')} of ${many(sessions, 'session')} were read. ${copiesLeftOut(copies)}`.trim()
 }
 
-interface TriedProps {
+interface LimitEffectsProps {
   readonly runs: readonly PastRun[]
   readonly graded: readonly GradedTrajectory[]
   readonly read: string
 }
 
-function Tried({ runs, graded, read }: TriedProps): JSX.Element {
+function LimitEffects({ runs, graded, read }: LimitEffectsProps): JSX.Element {
   const name = useSignal<LimitName>('maxTurns')
   const sums = useSignal<readonly LimitSums[]>([])
   const chosen = useSignal<number | null>(null)

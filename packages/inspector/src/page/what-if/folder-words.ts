@@ -22,13 +22,13 @@ function limitText(limits: SuggestedLimit['limits']): string {
   return limitNames
     .flatMap((name) => {
       const value = limits[name]
-      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].inWords(value)}`] : []
+      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].format(value)}`] : []
     })
     .join(', ')
 }
 
 export function stoppedTitle(name: LimitName, value: number, runs: number): string {
-  return `${limitWords[name].label} ${limitWords[name].inWords(value)}: stops ${many(runs, 'run')}`
+  return `${limitWords[name].label} ${limitWords[name].format(value)}: stops ${many(runs, 'run')}`
 }
 
 export function runName({ title, key }: PastRun): string {

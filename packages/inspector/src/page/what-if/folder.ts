@@ -27,7 +27,7 @@ export interface LimitSums {
   /** Runs with an unknown effect, including those whose record ends. */
   readonly unknown: number
   /** Runs that might have been different, so that their losses are unknown. */
-  readonly parted: number
+  readonly diverged: number
   readonly saved: WhatIf['saved']
   readonly lostAnswers: number
   /** Lost calls that changed something. */
@@ -80,7 +80,7 @@ export function sumsAt(name: LimitName, value: number, runs: readonly PastRun[])
     for (const count of Object.values(answer.lost.changes)) lostChanges += count
   }
   const dollars = { costUsd: nanos / 1e9, unknownUsd: worstNanos / 1e9 }
-  return { value, stops, unknown, parted, saved: { ...saved, ...dollars }, lostAnswers, lostChanges }
+  return { value, stops, unknown, diverged: parted, saved: { ...saved, ...dollars }, lostAnswers, lostChanges }
 }
 
 /** A run that a limit would have stopped. */
@@ -109,7 +109,7 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
   const { label } = limitWords[name]
   const isPriced = sums.some(({ saved }) => saved.costUsd > 0)
   const losesNothing = sums.filter(
-    ({ stops, parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
+    ({ stops, diverged: parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
   )
   const best = losesNothing.map(({ value, saved }) => ({ value, amount: isPriced ? saved.costUsd : saved.tokens }))
   const most = Math.max(0, ...best.map(({ amount }) => amount))

@@ -15,11 +15,11 @@ interface LimitRowProps {
 
 /** Controls for one limit: a slider, a number field, and a reset button. */
 export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): JSX.Element {
-  const { label, unit, factor, inWords } = limitWords[name]
+  const { label, unit, factor, format } = limitWords[name]
   const { min, max, step } = sliderOf(name, used)
   const id = useId()
   // The text while it is typed: `0.` on the way to `0.05` is not a valid limit, and must not be removed.
-  const written = useSignal('')
+  const typed = useSignal('')
   return (
     <fieldset class="what-if-limit">
       <legend>{label}</legend>
@@ -30,7 +30,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
         type="range"
         aria-label={`${label}: slider`}
         aria-describedby={`${id}-was`}
-        aria-valuetext={chosen === undefined ? 'unchanged' : inWords(chosen)}
+        aria-valuetext={chosen === undefined ? 'unchanged' : format(chosen)}
         min={min}
         max={max}
         step={step}
@@ -45,10 +45,10 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
             step="any"
             placeholder="unchanged"
             aria-label={`${label}: ${unit}`}
-            value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
+            value={limitFrom(name, typed.value) === chosen ? typed.value : shown(chosen, factor)}
             onInput={({ currentTarget }) => {
-              written.value = currentTarget.value
-              onChoose(limitFrom(name, written.value))
+              typed.value = currentTarget.value
+              onChoose(limitFrom(name, typed.value))
             }}
           />{' '}
           {unit}
@@ -58,7 +58,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
           disabled={chosen === undefined}
           aria-label={`${label}: reset`}
           onClick={() => {
-            written.value = ''
+            typed.value = ''
             onChoose(undefined)
           }}
         >

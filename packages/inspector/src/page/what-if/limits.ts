@@ -22,17 +22,17 @@ export interface LimitWords {
   readonly unit: string
   /** Factor from the unit of the field to that of the limit. */
   readonly factor: number
-  readonly inWords: (value: number) => string
+  readonly format: (value: number) => string
 }
 
 export const limitWords: { readonly [name in LimitName]: LimitWords } = {
-  maxTurns: { label: 'Turns', flag: '--max-turns', unit: 'turns', factor: 1, inWords: counted },
-  maxToolCalls: { label: 'Tool calls', flag: '--max-tool-calls', unit: 'calls', factor: 1, inWords: counted },
-  maxBudgetUsd: { label: 'Dollars', flag: '--max-budget-usd', unit: 'US dollars', factor: 1, inWords: money },
-  maxRunUsd: { label: 'Dollars, run', flag: '--max-run-usd', unit: 'US dollars', factor: 1, inWords: money },
-  maxTotalTokens: { label: 'Tokens', flag: '--max-tokens', unit: 'tokens', factor: 1, inWords: counted },
-  maxDurationMs: { label: 'Time', flag: '--max-duration', unit: 'seconds', factor: 1_000, inWords: elapsed },
-  maxGoalTries: { label: 'Goal tries', flag: '--until-tries', unit: 'tries', factor: 1, inWords: counted },
+  maxTurns: { label: 'Turns', flag: '--max-turns', unit: 'turns', factor: 1, format: counted },
+  maxToolCalls: { label: 'Tool calls', flag: '--max-tool-calls', unit: 'calls', factor: 1, format: counted },
+  maxBudgetUsd: { label: 'Dollars', flag: '--max-budget-usd', unit: 'US dollars', factor: 1, format: money },
+  maxRunUsd: { label: 'Dollars, run', flag: '--max-run-usd', unit: 'US dollars', factor: 1, format: money },
+  maxTotalTokens: { label: 'Tokens', flag: '--max-tokens', unit: 'tokens', factor: 1, format: counted },
+  maxDurationMs: { label: 'Time', flag: '--max-duration', unit: 'seconds', factor: 1_000, format: elapsed },
+  maxGoalTries: { label: 'Goal tries', flag: '--until-tries', unit: 'tries', factor: 1, format: counted },
 }
 
 /** The limits to show for a run: goal tries only if it had goals; dollars of the run and tool calls only if they were limited. */
@@ -166,6 +166,6 @@ export function keptSavedLost(answer: WhatIf): readonly (readonly [name: 'Kept' 
 
 /** Use of a limit: `Used 14 of 20`. */
 export function usedText(name: LimitName, used: number, had: number | null): string {
-  const { inWords } = limitWords[name]
-  return `Used ${inWords(used)}${had === null ? ', no limit' : ` of ${inWords(had)}`}`
+  const { format } = limitWords[name]
+  return `Used ${format(used)}${had === null ? ', no limit' : ` of ${format(had)}`}`
 }

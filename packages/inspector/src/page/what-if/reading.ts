@@ -24,11 +24,11 @@ const state = signal<Reading>(nothing)
 /** What was read; kept when another view is shown. */
 export const reading: ReadonlySignal<Reading> = state
 
-let wanted = 0
+let latestRead = 0
 
 /** Reads all listed sessions, one after another, and stores only what limits need. */
 export async function readAll(): Promise<void> {
-  const own = ++wanted
+  const own = ++latestRead
   const listed = rows.value
   const runs: PastRun[] = []
   const graded: GradedTrajectory[] = []
@@ -52,7 +52,7 @@ export async function readAll(): Promise<void> {
         skipped.push(`${title}: ${messageOf(error)}`)
       }
     else skipped.push(`${title}: ${problem}`)
-    if (own !== wanted) return
+    if (own !== latestRead) return
     const isLast = index === listed.length - 1
     // Updating the progress a few times per second is enough.
     if (!isLast && performance.now() - shownAt < 200) continue
@@ -72,6 +72,6 @@ export async function readAll(): Promise<void> {
 
 /** Stops reading. */
 export function stopReading(): void {
-  wanted++
+  latestRead++
   state.value = { ...state.value, kind: 'stopped' }
 }

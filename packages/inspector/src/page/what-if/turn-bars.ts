@@ -78,8 +78,8 @@ export function limitStops(
 ): readonly LimitStop[] {
   const named = limitNames.flatMap((name) => {
     const value = limits[name]
-    const { label, inWords } = limitWords[name]
-    return typeof value === 'number' ? [{ label: `${label} ${inWords(value)}`, limits: { [name]: value } }] : []
+    const { label, format } = limitWords[name]
+    return typeof value === 'number' ? [{ label: `${label} ${format(value)}`, limits: { [name]: value } }] : []
   })
   const all = [
     ...named,

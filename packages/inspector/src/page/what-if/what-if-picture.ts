@@ -1,4 +1,4 @@
-import { below, code, drawing, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, code, drawing, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { barsLayout, labelSize } from './bars-layout.ts'
 import type { LimitStop, TurnBar } from './turn-bars.ts'
@@ -26,11 +26,11 @@ export function pictureOfWhatIf(shown: PicturedWhatIf): Picture {
     width: 960,
     blocks: [
       paragraph(verdict, { size: 16, isBold: true }),
-      below(
+      stacked(
         figures.map(([name, text]) => paragraph(`${name}: ${text}`)),
         tight,
       ),
-      below(
+      stacked(
         notes.map((text) => paragraph(text, { color: 'soft', size: 13 })),
         tight,
       ),

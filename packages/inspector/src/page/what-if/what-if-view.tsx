@@ -129,9 +129,9 @@ function triedTexts(trajectory: Trajectory, chosen: OtherLimits): readonly strin
   const used = usedOf(trajectory)
   return limitNames.flatMap((name) => {
     const value = chosen[name]
-    const { label, inWords } = limitWords[name]
+    const { label, format } = limitWords[name]
     if (typeof value !== 'number') return []
-    return [`${label} ${inWords(value)}: ${usedText(name, used[name], trajectory.limits[name] ?? null).toLowerCase()}.`]
+    return [`${label} ${format(value)}: ${usedText(name, used[name], trajectory.limits[name] ?? null).toLowerCase()}.`]
   })
 }
 

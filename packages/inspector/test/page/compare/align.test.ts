@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aligned, type AlignedBy, type Pair } from '../../../src/page/compare/align.ts'
+import { aligned, type AlignableTurn, type Pair } from '../../../src/page/compare/align.ts'
 
 /** `'Bash a, Read b'` is a turn of two calls; `''` an answer. */
-const turn = (text: string): AlignedBy => ({
+const turn = (text: string): AlignableTurn => ({
   calls: text === '' ? [] : text.split(', ').map((label) => ({ tool: label.split(' ')[0] ?? '', label })),
 })
-const turns = (...texts: readonly string[]): readonly AlignedBy[] => texts.map(turn)
+const turns = (...texts: readonly string[]): readonly AlignableTurn[] => texts.map(turn)
 const told = (pairs: readonly Pair[]): readonly string[] =>
   pairs.map(({ first, second, kind }) => `${first ?? '–'} ${second ?? '–'} ${kind}`)
 

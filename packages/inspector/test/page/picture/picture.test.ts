@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bars } from '../../../src/page/picture/bars.ts'
-import { below, beside, code, heading, paragraph, tight } from '../../../src/page/picture/block.ts'
+import { barRows } from '../../../src/page/picture/bars.ts'
+import { stacked, sideBySide, code, heading, paragraph, tight } from '../../../src/page/picture/block.ts'
 import { legendBlock } from '../../../src/page/picture/legend.ts'
 import { svgOfPicture, type Picture } from '../../../src/page/picture/picture.ts'
 import { table } from '../../../src/page/picture/table.ts'
@@ -17,8 +17,8 @@ describe('a picture of a view', () => {
     const svg = svgOf(
       [
         heading('Limits'),
-        beside([below([paragraph('left'), paragraph('below it')], tight), paragraph('right')]),
-        bars([
+        sideBySide([stacked([paragraph('left'), paragraph('below it')], tight), paragraph('right')]),
+        barRows([
           { label: 'turns', share: 0.5, value: '7 of 14', color: 'accent' },
           { label: 'time', share: null, value: '3 s, no limit', color: 'soft' },
         ]),
@@ -70,7 +70,7 @@ describe('a picture of a view', () => {
       [
         paragraph(endless),
         code(endless.replaceAll(' ', '\n')),
-        bars([{ label: endless, share: 1, value: endless, color: 'bad' }]),
+        barRows([{ label: endless, share: 1, value: endless, color: 'bad' }]),
         legendBlock([{ label: endless, color: 'bad' }]),
         table({ columns: [{ title: endless }, { title: endless }], rows: cells, of: { count: 1, name: 'rows' } }),
       ],
@@ -88,7 +88,7 @@ describe('a picture of a view', () => {
       [
         paragraph(text),
         code(text),
-        bars([{ label: text, share: 1, value: text, color: 'bad' }]),
+        barRows([{ label: text, share: 1, value: text, color: 'bad' }]),
         legendBlock([{ label: text, color: 'bad' }]),
         table({ columns: [{ title: text }], rows: [[{ text, mark: 'bad' }]], of: { count: 1, name: 'rows' } }),
       ],

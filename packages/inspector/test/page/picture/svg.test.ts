@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escaped, SvgWriter } from '../../../src/page/picture/svg.ts'
+import { escapeXml, SvgWriter } from '../../../src/page/picture/svg.ts'
 
 describe('pictures as SVG', () => {
   it('hold what was drawn, with its names', () => {
@@ -33,7 +33,7 @@ describe('pictures as SVG', () => {
   it('takes any text: nothing of it is markup, and XML can say all that is left', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xffff)), (units) => {
-        const text = escaped(`${String.fromCharCode(...units)}\u0000\uD800<&>"`)
+        const text = escapeXml(`${String.fromCharCode(...units)}\u0000\uD800<&>"`)
         expect(text).not.toMatch(/[<>"]|&(?!amp;|lt;|gt;|quot;)/)
         expect(text).not.toMatch(/\p{Surrogate}|[^\P{Cc}\t\n\r\u007F-\u009F]/u)
       }),

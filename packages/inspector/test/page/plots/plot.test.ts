@@ -1,20 +1,20 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  allOnAxis,
-  drawnOf,
+  axisLabels,
+  drawnSeries,
   legendLabel,
   movedBy,
   nearest,
-  onAxis,
-  topOf,
+  axisLabel,
+  scaleEnd,
   zoomedBy,
   type Plot,
   type PlotSeries,
-  type Seen,
+  type VisibleRange,
 } from '../../../src/page/plots/plot.ts'
 import { svgOfPicture } from '../../../src/page/picture/picture.ts'
-import { besideLines, onLines } from '../../../src/page/plots/line-labels.ts'
+import { verticalLineLabels, horizontalLineLabels } from '../../../src/page/plots/line-labels.ts'
 import { pictureOfPlot, thinned } from '../../../src/page/plots/plot-picture.ts'
 import { madeFrom } from '../support/picture-text.ts'
 
@@ -40,7 +40,7 @@ function plotWith(series: readonly PlotSeries[], more: Partial<Plot> = {}): Plot
 
 const none: ReadonlySet<string> = new Set()
 
-function svgOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): string {
+function svgOfPlot(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>): string {
   return svgOfPicture(pictureOfPlot(plot, seen, hidden), madeFrom)
 }
 
@@ -52,7 +52,7 @@ describe('a plot', () => {
       seriesWith('line', [0.5, null], { shape: 'line', side: 'right' }),
       seriesWith('c', [100, 200]),
     ])
-    const tops = (hidden: readonly string[]): unknown => drawnOf(plot, new Set(hidden)).map((each) => each.tops)
+    const tops = (hidden: readonly string[]): unknown => drawnSeries(plot, new Set(hidden)).map((each) => each.tops)
     expect(tops([])).toEqual([
       [1, 2],
       [11, 2],
@@ -63,18 +63,18 @@ describe('a plot', () => {
       [10, 0],
       [110, 200],
     ])
-    expect(drawnOf(plot, none)[3]?.base).toEqual([11, 2])
+    expect(drawnSeries(plot, none)[3]?.base).toEqual([11, 2])
   })
 
   it('scales to what is seen of it, and to a limit unless that is far above', () => {
     const plot = plotWith([seriesWith('a', [10, 1_000])], { levels: [{ value: 30, label: 'limit' }] })
-    const drawn = drawnOf(plot, none)
-    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
-    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(50)
-    expect(topOf(plot, drawn, 'left', { from: 0.5, to: 2.5 })).toBeGreaterThanOrEqual(1_000)
+    const drawn = drawnSeries(plot, none)
+    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
+    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(50)
+    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 2.5 })).toBeGreaterThanOrEqual(1_000)
     const far = { ...plot, levels: [{ value: 500, label: 'limit' }] }
-    expect(topOf(far, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(20)
-    expect(topOf(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
+    expect(scaleEnd(far, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(20)
+    expect(scaleEnd(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
   })
 
   it('never shows more than all of it, however it is zoomed and moved', () => {
@@ -105,14 +105,14 @@ describe('a plot', () => {
   })
 
   it('says short numbers beside its axes', () => {
-    expect([0, 950, 20_000, 1_500_000].map((value) => onAxis(value, 'tokens'))).toEqual(['0', '950', '20k', '1.5M'])
-    expect(onAxis(0.25, 'share')).toBe('25 %')
-    expect(onAxis(0.5, 'usd')).toBe('$0.5000')
+    expect([0, 950, 20_000, 1_500_000].map((value) => axisLabel(value, 'tokens'))).toEqual(['0', '950', '20k', '1.5M'])
+    expect(axisLabel(0.25, 'share')).toBe('25 %')
+    expect(axisLabel(0.5, 'usd')).toBe('$0.5000')
   })
 
   it('says the numbers of one axis alike', () => {
-    expect(allOnAxis([0, 500, 5_000, 10_000], 'tokens')).toEqual(['0', '500', '5k', '10k'])
-    expect(allOnAxis([0, 500, 1_000], 'count')).toEqual(['0', '500', '1,000'])
+    expect(axisLabels([0, 500, 5_000, 10_000], 'tokens')).toEqual(['0', '500', '5k', '10k'])
+    expect(axisLabels([0, 500, 1_000], 'count')).toEqual(['0', '500', '1,000'])
   })
 
   it('says of a series by which of two scales it is read', () => {
@@ -122,9 +122,9 @@ describe('a plot', () => {
   })
 
   it('says the dollars of one axis with the same digits, as many as the finest needs', () => {
-    expect(allOnAxis([0, 0.5, 1, 1.5], 'usd')).toEqual(['$0.00', '$0.50', '$1.00', '$1.50'])
-    expect(allOnAxis([0, 0.001, 0.1 + 0.2, 1_234], 'usd')).toEqual(['$0.000', '$0.001', '$0.300', '$1,234.000'])
-    expect(allOnAxis([0, 20_000], 'tokens')).toEqual(['0', '20k'])
+    expect(axisLabels([0, 0.5, 1, 1.5], 'usd')).toEqual(['$0.00', '$0.50', '$1.00', '$1.50'])
+    expect(axisLabels([0, 0.001, 0.1 + 0.2, 1_234], 'usd')).toEqual(['$0.000', '$0.001', '$0.300', '$1,234.000'])
+    expect(axisLabels([0, 20_000], 'tokens')).toEqual(['0', '20k'])
   })
 })
 
@@ -133,7 +133,7 @@ describe('names of lines on a plot', () => {
 
   it('stand beside upright lines, within the plot, where there is room', () => {
     const lines = [10, 30, 200, 390].map((x) => ({ x, label: 'compacted' }))
-    expect(besideLines(lines, edges, 10).map(({ x, anchor }) => [x, anchor])).toEqual([
+    expect(verticalLineLabels(lines, edges, 10).map(({ x, anchor }) => [x, anchor])).toEqual([
       [14, 'start'],
       [204, 'start'],
       [386, 'end'],
@@ -141,7 +141,7 @@ describe('names of lines on a plot', () => {
   })
 
   it('stand at either end of level lines, and are no longer than these', () => {
-    const [first, second] = onLines(['budget: $1.00', 'a very long name '.repeat(20)], edges, 10)
+    const [first, second] = horizontalLineLabels(['budget: $1.00', 'a very long name '.repeat(20)], edges, 10)
     expect(first).toEqual({ text: 'budget: $1.00', x: 396, anchor: 'end' })
     expect(second).toMatchObject({ x: 4, anchor: 'start', text: expect.stringMatching(/…$/) as string })
   })

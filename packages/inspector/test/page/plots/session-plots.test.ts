@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { drawnOf, topOf, type Plot } from '../../../src/page/plots/plot.ts'
-import { plotsOf } from '../../../src/page/plots/session-plots.ts'
+import { drawnSeries, scaleEnd, type Plot } from '../../../src/page/plots/plot.ts'
+import { runPlots } from '../../../src/page/plots/session-plots.ts'
 import { noContext, noMs, plottedRun, pointWith, trajectoryWith } from '../support/plotted-run.ts'
 import type { RunView } from '@halting/analysis/view'
 
 function plotNamed(run: RunView, name: string): Plot {
-  const found = plotsOf(run).find((each) => each.name === name)
+  const found = runPlots(run).find((each) => each.name === name)
   if (found === undefined) throw new Error(`There is no plot ${name}.`)
   return found
 }
@@ -43,7 +43,7 @@ describe('plots of a run', () => {
       { value: 200_000, label: 'window of small by its name' },
       { value: 1_000_000, label: 'window of large by its name' },
     ])
-    const top = topOf(plot, drawnOf(plot, new Set()), 'left', { from: 1, to: 1 })
+    const top = scaleEnd(plot, drawnSeries(plot, new Set()), 'left', { from: 1, to: 1 })
     expect([top > 200_000, top < 1_000_000]).toEqual([true, true])
     expect(plot.about).toMatch(
       / By its name, small has a window of 200,000 tokens\. By its name, large has a window of 1,000,000 tokens\.$/,
@@ -146,7 +146,7 @@ describe('plots of a run', () => {
   })
 
   it('say so where nothing is on record', () => {
-    for (const plot of plotsOf(plottedRun({}))) expect(plot.series).toEqual([])
+    for (const plot of runPlots(plottedRun({}))) expect(plot.series).toEqual([])
   })
 })
 

@@ -12,7 +12,7 @@ import {
 } from '../../../src/page/sessions/filter.ts'
 import { listStateOf, queryOf } from '../../../src/page/sessions/query.ts'
 import { standingOf } from '../../../src/page/sessions/row-kinds.ts'
-import { compared, columnNames, usualSorting } from '../../../src/page/sessions/sorting.ts'
+import { compareRows, columnNames, usualSorting } from '../../../src/page/sessions/sorting.ts'
 import { rowWith, someRows } from '../support/rows.ts'
 
 const none: ReadonlySet<string> = new Set()
@@ -146,8 +146,8 @@ describe('the order of sessions', () => {
     fc.assert(
       fc.property(someRows, fc.constantFrom(...columnNames), fc.boolean(), (rows, by, isDown) => {
         const order = { by, isDown }
-        const once = rows.toSorted((a, b) => compared(a, b, order))
-        const twice = rows.toReversed().toSorted((a, b) => compared(a, b, order))
+        const once = rows.toSorted((a, b) => compareRows(a, b, order))
+        const twice = rows.toReversed().toSorted((a, b) => compareRows(a, b, order))
         expect(twice).toEqual(once)
       }),
     )

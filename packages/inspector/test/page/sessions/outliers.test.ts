@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { fenceOf, outliersOf } from '../../../src/page/sessions/outliers.ts'
+import { fenceOf, findOutliers } from '../../../src/page/sessions/outliers.ts'
 import { rowWith } from '../support/rows.ts'
 
 const usual = [1, 2, 2, 3, 3, 4, 4, 8].map((dollars, index) => rowWith({ key: `u${index}`, costUsd: dollars / 100 }))
 
 describe('outliers', () => {
   it('are none among sessions that are alike', () => {
-    expect(outliersOf(usual)).toEqual([])
+    expect(findOutliers(usual)).toEqual([])
   })
 
   it('cost far more than the others, and say what is usual', () => {
-    expect(outliersOf([...usual, rowWith({ key: 'dear', costUsd: 3 })])).toEqual([
+    expect(findOutliers([...usual, rowWith({ key: 'dear', costUsd: 3 })])).toEqual([
       {
         key: 'dear',
         rule: 'far',
@@ -22,17 +22,17 @@ describe('outliers', () => {
   it('may be far below, unless they are still at work', () => {
     const short = rowWith({ key: 'short', costUsd: 0.0001 })
     const running = rowWith({ key: 'running', costUsd: 0.0001, ending: null, exitCode: null, isLive: true })
-    expect(outliersOf([...usual, short, running]).map(({ key }) => key)).toEqual(['short'])
+    expect(findOutliers([...usual, short, running]).map(({ key }) => key)).toEqual(['short'])
   })
 
   it('are not told by figures of fewer than eight sessions', () => {
-    expect(outliersOf([rowWith({ key: 'x', costUsd: 100 }), rowWith()])).toEqual([])
+    expect(findOutliers([rowWith({ key: 'x', costUsd: 100 }), rowWith()])).toEqual([])
     expect(fenceOf(usual.slice(1), 'costUsd')).toBeUndefined()
   })
 
   it('are at least twice what is usual, where all others agree', () => {
     const same = Array.from({ length: 9 }, (_, index) => rowWith({ key: `s${index}` }))
-    const outliers = outliersOf([...same, rowWith({ key: 'more', turns: 5 }), rowWith({ key: 'twice', turns: 7 })])
+    const outliers = findOutliers([...same, rowWith({ key: 'more', turns: 5 }), rowWith({ key: 'twice', turns: 7 })])
     expect(outliers.map(({ key }) => key)).toEqual(['twice'])
   })
 
@@ -53,7 +53,7 @@ describe('outliers', () => {
     ],
     [rowWith({ calls: 10, failedCalls: 6 }), 'failed-calls', '6 of 10 tool calls failed.'],
   ])('say why: %#', (row, rule, why) => {
-    expect(outliersOf([row])).toEqual([{ key: 'a', rule, why }])
+    expect(findOutliers([row])).toEqual([{ key: 'a', rule, why }])
   })
 
   it.each([
@@ -64,6 +64,6 @@ describe('outliers', () => {
     rowWith({ problem: 'torn', ending: null, exitCode: null }),
     rowWith({ ending: null, exitCode: null, runs: 1, copiedRuns: 1 }),
   ])('are no others: %#', (row) => {
-    expect(outliersOf([row])).toEqual([])
+    expect(findOutliers([row])).toEqual([])
   })
 })

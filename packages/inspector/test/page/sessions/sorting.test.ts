@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isSorted, keptInPlace, sorted, sortingBy, usualSorting } from '../../../src/page/sessions/sorting.ts'
+import { isSorted, mergedInPlace, sorted, sortingBy, usualSorting } from '../../../src/page/sessions/sorting.ts'
 import { rowWith, someRows } from '../support/rows.ts'
 
 const keys = (rows: readonly { readonly key: string }[]): readonly string[] => rows.map(({ key }) => key)
@@ -11,7 +11,7 @@ describe('rows that stood somewhere', () => {
       fc.property(someRows, fc.nat(40), (rows, stood) => {
         const before = keys(sorted(rows.slice(0, stood), usualSorting))
         const changed = rows.map((row, index) => (index % 2 === 0 ? { ...row, changedAt: 3e12 } : row))
-        const after = keys(keptInPlace(before, changed, usualSorting))
+        const after = keys(mergedInPlace(before, changed, usualSorting))
         expect(after.filter((key) => before.includes(key))).toEqual(before)
         expect(after.toSorted()).toEqual(keys(rows).toSorted())
       }),
@@ -21,7 +21,7 @@ describe('rows that stood somewhere', () => {
   it('are sorted like all others where nothing stood before', () => {
     fc.assert(
       fc.property(someRows, (rows) => {
-        expect(keptInPlace([], rows, usualSorting)).toEqual(sorted(rows, usualSorting))
+        expect(mergedInPlace([], rows, usualSorting)).toEqual(sorted(rows, usualSorting))
       }),
     )
   })
@@ -29,7 +29,7 @@ describe('rows that stood somewhere', () => {
   it('have those that came among them where the sorting wants them', () => {
     const sorting = { by: 'turns', isDown: false } as const
     const rows = [1, 5, 9, 4].map((turns) => rowWith({ key: `t${turns}`, turns }))
-    expect(keys(keptInPlace(['t1', 't5', 't9'], rows, sorting))).toEqual(['t1', 't4', 't5', 't9'])
+    expect(keys(mergedInPlace(['t1', 't5', 't9'], rows, sorting))).toEqual(['t1', 't4', 't5', 't9'])
   })
 
   it('are known to be out of order', () => {

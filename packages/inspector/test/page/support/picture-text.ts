@@ -1,7 +1,7 @@
-import type { MadeFrom } from '../../../src/page/picture/picture.ts'
+import type { PictureSource } from '../../../src/page/picture/picture.ts'
 
 /** A picture of a test has the names of colours for colours. */
-export const madeFrom: MadeFrom = { color: (name) => name, of: 'a test', at: '2026-11-23 14:05 (UTC)' }
+export const madeFrom: PictureSource = { color: (name) => name, of: 'a test', at: '2026-11-23 14:05 (UTC)' }
 
 const characters: { readonly [reference: string]: string } = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
 

@@ -6,10 +6,10 @@ import type { SessionRow } from '@halting/analysis/view'
 import { addressOf } from '../data/route.ts'
 import { source } from '../data/store.ts'
 import { titleOf } from './columns.tsx'
-import { said } from './list-state.ts'
-import { searchSaid, type SearchProgress } from './search-said.ts'
+import { contentSearch } from './list-state.ts'
+import { searchContent, type SearchProgress } from './search-content.ts'
 
-interface SaidPanelProps {
+interface ContentSearchProps {
   /** The sessions to search, in this order. */
   readonly rows: readonly SessionRow[]
 }
@@ -18,10 +18,10 @@ interface SaidPanelProps {
 const mostListed = 50
 
 /** Searches the content of the sessions in the list, one after another, until the person stops it. */
-export function SaidPanel({ rows }: SaidPanelProps): JSX.Element {
+export function ContentSearchPanel({ rows }: ContentSearchProps): JSX.Element {
   const text = useSignal('')
   const { isSearching, titles, search, stop, clear } = useContentSearch(rows)
-  const found = said.value
+  const found = contentSearch.value
   return (
     <div class="said">
       <form
@@ -76,7 +76,7 @@ function useContentSearch(rows: readonly SessionRow[]): ContentSearch {
   useEffect(() => () => running.current?.abort(), [])
   const clear = (): void => {
     running.current?.abort()
-    said.value = null
+    contentSearch.value = null
   }
   const search = async (text: string): Promise<void> => {
     clear()
@@ -86,17 +86,17 @@ function useContentSearch(rows: readonly SessionRow[]): ContentSearch {
     isSearching.value = true
     titles.current = new Map(rows.map((row) => [row.key, titleOf(row)]))
     const from = source()
-    const end = await searchSaid(
+    const end = await searchContent(
       text,
       rows,
       (...asked) => from.parts(...asked),
-      (progress) => (said.value = progress),
+      (progress) => (contentSearch.value = progress),
       own.signal,
     )
     // Another search may have begun.
     if (running.current !== own) return
     isSearching.value = false
-    if (!own.signal.aborted) said.value = end
+    if (!own.signal.aborted) contentSearch.value = end
   }
   const stop = (): void => {
     running.current?.abort()

@@ -28,11 +28,11 @@ const mostHits = 500
 const mostOfOne = 3
 
 /** Searches the content of sessions, one after another, ignoring case, and reports its progress. Stops at once when aborted. */
-export async function searchSaid(
+export async function searchContent(
   text: string,
   rows: readonly SessionRow[],
   parts: Parts,
-  tell: (progress: SearchProgress) => void,
+  report: (progress: SearchProgress) => void,
   stop: AbortSignal,
 ): Promise<SearchProgress> {
   const asked = text.trim().toLowerCase()
@@ -48,7 +48,7 @@ export async function searchSaid(
       hits: [...progress.hits, ...found.hits],
       unread: progress.unread + Number(found.isUnread),
     }
-    tell(progress)
+    report(progress)
   }
   return progress
 }
@@ -79,7 +79,7 @@ async function hitsIn({ key, runs }: SessionRow, asked: string, parts: Parts, st
   return { hits, isUnread: false }
 }
 
-/** The text around the first occurrence; undefined when there is none. */
+/** The text around the first occurrence; undefined without one. */
 export function excerptOf(part: TranscriptPart, asked: string): string | undefined {
   for (const text of textsOf(part)) {
     const at = text.toLowerCase().indexOf(asked)

@@ -8,7 +8,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { copiesLeftOut } from '../words/what-if-words.ts'
 import { recordedText, skippedText, unpricedText } from '../foreign/foreign-text.ts'
 import type { AnySession } from '../sessions/read-session.ts'
-import { outcomesOf } from '../grades/run-outcome.ts'
+import { runOutcomes } from '../grades/run-outcome.ts'
 import { ungraded, type GradingSources } from '../grades/graded-runs.ts'
 import { CalibrationSums } from '../calibration/calibrate-sessions.ts'
 import { BudgetSums, LimitSums } from './limit-sums.ts'
@@ -38,7 +38,7 @@ type Open = Report['open'][number]
 const reportMayLose = 0.02
 
 /** Sums up sessions that are added one after another. Stores one row per session and none of its records. */
-export class Collector {
+export class ReportCollector {
   readonly #period: Period
   readonly #total = new Sum()
   readonly #days = new SumsBy()
@@ -81,7 +81,7 @@ export class Collector {
     let title = session.title ?? ''
     let [last, beganAt]: [RunFacts | undefined, number | null] = [undefined, null]
     const continued = new Set(runs.map(continuedBy))
-    const outcomes = outcomesOf(runs)
+    const outcomes = runOutcomes(runs)
     for (const [index, records] of runs.entries()) {
       const at = began[index] ?? null
       if (!isWithin(this.#period, at)) continue
@@ -315,7 +315,7 @@ export async function gatherReport(
   { names, read }: ManySessions<AnySession>,
   { of, period, below, hasWriters, now, grading }: ReportScope,
 ): Promise<Report> {
-  const collector = new Collector(period, grading)
+  const collector = new ReportCollector(period, grading)
   const skipped: string[] = []
   for (const name of names) {
     try {

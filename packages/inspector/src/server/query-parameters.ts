@@ -1,7 +1,7 @@
 import { figureKinds, type FigureKind } from './figures.ts'
 
 /** An invalid request; the message says what is valid. */
-export class BadQuestion extends Error {
+export class BadRequest extends Error {
   override readonly name = 'BadQuestion'
 }
 
@@ -14,7 +14,7 @@ export const mostAtOnce = 1_000
  */
 export function keyIn(query: URLSearchParams): string {
   const key = query.get('key') ?? ''
-  if (key === '') throw new BadQuestion('Name the session: key=KEY, as in api/sessions.')
+  if (key === '') throw new BadRequest('Name the session: key=KEY, as in api/sessions.')
   return key
 }
 
@@ -29,7 +29,7 @@ export function pieceIn(query: URLSearchParams): {
 } {
   const count = numberIn(query, 'count')
   if (count < 1 || count > mostAtOnce)
-    throw new BadQuestion(`count takes a whole number from 1 to ${mostAtOnce}. Ask for more in pieces.`)
+    throw new BadRequest(`count takes a whole number from 1 to ${mostAtOnce}. Ask for more in pieces.`)
   return { run: numberIn(query, 'run'), from: numberIn(query, 'from'), count }
 }
 
@@ -40,7 +40,7 @@ export function pieceIn(query: URLSearchParams): {
 export function figuresIn(query: URLSearchParams): { readonly kind: FigureKind; readonly run?: number } {
   const name = query.get('of')
   const kind = figureKinds.find((each) => each === name)
-  if (kind === undefined) throw new BadQuestion(`of takes one of ${figureKinds.join(', ')}.`)
+  if (kind === undefined) throw new BadRequest(`of takes one of ${figureKinds.join(', ')}.`)
   return { kind, ...(query.has('run') && { run: numberIn(query, 'run') }) }
 }
 
@@ -52,5 +52,5 @@ export function sizeIn(query: URLSearchParams): 'beginning' | 'whole' {
 function numberIn(query: URLSearchParams, name: string): number {
   const value = query.get(name) ?? ''
   if (/^\d{1,15}$/.test(value)) return Number(value)
-  throw new BadQuestion(`${name} takes a whole number, 0 or more.`)
+  throw new BadRequest(`${name} takes a whole number, 0 or more.`)
 }

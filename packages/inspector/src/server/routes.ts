@@ -1,15 +1,15 @@
 import { HaltingError } from '@halting/core'
 import { nothingHere } from './admission.ts'
-import type { Answer } from './answer.ts'
-import { BadQuestion, figuresIn, keyIn, pieceIn, sizeIn } from './asked.ts'
-import { tellChanges } from './changes.ts'
+import type { ResponseWriter } from './response-writer.ts'
+import { BadRequest, figuresIn, keyIn, pieceIn, sizeIn } from './query-parameters.ts'
+import { sendChanges } from './changes.ts'
 import { figureLines, outlineOf } from './figures.ts'
 import { exportedName, exportedPage } from './exported-page.ts'
 import { servedPage, servedPolicy, type PageFiles } from './page-files.ts'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
 
 /** What responses are built from. */
-export interface Answered {
+export interface ServerContext {
   readonly source: SessionSource
   readonly page: PageFiles
   /** Receives unexpected errors. */
@@ -20,8 +20,8 @@ export interface Answered {
 export async function answerTo(
   name: string,
   query: URLSearchParams,
-  answer: Answer,
-  { source, page, onProblem }: Answered,
+  answer: ResponseWriter,
+  { source, page, onProblem }: ServerContext,
 ): Promise<void> {
   try {
     await answerOf(name, query, answer, { source, page })
@@ -30,7 +30,7 @@ export async function answerTo(
     if (answer.hasBegun) {
       onProblem(error)
       answer.breakOff()
-    } else if (error instanceof BadQuestion) answer.fail(400, error.message)
+    } else if (error instanceof BadRequest) answer.fail(400, error.message)
     else if (error instanceof HaltingError) answer.fail(422, error.message)
     else {
       onProblem(error)
@@ -43,8 +43,8 @@ export async function answerTo(
 async function answerOf(
   name: string,
   query: URLSearchParams,
-  answer: Answer,
-  { source, page }: Omit<Answered, 'onProblem'>,
+  answer: ResponseWriter,
+  { source, page }: Omit<ServerContext, 'onProblem'>,
 ): Promise<void> {
   switch (name) {
     case '':
@@ -90,7 +90,7 @@ async function answerOf(
     }
     case 'api/changes':
       answer.begin(lines)
-      return answer.isHead ? answer.end() : tellChanges(answer, source)
+      return answer.isHead ? answer.end() : sendChanges(answer, source)
     case 'api/export': {
       const key = keyIn(query)
       const view = await source.session(key)
@@ -100,7 +100,7 @@ async function answerOf(
       return answer.end()
     }
     default:
-      return answer.fail(404, nothingHere, lastAnswer)
+      return answer.fail(404, nothingHere, closeConnection)
   }
 }
 
@@ -109,10 +109,10 @@ const lines = 'application/x-ndjson'
 const noSession = 'There is no session of this name here. It may have been deleted.'
 
 /** Rows are sent in batches of this many characters, or after this many milliseconds. */
-const rowsTogether = { characters: 16_384, ms: 50 }
+const rowBatch = { characters: 16_384, ms: 50 }
 
 /** Sends rows as they are read, in batches: sending each one takes longer than building it. */
-async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promise<void> {
+async function sendRows(answer: ResponseWriter, rows: AsyncIterable<SessionRow>): Promise<void> {
   let [text, sentAt] = ['', -Infinity]
   const send = async (): Promise<void> => {
     const sent = text
@@ -120,11 +120,11 @@ async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promis
     if (sent !== '') await answer.write(sent)
   }
   // A slow row does not delay the others.
-  const timer = setInterval(() => void send().catch(() => undefined), rowsTogether.ms)
+  const timer = setInterval(() => void send().catch(() => undefined), rowBatch.ms)
   try {
     for await (const row of rows) {
       text += `${JSON.stringify(row)}\n`
-      if (text.length >= rowsTogether.characters || sentAt === -Infinity) await send()
+      if (text.length >= rowBatch.characters || sentAt === -Infinity) await send()
     }
     await send()
   } finally {
@@ -133,7 +133,7 @@ async function sendRows(answer: Answer, rows: AsyncIterable<SessionRow>): Promis
 }
 
 /** Writes the values one by one: a thousand records may exceed the maximum length of a string. */
-async function sendArray(answer: Answer, values: readonly unknown[]): Promise<void> {
+async function sendArray(answer: ResponseWriter, values: readonly unknown[]): Promise<void> {
   answer.begin('application/json')
   if (!answer.isHead) {
     await answer.write('[')
@@ -154,10 +154,10 @@ function jsonOf(value: unknown): string {
 }
 
 /** Closes the connection after an error. */
-export const lastAnswer: { readonly [name: string]: string } = { connection: 'close' }
+export const closeConnection: { readonly [name: string]: string } = { connection: 'close' }
 
 /** Headers of every response. The policy of the page applies to all of them, because no other response needs more. */
-export const headersOfAll: { readonly [name: string]: string } = {
+export const commonHeaders: { readonly [name: string]: string } = {
   'content-security-policy': servedPolicy,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',

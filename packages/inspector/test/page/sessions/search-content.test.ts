@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { excerptOf, searchSaid, type SearchProgress } from '../../../src/page/sessions/search-said.ts'
+import { excerptOf, searchContent, type SearchProgress } from '../../../src/page/sessions/search-content.ts'
 import type { TranscriptPart } from '@halting/analysis/view'
 import { rowWith } from '../support/rows.ts'
 
@@ -20,7 +20,7 @@ describe('a search in what was said', () => {
 
   it('finds it in every run and every page of a transcript, and goes on where one cannot be read', async () => {
     const told: SearchProgress[] = []
-    const end = await searchSaid(' NEEDLE ', rows, parts, (each) => told.push(each), new AbortController().signal)
+    const end = await searchContent(' NEEDLE ', rows, parts, (each) => told.push(each), new AbortController().signal)
     expect(end).toEqual({
       text: 'NEEDLE',
       searched: 3,
@@ -36,18 +36,18 @@ describe('a search in what was said', () => {
 
   it('ends when it is stopped', async () => {
     const stop = new AbortController()
-    const end = await searchSaid('needle', rows, parts, () => stop.abort(), stop.signal)
+    const end = await searchContent('needle', rows, parts, () => stop.abort(), stop.signal)
     expect(end).toMatchObject({ searched: 1, of: 3 })
   })
 
   it('looks for nothing where nothing is asked', async () => {
-    const end = await searchSaid('  ', rows, parts, () => {}, new AbortController().signal)
+    const end = await searchContent('  ', rows, parts, () => {}, new AbortController().signal)
     expect(end).toEqual({ text: '', searched: 0, of: 3, hits: [], unread: 0 })
   })
 
   it('has three hits of a session at most', async () => {
     const full = partsOf({ a: [Array.from({ length: 9 }, () => answer('needle'))] })
-    const end = await searchSaid('needle', [rowWith()], full, () => {}, new AbortController().signal)
+    const end = await searchContent('needle', [rowWith()], full, () => {}, new AbortController().signal)
     expect(end.hits).toHaveLength(3)
   })
 })

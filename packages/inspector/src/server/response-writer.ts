@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
 /** A response that is written with backpressure, and abandoned when the client disconnects. */
-export class Answer {
+export class ResponseWriter {
   readonly #response: ServerResponse
   readonly #isHead: boolean
   readonly #gone: AbortController = new AbortController()
