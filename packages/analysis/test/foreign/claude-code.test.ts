@@ -111,12 +111,12 @@ test('endings: answered, cut, interrupted, refused by the API, at a limit', asyn
   )
   const { runs } = await readForeignSession(path)
   expect(runs.map(({ ending }) => [ending?.reason, ending?.message])).toEqual([
-    ['completed', 'the model answered and asked for no tool (inferred: Claude Code records no reason)'],
+    ['completed', 'the model answered without calling a tool (inferred: Claude Code records no reason)'],
     [undefined, undefined],
     ['aborted_tools', 'interrupted by the person'],
     ['model_error', 'refused by the API: API Error: 529 overloaded'],
     ['prompt_too_long', 'refused by the API: Prompt is too long'],
-    ['max_turns', '1 turn was allowed, as Claude Code says'],
+    ['max_turns', '1 turn was allowed, according to Claude Code'],
     ['refusal', 'the model refused (inferred: Claude Code records no reason)'],
   ])
 })
@@ -269,7 +269,7 @@ test('kinds that are not known are counted, and files of others are none', async
   for (const content of ['', '\0\0', '[1]\n', '{"no":"session"}\n']) {
     const file = fileOf(content)
     expect(await kindOfSession(file)).toBeUndefined()
-    await expect(readForeignSession(file)).rejects.toThrow('holds no session')
+    await expect(readForeignSession(file)).rejects.toThrow('is not a session of')
   }
   expect(await kindOfSession(fileOf('{"type":"halting","format":1}\n'))).toBe('halting')
 })

@@ -69,8 +69,8 @@ test('tasks are runs, items up to the figures are one request, and figures that 
   expect({ cwd, sessionId }).toEqual({ cwd: '/home/user/project', sessionId: 'c0000000-0000-4000-8000-000000000000' })
   expect(skipped).toMatchObject({ unknown: 2, kinds: ['event_msg/never_seen', 'new_kind'], withoutFigures: 1 })
   expect(runs.map(({ turns, ending }) => [turns.length, ending?.reason, ending?.message])).toEqual([
-    [2, 'completed', 'the task was complete, as Codex says'],
-    [1, 'aborted_tools', 'interrupted by the person, as Codex says'],
+    [2, 'completed', 'the task was complete, according to Codex'],
+    [1, 'aborted_tools', 'interrupted by the person, according to Codex'],
     [0, 'model_error', 'refused by the API: stream disconnected'],
   ])
   const [first] = runs

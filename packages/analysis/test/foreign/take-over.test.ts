@@ -73,7 +73,7 @@ test('a reply names the model that signed its thoughts; a run that was cut ends 
     { content: [{ tool_use_id: 'b', is_error: true }] },
   ])
   expect(ended.map(({ terminal }) => [terminal.reason, terminal.signal.message])).toEqual([
-    ['abandoned', 'no end is on record: Claude Code was ended, or goes on'],
+    ['abandoned', 'no end is recorded: Claude Code was killed, or is still running'],
   ])
 })
 
@@ -81,7 +81,7 @@ test('where nothing was said there is no session', async () => {
   resetLines()
   const place = options('empty.jsonl')
   const session = await readForeignSession(fileOf(linesOf([user(' ')])), 'newest_branch')
-  await expect(takeOver(session, place)).rejects.toThrow('Nothing was said in the session')
+  await expect(takeOver(session, place)).rejects.toThrow('is empty: there is nothing to continue')
   expect(existsSync(place.path)).toBe(false)
 })
 
@@ -94,7 +94,7 @@ test('a session that is there already is not written over, nor added to', async 
   )
   await takeOver(session, place)
   const before = readFileSync(place.path)
-  await expect(takeOver(session, place)).rejects.toThrow('is there already')
+  await expect(takeOver(session, place)).rejects.toThrow('already exists')
   expect(readFileSync(place.path)).toEqual(before)
 })
 
@@ -123,5 +123,5 @@ test('nothing of it stands under its id before all of it does, also after a proc
   expect(JSON.stringify(prompt)).toContain(long)
   expect(readdirSync(folder()).filter((name) => name.includes('aside'))).toEqual(['aside', 'aside.jsonl'])
   const session = await readForeignSession(path, 'newest_branch')
-  await expect(takeOver(session, place)).rejects.toThrow('is there already. Go on with that one.')
+  await expect(takeOver(session, place)).rejects.toThrow('already exists. Continue that one.')
 })

@@ -59,7 +59,7 @@ test('runs that wait now, and runs that ended at a service, are named with the t
   const [waits = '', ends = ''] = waitTexts(early)
   expect(waits).toMatch(/^00000000 run1 waits until 2026-11-\d\d \d\d:\d\d\.$/)
   expect(ends).toMatch(
-    /^1 run ended because a service was over its limit or out of order, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
+    /^1 run ended because a service was rate-limited or unavailable, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
   )
   const [past = '', took = ''] = waitTexts(reportOf([waiting, ended], begunAt + 2 * hour))
   expect(past).toContain(' (already past).')

@@ -97,7 +97,7 @@ test('a limit is not said to lose nothing where it would have stopped a subagent
   const [strict] = row(both)
   if (strict === undefined) throw new Error('five turns were tried')
   expect(triedText(strict)).toMatch(
-    /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; of 1 more run it is not known$/,
+    /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; unknown for 1 more run$/,
   )
   const told = limitsWorthReporting(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
   expect(told).toEqual([10, 5])

@@ -143,7 +143,7 @@ test('a session that cannot be read, or breaks what reads it, is a row with its 
   shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
   expect(await rowsOf(source)).toMatchObject([
     { key: 'bad', problem: 'The session bad is damaged.' },
-    { key: 'broken', problem: 'Nothing can be told of it: undefined is no function.' },
+    { key: 'broken', problem: 'It cannot be shown: undefined is no function.' },
     { key: 'good' },
   ])
   await expect(source.session('bad')).rejects.toThrow(HaltingError)

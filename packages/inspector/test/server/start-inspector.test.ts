@@ -354,7 +354,7 @@ test('closing ends what is being told, and frees the port', async () => {
   expect(source.listeners.size).toBe(0)
   const next = await serving({ source, port })
   expect(new URL(next.url).port).toBe(String(port))
-  await expect(serving({ source, port })).rejects.toThrow(`cannot listen at port ${port}`)
+  await expect(serving({ source, port })).rejects.toThrow(`cannot listen on port ${port}`)
 })
 
 test('a page that was not built is told before anything listens', async () => {
@@ -366,5 +366,5 @@ test('a record that no text can hold is told as that, between the others', async
   const session = { row: plainRow('s-1'), records: [1, nested, 2], parts: [] }
   const { url } = await serving({ source: plainSource([session]) })
   const told: unknown = await (await fetch(`${url}api/records?key=s-1&run=0&from=0&count=10`)).json()
-  expect(told).toEqual([1, { kind: 'note', text: 'It is too large to be shown.' }, 2])
+  expect(told).toEqual([1, { kind: 'note', text: 'It is too large to show.' }, 2])
 })

@@ -14,7 +14,7 @@ describe('outliers', () => {
       {
         key: 'dear',
         rule: 'far',
-        why: 'Unusually high: dollars $3.00; half of the sessions lie between $0.0200 and $0.0400.',
+        why: 'Unusually high: dollars $3.00; half of the sessions are between $0.0200 and $0.0400.',
       },
     ])
   })

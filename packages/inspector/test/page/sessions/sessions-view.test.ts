@@ -284,7 +284,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.getByRole('heading', { name: '1 outlier' }).waitFor()
     const told = await page.locator('.outliers li').first().textContent()
     expect(told).toBe(
-      'The dear one: Unusually high: dollars $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
+      'The dear one: Unusually high: dollars $9.00; half of the sessions are between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
     )
   })
 

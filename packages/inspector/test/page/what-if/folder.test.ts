@@ -31,7 +31,7 @@ describe('other limits over many sessions', () => {
       value: 3,
       stops: 1,
       unknown: 0,
-      parted: 0,
+      diverged: 0,
       saved: { turns: 9, tokens: 900, costUsd: 0.9, unknownUsd: 0, activeMs: 9_000 },
       lostAnswers: 0,
       lostChanges: 0,

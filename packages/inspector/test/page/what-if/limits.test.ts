@@ -176,7 +176,7 @@ describe('what other limits do', () => {
       'The height of a bar is what its turn cost; all of them cost $1.00.',
       'halting what-if --max-turns 4 --max-duration 6s /a',
     ])
-    expect(svg).toContain('<title>turn 10: would not have been</title>')
+    expect(svg).toContain('<title>turn 10: would not have happened</title>')
     expect(svg).toContain('<title>Turns 4 would have stopped it</title>')
   })
 })
