@@ -1,4 +1,4 @@
-// What sums over many runs are made of: each request and each call, as they are on record.
+// Sums over many runs are built from each recorded request and each recorded call.
 import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork, type RecordedWork } from '../../src/account/recorded-work.ts'
@@ -26,15 +26,15 @@ async function recorded(
     tools: [reader('Look', () => 'seen'), tool('Write', () => 'written'), failing],
     ...options,
   } as never)
-  // As a file has them.
+  // The records as a session file stores them.
   const records = json(steps.records) as never as readonly StepRecord[]
   return { work: recordedWork(records), records }
 }
 
 const statuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
 
-describe('calls', () => {
-  test('done, failed, and of a tool that there is not', async () => {
+describe('recorded calls', () => {
+  test('include succeeded calls, failed calls and calls of unknown tools', async () => {
     const { work } = await recorded([asks('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
     expect(statuses(work)).toEqual([
       ['Look', 'done'],
@@ -43,7 +43,7 @@ describe('calls', () => {
     ])
   })
 
-  test('denied by rules, by a mode or a person', async () => {
+  test('include calls that rules, a mode or a person denied', async () => {
     const { work } = await recorded([asks('Look', 'Write'), { text: 'ok', usage }], {
       permissions: {
         denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
@@ -57,7 +57,7 @@ describe('calls', () => {
   })
 })
 
-describe('calls are told apart', () => {
+describe('calls are distinguished', () => {
   const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
@@ -65,7 +65,7 @@ describe('calls are told apart', () => {
     spawn: () => ({ prompt: 'look around' }),
   })
 
-  test('by agents, also where these use the same ids', async () => {
+  test('by agent, even where agents use the same ids', async () => {
     const script = [
       calls({ name: 'Agent', id: 'x' }, { name: 'Look', id: 'y' }),
       calls({ name: 'Nothing', id: 'x' }, { name: 'Break', id: 'y' }),
@@ -81,7 +81,7 @@ describe('calls are told apart', () => {
     ])
   })
 
-  test('by what is on record of their steps, where the text of a result says less', async () => {
+  test('by the records of their steps, where the result text says less', async () => {
     const options = (): RunOptions => ({
       model: scriptedModel([calls('Write'), 'ok']),
       tools: [tool('Write', 'written')],
@@ -93,7 +93,7 @@ describe('calls are told apart', () => {
     expect(statuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
   })
 
-  test('denied before a hook saw them, with another input, or by whoever asked a model about them', async () => {
+  test('by denial before hooks, by changed input, and by the permission check that asked a model', async () => {
     const isForbidden = (input: unknown): boolean => JSON.stringify(input).includes('secret')
     const { work } = await recorded([asks('Write'), { text: 'ok', usage }], {
       hooks: [hook('beforeToolUse', () => undefined)],
@@ -125,8 +125,8 @@ describe('calls are told apart', () => {
   })
 })
 
-describe('requests', () => {
-  test('each attempt has its model, what came of it and what it was charged', async () => {
+describe('recorded requests', () => {
+  test('have a model, an outcome and a charge for each attempt', async () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
     const { work, records } = await recorded([overloaded, asks('Look'), { text: 'ok', usage }])
     expect(
@@ -141,7 +141,7 @@ describe('requests', () => {
     expect(work.requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9).toBe(totals.costUsd)
   })
 
-  test('a stream that broke is charged at worst case, and says so', async () => {
+  test('charge a broken stream at worst case and mark it', async () => {
     const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
     const { work, records } = await recorded([broken, { text: 'ok', usage }])
     const [first, second] = work.requests
@@ -150,7 +150,7 @@ describe('requests', () => {
     expect((first?.nanos ?? 0) / 1e9).toBe(totals.committedUsd - totals.costUsd)
   })
 
-  test.each([{ maxBudgetUsd: 1e6 }, {}])('one under way has what it may cost: %o', async (limits) => {
+  test.each([{ maxBudgetUsd: 1e6 }, {}])('include the possible cost of an open request: %o', async (limits) => {
     const { records } = await recorded([asks('Look'), { text: 'ok', usage }], limits)
     const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
     const { requests } = recordedWork(records.slice(0, at + 1))
@@ -160,7 +160,7 @@ describe('requests', () => {
     ])
     expect(requests[1]?.nanos).toBeGreaterThan(0)
   })
-  test('one that the budget refused is none, also before its end is on record', async () => {
+  test('leave out a request that the budget refused, also before the end is recorded', async () => {
     const { records } = await recorded([{ text: 'never', usage }], { maxBudgetUsd: 0.01 })
     const at = records.findIndex((record) => record.type === 'intent')
     expect(records[at]).toMatchObject({ intent: { granted: false } })
@@ -168,7 +168,7 @@ describe('requests', () => {
     expect(recordedWork(records).requests).toEqual([])
   })
 
-  test('what nobody reported is that of all requests, wherever the record ends', async () => {
+  test('sum unreported usage over all requests, wherever the record ends', async () => {
     const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
     const { records } = await recorded([asks('Look'), broken, asks('Write'), { text: 'ok', usage }])
     const attempts = records.map((_, at) => {

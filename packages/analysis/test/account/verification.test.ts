@@ -24,8 +24,8 @@ const factsFor = async (...given: Parameters<typeof checkedRun>): Promise<readon
   return verification === undefined ? [] : verificationFacts(verification)
 }
 
-describe('an account', () => {
-  test('has what a run changed and whether that was checked', async () => {
+describe('the account of a run', () => {
+  test('has the changes of the run and whether they were checked', async () => {
     const { verification } = await accountFor([change, failing, change, 'Done.'])
     expect(verification).toEqual({
       verified: false,
@@ -38,7 +38,7 @@ describe('an account', () => {
     })
   })
 
-  test('has nothing of it where nobody looked, and where the run did not end', async () => {
+  test('has no verification where changes were not tracked or the run did not end', async () => {
     const { records } = await checkedRun([change, 'Done.'])
     expect(accountOf(records.filter(({ type }) => type !== 'end'))).not.toHaveProperty('verification')
     expect(await accountFor([change, 'Done.'], undefined as never, { verification: undefined })).not.toHaveProperty(
@@ -102,7 +102,7 @@ describe('an account', () => {
     expect(await factsFor(...given)).toEqual(facts)
   })
 
-  test('goals that hold are a check', async () => {
+  test('treats met goals as a check', async () => {
     const { verification } = await accountFor([change, 'Done.'], asking, { until: [goalOf(failed(), passed)] })
     expect(verification).toMatchObject({ verified: true, uncheckedLines: 4, wasAsked: false })
     expect(verification && verificationVerdict(verification)).toBe('Checked by the goals (4 changed lines).')
@@ -125,7 +125,7 @@ describe('an account', () => {
   })
 })
 
-test('exports say it for each run, and for the session', async () => {
+test('the exports report verification for each run and for the session', async () => {
   const { records } = await checkedRun([change, 'Done.'])
   const session = sessionTranscript(sessionOf([records]))
   const markdown = [...markdownOf(session, 'A session')].join('')

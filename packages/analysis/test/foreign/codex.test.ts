@@ -35,7 +35,7 @@ async function messagesOf(path: string): Promise<readonly unknown[]> {
   return messages.map(({ content }) => content)
 }
 
-test('tasks are runs, items up to the figures are one request, and figures that are told again count once', async () => {
+test('tasks are runs, items before the figures are one request, and repeated figures count once', async () => {
   const path = fileOf(
     linesOf([
       meta,
@@ -85,7 +85,7 @@ test('tasks are runs, items up to the figures are one request, and figures that 
   expect(await messagesOf(path)).toHaveLength(10)
 })
 
-test('what was compacted or rolled back is not shown again', async () => {
+test('compacted or rolled-back messages are not sent again', async () => {
   const history = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'kept' }] }]
   const path = fileOf(
     linesOf([
@@ -114,7 +114,7 @@ test('what was compacted or rolled back is not shown again', async () => {
   expect(shown).toEqual(['summary', 'kept', 'new', 'y', 'right', 'q'])
 })
 
-test('the first versions wrote items without anything around them', async () => {
+test('items of the first versions without an envelope are read', async () => {
   const path = fileOf(
     linesOf([
       { id: 'd0000000-0000-4000-8000-000000000000', timestamp: '2025-05-01T00:00:00.000Z', instructions: null },
@@ -133,7 +133,7 @@ test('the first versions wrote items without anything around them', async () => 
   ])
 })
 
-test('what is nested without end is left out', async () => {
+test('endlessly nested content is left out', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const shell = item('local_shell_call', { call_id: 'b', action: 'DEEP' })
   const content = linesOf([

@@ -20,16 +20,16 @@ const makers: { readonly [kind: string]: (path: string) => void } = {
 }
 const kinds = Object.entries(makers)
 
-describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
-  test.each(kinds)('%s is no session', async (_, make) => {
+describe.skipIf(process.platform === 'win32')('in place of a file', () => {
+  test.each(kinds)('%s is not a session', async (_, make) => {
     make(session())
     await expect(readForeignSession(session())).rejects.toThrow('is not a regular file')
   })
 
-  test.each(kinds)('%s is no file of a subagent', async (_, make) => {
+  test.each(kinds)('%s is not a subagent file', async (_, make) => {
     const line = { type: 'user', uuid: 'u', sessionId, message: { role: 'user', content: 'go' } }
     writeFileSync(session(), `${JSON.stringify(line)}\n`)
-    // Whose it would be nobody knows.
+    // Nothing says whose it is.
     make(join(folder, 'agent-1.jsonl'))
     expect(await readForeignSession(session())).toMatchObject({ program: 'claude-code', sessionId })
     mkdirSync(join(folder, sessionId, 'subagents'), { recursive: true })

@@ -50,7 +50,7 @@ test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
   },
 )
 
-test('a reply names the model that signed its thoughts; a run that was cut ends as one that was left', async () => {
+test('a reply names the model that signed its thinking, and a killed run ends as abandoned', async () => {
   resetLines()
   const thought = { type: 'thinking', thinking: 'hm', signature: 'signed' }
   const path = fileOf(
@@ -77,7 +77,7 @@ test('a reply names the model that signed its thoughts; a run that was cut ends 
   ])
 })
 
-test('where nothing was said there is no session', async () => {
+test('an empty session is not taken over', async () => {
   resetLines()
   const place = options('empty.jsonl')
   const session = await readForeignSession(fileOf(linesOf([user(' ')])), 'newest_branch')
@@ -85,7 +85,7 @@ test('where nothing was said there is no session', async () => {
   expect(existsSync(place.path)).toBe(false)
 })
 
-test('a session that is there already is not written over, nor added to', async () => {
+test('an existing session is not overwritten or appended to', async () => {
   resetLines()
   const place = options('taken.jsonl')
   const session = await readForeignSession(
@@ -98,12 +98,12 @@ test('a session that is there already is not written over, nor added to', async 
   expect(readFileSync(place.path)).toEqual(before)
 })
 
-test('nothing of it stands under its id before all of it does, also after a process that ended in the middle', async () => {
+test('the session appears under its id only when it is complete, also after a process died halfway', async () => {
   resetLines()
   const long = 'a long word '.repeat(100_000)
   const path = fileOf(linesOf([user(long), assistant('m1', [text('yes')])]))
   const place = options('aside.jsonl')
-  // What a process left that ended in the middle.
+  // The leftovers of a process that died halfway.
   mkdirSync(join(folder(), '.aside.part'))
   writeFileSync(join(folder(), '.aside.part', 'aside.jsonl'), '{"type":"halting"')
   let writes = 0

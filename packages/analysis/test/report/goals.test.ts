@@ -10,7 +10,7 @@ import { failed, filesOf, goalOf, goalRun, passed } from '../support/goal-runs.t
 
 type Runs = readonly Awaited<ReturnType<typeof goalRun>>['records'][]
 
-/** The report of sessions of one run each, in these folders, a day apart. */
+/** The report on sessions of one run each, in these folders, one day apart. */
 function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
   const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
@@ -47,14 +47,14 @@ test('counts runs by how they ended with their goals, and by day, model and fold
   expect(html).toContain('aria-label="Goals by folder"')
 })
 
-test('says nothing of goals where no run had any', async () => {
+test('does not mention goals where no run had any', async () => {
   const report = reportOf([await without()])
   expect(report.goals).toMatchObject({ runs: 0, byDay: [], byModel: [], byFolder: [] })
   expect(goalTexts(report)).toEqual([])
   expect([...reportHtml(report)].join('')).not.toContain('Goals')
 })
 
-test('every breakdown comes to the same, and to what the accounts of the runs say', async () => {
+test('has breakdowns that agree with each other and with the accounts of the runs', async () => {
   const runs = await Promise.all([met(), held(), unmet(), without()])
   fc.assert(
     fc.property(

@@ -59,7 +59,7 @@ const run = fc.record({
   script: fc.array(reply, { minLength: 1, maxLength: 8 }),
   model: fc.constantFrom('dear', 'cheap'),
   maxTurns: fc.integer({ min: 1, max: 6 }),
-  /** Of its records so many are left: 1 for all. */
+  /** How much of its records remains: 1 for all. */
   left: fc.constantFrom(1, 1, 1, 0.6),
   day: fc.integer({ min: 0, max: 5 }),
 })
@@ -83,20 +83,20 @@ async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? G
     steps,
   })
   await running.result
-  // As a file has them.
+  // The records as a session file stores them.
   const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
   return records.slice(0, Math.max(1, Math.ceil(records.length * given.left)))
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0)
-/** In nano-dollars, which are whole. */
+/** In nano-dollars, which are integers. */
 const nanos = (rows: readonly { readonly costUsd: number; readonly unknownUsd: number }[]): readonly number[] => [
   sum(rows.map(({ costUsd }) => Math.round(costUsd * 1e9))),
   sum(rows.map(({ unknownUsd }) => Math.round(unknownUsd * 1e9))),
 ]
 
 // oxlint-disable-next-line vitest/expect-expect -- `holds` has them
-test('all breakdowns and the accounts of all runs come to the same', async () => {
+test('all breakdowns agree with the accounts of all runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 5 }), async (sessions) => {
       const collector = new ReportCollector({ since: null, until: null })
@@ -141,7 +141,7 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
   expect(totals.runs).toBe(all.length)
   expect(totals.turns).toBe(sum(accounts.map((account) => account.totals.turns)))
   expect(totals.requests).toBe(sum(accounts.map((account) => account.totals.requests)))
-  // What a request under way may come to is charged to nobody yet.
+  // The possible cost of an open request is not charged to anyone yet.
   const requests = all.flatMap((records) => recordedWork(records).requests)
   const open = sum(requests.filter(({ came }) => came === 'open').map(({ tokens }) => tokens))
   const charged = totals.tokens + totals.unknownTokens - open

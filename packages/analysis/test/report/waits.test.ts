@@ -16,7 +16,7 @@ function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunA
   return collector.told('of this folder', [], now)
 }
 
-test('waits are summed by model and by cause, with the longest, beside the active time', async () => {
+test('sums waits by model and by cause, with the longest, next to the active time', async () => {
   const twice = await serviceRun([limited(2 * hour), outage, says('done')], { maxRetries: 0 })
   const once = await serviceRun([limited(), says('done')])
   const report = reportOf([once, twice, await serviceRun([says('done')])])
@@ -45,7 +45,7 @@ test('waits are summed by model and by cause, with the longest, beside the activ
   expect(page).toContain('2 runs waited 3 h')
 })
 
-test('runs that wait now, and runs that ended at a service, are named with the time', async () => {
+test('names runs that are waiting and runs that ended at a service, with the time', async () => {
   const waiting = await serviceRun([limited()], { killedBehind: isWaitBegun })
   const ended = await serviceRun([limited()], { waitForLimitsMs: 0 })
   const early = reportOf([waiting, ended])
@@ -66,7 +66,7 @@ test('runs that wait now, and runs that ended at a service, are named with the t
   expect(took).toContain('It took requests again at')
 })
 
-test('pauses at limits are counted, with how many were raised, and runs that pause now', async () => {
+test('counts pauses at limits, raised limits, and runs that are paused now', async () => {
   const pausing = { maxTurns: 1, onLimit: 'pause' } as const
   const raised = await serviceRun([calls('Look'), says('done')], {
     ...pausing,
@@ -84,7 +84,7 @@ test('pauses at limits are counted, with how many were raised, and runs that pau
   ])
 })
 
-test('a report without waits says nothing of them', async () => {
+test('does not mention waits where there were none', async () => {
   const report = reportOf([await serviceRun([says('done')])])
   expect(waitTexts(report)).toEqual([])
   expect([...reportHtml(report)].join('')).not.toContain('Waits</h2>')

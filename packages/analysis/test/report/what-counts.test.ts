@@ -11,7 +11,7 @@ import { limitsWorthReporting } from '../../src/report/tighter-limits.ts'
 const usage = { input_tokens: 900, output_tokens: 100 }
 const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
 const answer: ScriptedReply = { text: 'done', usage }
-/** A tenth of a cent a token. */
+/** A tenth of a cent per token. */
 const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -60,7 +60,7 @@ test('a call that waited for a person counts once, in the run that carried it ou
   expect(bySession).toMatchObject([{ calls: 1, failedCalls: 0 }])
 })
 
-test('a request that was under way when its process died counts with what it may have cost', async () => {
+test('a request that was open when its process died counts with its possible cost', async () => {
   const { records } = await ran([asks('Read'), answer])
   const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
   const report = reportOf([records.slice(0, at + 1)])
@@ -74,7 +74,7 @@ test('a request that was under way when its process died counts with what it may
   )
 })
 
-test('the first line reaches to a run that began later than now by another clock', async () => {
+test('the first line covers a run that began later than now by another clock', async () => {
   const { records } = await ran([answer])
   const report = reportOf([records, records], [Date.parse('2026-11-23T12:00:00Z'), Date.parse('2027-01-02T12:00:00Z')])
   expect(headline(report)).toBe('1 session of this test, 2026-11-23 to 2027-01-02')
@@ -82,9 +82,9 @@ test('the first line reaches to a run that began later than now by another clock
   expect(headline(since)).toBe('1 session of this test, 2026-11-20 to 2027-01-02')
 })
 
-test('a limit is not said to lose nothing where it would have stopped a subagent', async () => {
+test('a limit that would have stopped a subagent is not said to lose nothing', async () => {
   const looks = Array.from({ length: 6 }, () => asks('Read'))
-  // One is stopped in the middle of nothing; the other has an agent that takes six turns.
+  // One is stopped with nothing done; the other has a subagent that takes six turns.
   const wanders = await ran(
     Array.from({ length: 12 }, () => asks('Read')),
     { maxTurns: 11 },
@@ -103,7 +103,7 @@ test('a limit is not said to lose nothing where it would have stopped a subagent
   expect(told).toEqual([10, 5])
 })
 
-test('a reply that was cut at its cap is no answer that a run gave at a limit', async () => {
+test("a reply that was cut off at its cap does not count as a run's answer at a limit", async () => {
   const cut: ScriptedReply = { text: 'And then we', stopReason: 'max_tokens', usage }
   const { records } = await ran([asks('Edit'), ...Array.from({ length: 9 }, () => cut)])
   expect(reportOf([records]).limits).toMatchObject([

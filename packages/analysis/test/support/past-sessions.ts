@@ -4,11 +4,11 @@ import type { ManySessions } from '../../src/sessions/session-files.ts'
 import type { PastPayment, PastTurn, Trajectory } from '../../src/what-if/trajectory.ts'
 import { unknownLimits } from '../../src/account/limits.ts'
 
-/** A request of a run, in hours since its beginning and whole dollars. */
+/** A request of a run, in hours since its start and whole dollars. */
 export interface Asked {
   readonly atHours: number
   readonly usd: number
-  /** With the shortest reply of use, 10 tokens, and with the longest one, 100; what it cost when absent. */
+  /** With the shortest useful reply, 10 tokens, and with the longest one, 100. The actual cost when absent. */
   readonly leastUsd?: number
   readonly mostUsd?: number
   readonly minutes?: number
@@ -48,7 +48,7 @@ function paymentOf({
   }
 }
 
-/** A run with one request a turn, which called a tool that writes; it came to an answer. */
+/** A run with one request per turn, each calling a tool that writes. It completed with an answer. */
 function pastRun(asked: readonly Asked[]): Trajectory {
   const turns = asked.map((each, index): PastTurn => {
     const payment = paymentOf(each)
@@ -72,7 +72,7 @@ function pastRun(asked: readonly Asked[]): Trajectory {
   }
 }
 
-/** A session of one run that began at this moment. */
+/** A session of one run that began at this time. */
 export function pastSession(
   sessionId: string,
   began: number | null,
@@ -102,7 +102,7 @@ const drawnRequest = fc
   })
   .map(({ more, ...each }): Asked => {
     const mostUsd = each.leastUsd + more
-    // Each token of a reply costs the same, and what nobody reported is charged at worst case.
+    // Each reply token costs the same, and unreported usage is charged at worst case.
     const usd = each.isAtWorst ? mostUsd : each.leastUsd + ((each.outputTokens - 10) * more) / 90
     return { ...each, mostUsd, usd }
   })
@@ -112,7 +112,7 @@ const drawnSession = fc.record({
   asked: fc.array(drawnRequest, { minLength: 1, maxLength: 8 }),
 })
 
-/** Sessions of a few days, with requests that go on beside those of others. */
+/** Sessions of a few days, with requests that overlap. */
 export const drawnSessions: fc.Arbitrary<readonly PastSession[]> = fc
   .array(drawnSession, { minLength: 1, maxLength: 5 })
   .map((sessions) =>

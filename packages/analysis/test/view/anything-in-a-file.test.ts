@@ -1,4 +1,4 @@
-// What a file holds may be made to be much more when it is told: a row, a part and a record stay what a browser takes.
+// The content of a file can expand when it is displayed: rows, parts and records must remain small enough for a browser.
 import type { StepRecord } from '@halting/core/steps'
 import { beforeAll, expect, test } from 'vitest'
 import { jsonText } from '../../src/words/json-text.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
   recorded = (await scriptedSession(world, [[says(world, 'done')]])).runs[0] ?? []
 })
 
-test('a row is short, whatever stands in its session', () => {
+test('a row is short, whatever its session contains', () => {
   const long = 'x'.repeat(1_000_000)
   const models = Array.from({ length: 500 }, (_, index) => `${index}${long}`)
   const asked = models.map((model): StepRecord => ({
@@ -30,7 +30,7 @@ test('a row is short, whatever stands in its session', () => {
   expect(JSON.stringify(row).length).toBeLessThan(60_000)
 })
 
-test('one text that stands in a conversation a great many times is told some of these times', () => {
+test('a text that is repeated very often in a conversation is shown a limited number of times', () => {
   const content = 'x'.repeat(1_000_000)
   const boundary = {
     kind: 'compact_boundary',
@@ -49,7 +49,7 @@ test('one text that stands in a conversation a great many times is told some of 
   expect(told.endsWith('… and 12 more messages')).toBe(true)
 })
 
-test('what is nested deep is not indented: it would be mostly blanks', () => {
+test('deeply nested content is not indented, as it would be mostly whitespace', () => {
   const nested: unknown = JSON.parse('['.repeat(200) + ']'.repeat(200))
   expect(jsonText({ a: [1] })).toBe('{\n  "a": [\n    1\n  ]\n}')
   expect(jsonText(nested)).toHaveLength(400)

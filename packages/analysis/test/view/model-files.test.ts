@@ -36,7 +36,7 @@ test('an image that the model made is in the page of a session', async () => {
   expect(markdown).not.toContain(png)
 })
 
-test('sources are lines of their own', async () => {
+test('sources have lines of their own', async () => {
   const { html, markdown } = await pagesOf([
     {
       type: 'ai_sdk_sources',

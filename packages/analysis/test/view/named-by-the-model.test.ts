@@ -1,4 +1,4 @@
-// A model chooses the ids of its calls. Whatever it takes, no call hides what another one did, or is told by its name.
+// A model chooses the ids of its calls. Whatever it chooses, no call hides another one or is shown under its name.
 import type { ScriptedReply } from '@halting/core/testing'
 import { expect, test } from 'vitest'
 import { transcriptParts } from '../../src/view/parts.ts'
@@ -11,7 +11,7 @@ const calling = (...calls: readonly (readonly [id: string, name: string])[]): Sc
   toolCalls: calls.map(([id, name]) => ({ id, name, input: { path: `${id}.ts` } })),
 })
 
-/** What agents said, by the call that began them. */
+/** The messages of agents, by the call that started them. */
 const saidByAgents = (parts: readonly TranscriptPart[]): readonly unknown[] =>
   parts.flatMap((part) =>
     part.kind === 'call'
@@ -29,14 +29,14 @@ test.each(['agent:2:0:y', 'tool:1:0:y', 'agent:1:0:c/tool:1:0:y', '../..', ''])(
   },
 )
 
-test('a path that nobody called from is that of a call of the main loop, or none', () => {
+test('a path without a calling step resolves to a call of the main loop, or to nothing', () => {
   const own = { caller: '', request: 1, place: '1:0', callId: 'c/agent:2:0:y' }
   expect(agentPathOf('agent:1:0:c/agent:2:0:y/', () => false)).toEqual(own)
   for (const scope of ['/agent:1:0:x/', 'agent:1:0:x', '/', '', 'agent:x/'])
     expect([scope, agentPathOf(scope, () => false)]).toEqual([scope, undefined])
 })
 
-test('agents whose calls have one name in a path are told once each', async () => {
+test('agents whose calls share a name in a path are shown once each', async () => {
   const world = scriptedWorld()
   const first = [calling(['a/b', 'Agent']), says(world, 'one'), calling(['a_b', 'Agent']), says(world, 'two')]
   const parts = transcriptParts(await scriptedSession(world, [[...first, says(world, 'done')]]), 0)
@@ -46,7 +46,7 @@ test('agents whose calls have one name in a path are told once each', async () =
   ])
 })
 
-test('the bar of a call says what that call was asked', async () => {
+test('the bar of a call shows the input of that call', async () => {
   const world = scriptedWorld()
   const ids = [
     ['x', 'Look'],

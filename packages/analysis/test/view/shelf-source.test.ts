@@ -7,12 +7,12 @@ import { expect, test } from 'vitest'
 import type { Entry, SessionCatalog } from '../../src/view/session-catalog.ts'
 import { CatalogSource } from '../../src/view/catalog-source.ts'
 
-/** An error of a shelf whose message is meant for a person. */
+/** An error of a catalog whose message is meant for a person. */
 class ErrorForPerson extends Error {}
 
 const isForPerson = (error: unknown): boolean => error instanceof ErrorForPerson
 
-/** A shelf in memory that counts how often each session is read. */
+/** A catalog in memory that counts how often each session is read. */
 class MemoryShelf implements SessionCatalog {
   readonly title = 'memory'
   readonly pauseMs = 1
@@ -68,7 +68,7 @@ async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
   return rows
 }
 
-test('a session is read once for each list until it changes, however many ask', async () => {
+test('a session is read once for each list until it changes, however many readers ask', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
@@ -80,7 +80,7 @@ test('a session is read once for each list until it changes, however many ask', 
   expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row b v2'])
 })
 
-test('a row is that of the list, read again when its session changed; one that went has none', async () => {
+test('a row equals that of the list and is read again after a change; a removed session has none', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
@@ -99,7 +99,7 @@ test('a row is that of the list, read again when its session changed; one that w
   expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
 })
 
-test('a shelf of many has more sessions when somebody asks, and one that is not listed is found', async () => {
+test('a large catalog has more sessions on request, and a session outside the list is found', async () => {
   const shelf = new MemoryShelf()
   for (const key of ['a', 'b', 'c']) shelf.there.set(key, 1)
   let listed = 1
@@ -128,7 +128,7 @@ test('a shelf of many has more sessions when somebody asks, and one that is not 
   expect([told, source.remaining]).toEqual([['b'], 1])
 })
 
-test('a list that nobody reads any more reads nothing more', async () => {
+test('a list without readers reads nothing more', async () => {
   const shelf = new MemoryShelf()
   for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)
   const ending = new AbortController()
@@ -137,7 +137,7 @@ test('a list that nobody reads any more reads nothing more', async () => {
   expect(shelf.reads).toHaveLength(2)
 })
 
-test('a session that cannot be read, or breaks what reads it, is a row with its problem, and hides no other', async () => {
+test('a session that cannot be read, or that breaks the reader, is a row with its problem and hides no other', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
@@ -151,7 +151,7 @@ test('a session that cannot be read, or breaks what reads it, is a row with its 
   await expect(source.session('broken')).rejects.toThrow(TypeError)
 })
 
-test('what is the matter with all of it is told in words for a person', async () => {
+test('a problem of the whole catalog is described in words for a person', async () => {
   const shelf = new MemoryShelf()
   shelf.problem = new ErrorForPerson('The cluster does not answer.')
   const told = await rowsOf(new CatalogSource(shelf, isForPerson)).catch((error: unknown) => error)
@@ -159,7 +159,7 @@ test('what is the matter with all of it is told in words for a person', async ()
   expect(told).toMatchObject({ message: 'The cluster does not answer.' })
 })
 
-test('pieces are those of the view that was told, until the session is asked for anew', async () => {
+test('pieces come from the view that was sent, until the session is requested again', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1)
@@ -173,7 +173,7 @@ test('pieces are those of the view that was told, until the session is asked for
   expect(await source.parts('a', 7, 0, 1)).toEqual([])
 })
 
-test('the sessions that were shown last stay read, and no more of them', async () => {
+test('only the most recently shown sessions stay in memory', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   for (const key of ['a', 'b', 'c', 'd']) shelf.there.set(key, 1)
@@ -183,7 +183,7 @@ test('the sessions that were shown last stay read, and no more of them', async (
   expect(shelf.reads).toHaveLength(5)
 })
 
-test('everybody hears of what changed, came and went, whoever looked; after the last has left nobody looks', async () => {
+test('all watchers hear of changed, new and removed sessions, whoever noticed; after the last one leaves, nobody looks', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1).set('b', 1)
@@ -192,7 +192,7 @@ test('everybody hears of what changed, came and went, whoever looked; after the 
   const stops = heard.map((keys) => source.watch((changed) => void keys.push(...changed)))
   shelf.there.set('a', 2).set('c', 1)
   shelf.there.delete('b')
-  // A list notices as well as a look does: none of the two may keep it from the others.
+  // Both a list and a look notice changes: neither may hide them from the other.
   await rowsOf(source)
   await expect
     .poll(() => heard.map((keys) => [...new Set(keys)].toSorted()))
@@ -209,7 +209,7 @@ test('everybody hears of what changed, came and went, whoever looked; after the 
   expect(heard[0]?.filter((key) => key === 'a')).toHaveLength(2)
 })
 
-test('what cannot be looked at for a while is looked at again', async () => {
+test('a catalog that cannot be read for a while is read again', async () => {
   const shelf = new MemoryShelf()
   const source = new CatalogSource(shelf, isForPerson)
   shelf.there.set('a', 1)

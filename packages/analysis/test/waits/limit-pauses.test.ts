@@ -34,7 +34,7 @@ async function paused(
   })
 }
 
-test('a pause is told with its limit, how long it took, and what it came to; it is no active time', async () => {
+test('a pause has its limit, its length and its outcome, and is not active time', async () => {
   const { limitPauses: raised, totals, ending } = accountOf(await paused('raise'))
   expect([ending?.reason, raised?.pauses]).toMatchObject([
     'completed',
@@ -55,7 +55,7 @@ test('a pause is told with its limit, how long it took, and what it came to; it 
   expect(accountOf(await paused('raise', { onLimit: 'end' }))).not.toHaveProperty('limitPauses')
 })
 
-test('a run that was killed in a pause pauses still', async () => {
+test('a run that was killed in a pause is still paused', async () => {
   const isAsked = (record: StepRecord): boolean => record.type === 'intent' && record.key.includes('limit_answer')
   const records = await paused('raise', { pauseForMs: 2 * hour }, isAsked)
   const { limitPauses, ending } = accountOf(records)
@@ -71,7 +71,7 @@ test('a run that was killed in a pause pauses still', async () => {
   ])
 })
 
-test('on the timeline a pause is a moment with its length, and the transcript has it where it was', async () => {
+test('a pause is a moment with its length on the timeline, and is in its place in the transcript', async () => {
   const records = await paused('raise')
   const session = sessionOf([records])
   const [item, ...others] = viewOf(session).runs[0]?.items.filter(({ waitedMs }) => waitedMs !== undefined) ?? []
@@ -88,7 +88,7 @@ test('on the timeline a pause is a moment with its length, and the transcript ha
   expect(lines).toContain('Raise the limit? Reached maximum number of turns (2)')
 })
 
-test('whatever records of pauses hold, nothing throws, and no figure is below zero', async () => {
+test('arbitrary records of pauses throw nothing and give no negative figure', async () => {
   const recorded = await paused('raise')
   const nonsense = fc.oneof(
     fc.constantFrom(null, -1, 1e300, begunAt, 'maxTurns', 'maxRunUsd', '__proto__', true, {}, [], 'woken', 'settings'),

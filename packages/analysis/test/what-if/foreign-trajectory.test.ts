@@ -73,7 +73,7 @@ const foreignRun: fc.Arbitrary<ForeignRun> = fc.record({
   ending: fc.option(ending),
 })
 
-test('what limits see of a run of another program needs none of its records', () => {
+test('limits see the same in a run of another program with and without its records', () => {
   fc.assert(
     fc.property(foreignRun, (run) => {
       const { records, unpriced } = recordsOfForeign(run, prices)

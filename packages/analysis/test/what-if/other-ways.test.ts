@@ -30,7 +30,7 @@ const agent = agentTool({
 })
 const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
 
-/** A run with its records as a file has them. */
+/** A run with its records as a session file stores them. */
 async function ran(
   script: Parameters<typeof run>[0],
   given: Partial<RunOptions> = {},
@@ -46,7 +46,7 @@ async function ran(
 describe('a subagent', () => {
   const script = [asks('Agent'), asks('Look'), asks('Look'), answers('seen'), asks('Write'), answers('done')]
 
-  test('may take as many turns as the run: what becomes of a run whose subagent is stopped is not known', async () => {
+  test('may take as many turns as the run, and makes the run unknown where a limit stops it', async () => {
     const { trajectory } = await ran(script)
     expect(whatIf(trajectory, { maxTurns: 3 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({
@@ -55,13 +55,13 @@ describe('a subagent', () => {
       unknownFrom: { turn: 1, why: 'agent' },
       saved: { turns: 0, costUsd: 0 },
     })
-    // In a run that is stopped before, it was never begun.
+    // In a run that stops before it, the subagent never started.
     const later = await ran([asks('Look'), ...script])
     expect(whatIf(later.trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', unknownFrom: null })
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
-  test('is refused a request that does not fit, and what the run does then is not known', async () => {
+  test('makes the run unknown where a request of it does not fit', async () => {
     const { trajectory } = await ran(script)
     const [own, ofAgent] = trajectory.turns[0]?.payments ?? []
     const needed = ofAgent?.bounds?.least.tokens ?? 0
@@ -74,7 +74,7 @@ describe('a subagent', () => {
   })
 })
 
-test('requests beside each other hold what they may come to at the same time', async () => {
+test('and its siblings reserve the possible cost of parallel requests at the same time', async () => {
   const { trajectory } = await ran([asks('Agent'), answers('seen'), answers('done')])
   const [first, ...rest] = trajectory.turns
   const [own, ofAgent] = first?.payments ?? []
@@ -105,14 +105,14 @@ test('requests beside each other hold what they may come to at the same time', a
       bounds,
     })),
   })
-  // 110 for the run, and 110 for each agent; the second one needs its 200 while the first one still holds its own.
+  // 110 for the run and 110 for each agent; the second one needs its 200 while the first one still holds its reservation.
   const together = (maxTotalTokens: number) => whatIf(withAgents(10, 15), { maxTotalTokens }).verdict
   const inTurn = (maxTotalTokens: number) => whatIf(withAgents(10, 40), { maxTotalTokens }).verdict
   expect([together(510), inTurn(510)]).toEqual(['same', 'same'])
   expect([together(400), inTurn(430)]).toEqual(['unknown', 'same'])
 })
 
-test('a request that is cut by time was asked, and is paid for', async () => {
+test('a request that a time limit cuts off was made and is paid for', async () => {
   const { trajectory } = await ran([asks('Look'), answers('done')])
   // The second request took from 10 ms to 30 ms.
   const [first, second] = trajectory.turns
@@ -125,11 +125,11 @@ test('a request that is cut by time was asked, and is paid for', async () => {
   }
   const kept = (maxDurationMs: number) => whatIf(timed, { maxDurationMs }).kept
   expect(kept(20)).toEqual({ turns: 2, tokens: 220, costUsd: 220, unknownUsd: 0, activeMs: 20 })
-  // At the moment of the limit nothing is asked any more.
+  // At the moment of the limit no further request is made.
   expect(kept(10)).toEqual({ turns: 1, tokens: 110, costUsd: 110, unknownUsd: 0, activeMs: 10 })
 })
 
-test('what nobody told stands beside what services told, and counts against a budget', async () => {
+test('unreported usage is listed next to reported usage and counts against a budget', async () => {
   const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
   const options = { maxBudgetUsd: 1e6 }
   const { trajectory, terminal } = await ran([broken, asks('Look'), answers('done')], options)
@@ -149,14 +149,14 @@ test('what nobody told stands beside what services told, and counts against a bu
   }
 })
 
-describe('a record of an earlier version does not say what its requests may come to', () => {
+describe('a record of an earlier version without possible costs', () => {
   const script = [asks('Write'), asks('Write'), answers('done')]
   const withoutBounds = ({ turns, ...rest }: Trajectory): Trajectory => ({
     ...rest,
     turns: turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => ({ ...payment, bounds: null })) })),
   })
 
-  test('it would have stopped there at the latest: it saves at least that, and loses at most that', async () => {
+  test('stops at the limit at the latest, with a lower bound for savings and an upper bound for losses', async () => {
     const { trajectory } = await ran(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 250 }, writes)).toEqual({
       verdict: 'stops',
@@ -171,14 +171,14 @@ describe('a record of an earlier version does not say what its requests may come
     })
   })
 
-  test('where it spent less than the limit it is not known', async () => {
+  test('is unknown where the run spent less than the limit', async () => {
     const { trajectory } = await ran(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331 })).toMatchObject({
       verdict: 'unknown',
       reason: null,
       unknownFrom: { turn: 1, why: 'reserved' },
     })
-    // With the budget that it had it is the same.
+    // With its own budget it is the same.
     const { trajectory: had } = await ran(script, { maxBudgetUsd: 1e6 })
     expect(whatIf(withoutBounds(had), { maxBudgetUsd: 1e6 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     // Another limit stops it there or earlier.
@@ -191,8 +191,8 @@ describe('a record of an earlier version does not say what its requests may come
   })
 })
 
-describe('lost', () => {
-  test('are no calls that were denied, of no tool, or not begun', async () => {
+describe('the lost calls', () => {
+  test('exclude calls that were denied, of an unknown tool or never started', async () => {
     const permissions: Permissions = {
       denies: ({ call }) => (call.name === 'Forbidden' ? 'not that' : undefined),
       decide: () => ({ behavior: 'allow' }),
@@ -205,7 +205,7 @@ describe('lost', () => {
     expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Write: 1 }, calls: 3, answer: true })
   })
 
-  test('is a call that was under way when the process died', async () => {
+  test('include a call that was open when the process died', async () => {
     const clock = createFakeClock({ autoAdvance: true })
     const going = begin([asks('Look'), asks('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
     void going.loop.result
@@ -216,7 +216,7 @@ describe('lost', () => {
     await going.end()
   })
 
-  test('is the last answer at a limit', async () => {
+  test('include the last answer at a limit', async () => {
     const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('so far')], {
       maxTurns: 2,
       wrapUp: true,
@@ -226,7 +226,7 @@ describe('lost', () => {
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
-  test('is the question that waits for a person, and what the person allowed', async () => {
+  test('include the question that waits for a person, and the call that the person allowed', async () => {
     const permissions: Permissions = {
       denies: () => undefined,
       decide: ({ call }) => (call.name === 'Write' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
@@ -253,7 +253,7 @@ describe('lost', () => {
   })
 })
 
-test('no limit is suggested for which a run would have gone another way', async () => {
+test('a limit that makes a run unknown is not suggested', async () => {
   const looks = [asks('Look'), asks('Look'), asks('Look')]
   const fails = await ran([asks('Agent'), ...looks, answers('seen')])
   const wanders = await ran(looks)
@@ -265,7 +265,7 @@ test('no limit is suggested for which a run would have gone another way', async 
   expect(suggestLimits([wanders.trajectory, fails.trajectory], writes)).toEqual([])
 })
 
-test('limits are suggested with what a run carries over', async () => {
+test('suggested limits include what a run inherited', async () => {
   const looks = Array.from({ length: 9 }, () => asks('Look'))
   const first = await ran([asks('Write'), ...looks], { maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
@@ -273,7 +273,7 @@ test('limits are suggested with what a run carries over', async () => {
   expect(suggestLimits([second.trajectory], writes)[0]).toMatchObject({ limits: { maxTurns: 4 }, stops: 1 })
 })
 
-test('a run that goes on from one with a cost that nobody told has its own cost by itself', async () => {
+test('a run that continues one with unreported cost has its own cost separately', async () => {
   const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
   const first = await ran([broken, asks('Look'), asks('Look')], { maxTurns: 2 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
@@ -281,13 +281,13 @@ test('a run that goes on from one with a cost that nobody told has its own cost 
   const { totals, carried } = accountOf(second.records)
   expect(totals.costUsd - carried.costUsd).toBe(110)
   expect(totals.committedUsd).toBe(second.terminal.committedUsd)
-  // The same as far as the record goes before its end.
+  // The same for the recorded part before its end.
   const open = accountOf(second.records.filter(({ type }) => type !== 'end'))
   expect([open.totals.costUsd, open.totals.committedUsd]).toEqual([totals.costUsd, totals.committedUsd])
 })
 
-describe('tool calls', () => {
-  test('a subagent whose part might have been too small makes the rest not known', async () => {
+describe('limits on tool calls', () => {
+  test('make the rest unknown after a subagent whose share may have been too small', async () => {
     const { trajectory } = await ran([
       asks('Agent', 'Look'),
       asks('Look'),
@@ -310,7 +310,7 @@ describe('tool calls', () => {
     expect(whatIf(trajectory, { maxToolCalls: 4 }, writes)).toMatchObject({ verdict: 'same', reason: 'completed' })
   })
 
-  test('of the calls that do not fit those are lost that changed something', async () => {
+  test('lose the calls over the limit that changed something', async () => {
     const { trajectory } = await ran([asks('Look', 'Write', 'Write'), answers('done')])
     expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).lost).toEqual({
       changes: { Write: 1 },
@@ -320,7 +320,7 @@ describe('tool calls', () => {
     expect(whatIf(trajectory, { maxToolCalls: 3 }, writes).verdict).toBe('same')
   })
 
-  test('of a run that they ended more of them is not known, and the same is the same', async () => {
+  test('are unknown when wider than the limit that ended the run, and change nothing when equal', async () => {
     const { trajectory, terminal } = await ran([asks('Look', 'Look'), answers('done')], { maxToolCalls: 1 })
     expect(terminal.reason).toBe('max_tool_calls')
     expect(whatIf(trajectory, { maxToolCalls: 1 }, writes).verdict).toBe('same')
@@ -328,7 +328,7 @@ describe('tool calls', () => {
   })
 })
 
-test('of a run that its own dollar limit ended another one of the session changes nothing', async () => {
+test('change nothing in a run that its own dollar limit ended in the same way', async () => {
   const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('done')], { maxRunUsd: 300 })
   expect([terminal.reason, trajectory.ending?.isOfRun]).toEqual(['max_budget_usd', true])
   expect(whatIf(trajectory, { maxBudgetUsd: 9_000 }, writes).verdict).toBe('same')

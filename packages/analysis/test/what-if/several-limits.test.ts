@@ -16,7 +16,7 @@ const names = [
   'noProgress',
 ] as const
 
-/** What a live run is charged for a request that its time limit cuts in the middle is the worst case, which the record of a whole run does not have. */
+/** A live run is charged the worst case for a request that its time limit cuts off, which the record of the whole run does not have. */
 function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolean {
   if (reason !== 'time_limit') return false
   return trajectory.turns.some(({ payments }) =>
@@ -26,7 +26,7 @@ function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolea
 
 const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
 
-describe('what two or three limits would have made of a run is what they make of it', () => {
+describe('the answer for two or three limits equals a live run with them', () => {
   test.each(seeds)('seed %i', async (seed) => {
     const options = worldOf(seed)
     const draw = drawsOf(seed + 5_000)
@@ -37,7 +37,7 @@ describe('what two or three limits would have made of a run is what they make of
       const drawnMs = 1 + draw(durationMs + 20)
       const values = {
         maxTurns: 1 + draw(summary.turns + 1),
-        // A run that takes just as long as it may can end either way.
+        // A run that takes exactly the permitted time can end either way.
         maxDurationMs: drawnMs === durationMs ? drawnMs + 1 : drawnMs,
         maxBudgetUsd: 1 + draw(Math.floor(costUsd) + 100),
         maxRunUsd: 1 + draw(Math.floor(costUsd) + 100),
@@ -61,7 +61,7 @@ describe('what two or three limits would have made of a run is what they make of
         terminal.durationMs,
         false,
       ])
-      // What the same run has spent is on record, without what telling the model may add to a request that failed.
+      // What the same run spent is recorded, without the possible additional cost of a failed request.
       const isSameButTold = said.verdict === 'same' && said.toldAfterTurn !== null
       if (isCutInFlight(trajectory, said) || isSameButTold) continue
       expect([about, kept.costUsd, kept.tokens]).toEqual([about, terminal.costUsd, terminal.totalTokens])

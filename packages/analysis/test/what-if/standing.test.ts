@@ -21,7 +21,7 @@ function asked(
   return answerBudgets(manyPast(sessions), budgets, 'left out')
 }
 
-describe('standing budgets over several sessions', () => {
+describe('a standing budget over several sessions', () => {
   const first = pastSession('first', at(20, 8), [
     { atHours: 0, usd: 4 },
     { atHours: 4, usd: 4 },
@@ -32,7 +32,7 @@ describe('standing budgets over several sessions', () => {
     { atHours: 3, usd: 1 },
   ])
 
-  test('ends the run whose request does not fit beside what others spent, in the order of time', async () => {
+  test('ends the run whose request does not fit next to the spending of others, in order of time', async () => {
     const { answers, periods } = await asked([first, second], { per: 'day', usd: 9 })
     expect(answers.map(({ answer }) => [answer.verdict, answer.reason, answer.kept.turns])).toEqual([
       ['stops', 'max_budget_usd', 1],
@@ -87,7 +87,7 @@ describe('standing budgets over several sessions', () => {
     expect(answers[0]?.answer.standing?.budget).toBe('$5 a day for m')
   })
 
-  test('makes what fits once reservations of others come back, and counts that it waited', async () => {
+  test('makes requests that fit once reservations of others are released, and counts the wait', async () => {
     const long = pastSession('long', at(20, 8), [{ atHours: 0, usd: 1, mostUsd: 9, minutes: 120 }])
     const beside = pastSession('beside', at(20, 9), [{ atHours: 0, usd: 5 }])
     const { answers, periods } = await asked([long, beside], { per: 'day', usd: 10 })
@@ -95,7 +95,7 @@ describe('standing budgets over several sessions', () => {
     expect(periods).toMatchObject([{ waited: 1, spentUsd: 6 }])
   })
 
-  test('cuts a reply at the cap that is left, which ends the run', async () => {
+  test('cuts off a reply at the remaining cap, which ends the run', async () => {
     const cut = pastSession('cut', at(20, 8), [{ atHours: 0, usd: 9, leastUsd: 1, mostUsd: 10, outputTokens: 90 }])
     const { answers } = await asked([cut], { per: 'day', usd: 6 })
     expect(answers[0]?.answer).toMatchObject({
@@ -118,13 +118,13 @@ describe('standing budgets over several sessions', () => {
     ],
     ['no time is on record', [{ atHours: 0, usd: 40 }], null, [], 'undated'],
     ['a model has no price', [{ atHours: 0, usd: 1 }], at(20, 8), ['m'], 'unpriced'],
-  ])('says that it is not known where %s', async (_, requests, began, unpriced, why) => {
+  ])('says that the result is unknown where %s', async (_, requests, began, unpriced, why) => {
     const { answers, undated } = await asked([pastSession('one', began, requests, unpriced)], { per: 'day', usd: 5 })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', unknownFrom: { why } })
     expect(undated).toBe(began === null ? 1 : 0)
   })
 
-  test('is at the latest where the record does not say what requests may come to', async () => {
+  test('gives an upper bound where the record has no possible costs', async () => {
     const old = [0, 1, 2].map((atHours) => ({ atHours, usd: 4, hasBounds: false }))
     const { answers } = await asked([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'stops', isAtTheLatest: true, kept: { turns: 2 } })
@@ -135,15 +135,15 @@ describe('standing budgets over several sessions', () => {
     { per: 'day', usd: 0 },
     { per: 'day', usd: Number.NaN },
     { per: 'day', usd: 1, model: '' },
-  ])('refuses %j', async (budget) => {
+  ])('rejects %j', async (budget) => {
     await expect(asked([first], budget as never)).rejects.toThrow('A standing budget is')
   })
 })
 
-describe('whatever was recorded', () => {
+describe('for arbitrary records', () => {
   const cases = { numRuns: drawn(400) }
 
-  test('a budget without end changes nothing', async () => {
+  test('an unlimited budget changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.constantFrom('day' as const, 'month' as const), async (sessions, per) => {
         const { answers, periods } = await asked(sessions, { per, usd: Infinity })
@@ -154,7 +154,7 @@ describe('whatever was recorded', () => {
     )
   })
 
-  test('no period exceeds its budget, and nobody spends more than on record', async () => {
+  test('no period exceeds its budget, and no run spends more than recorded', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.integer({ min: 1, max: 40 }), async (sessions, usd) => {
         const { periods } = await asked(sessions, { per: 'day', usd }, { per: 'month', usd: 2 * usd, model: '*opus*' })
@@ -167,7 +167,7 @@ describe('whatever was recorded', () => {
     )
   })
 
-  test('with a larger budget the first run that it ends is ended no earlier', async () => {
+  test('a larger budget does not end its first run earlier', async () => {
     const firstEnd = ({ answers }: AnsweredBudgets): string =>
       answers.map(({ answer }) => answer.standing?.at ?? '9').toSorted()[0] ?? '9'
     await fc.assert(
@@ -188,7 +188,7 @@ describe('whatever was recorded', () => {
   })
 })
 
-test('a day of the local time zone ends where the next one begins, and so does a month', () => {
+test('a local day ends where the next one starts, and so does a month', () => {
   for (
     let moment = new Date(2026, 0, 1, 0, 30).getTime();
     moment < new Date(2027, 0, 1).getTime();
@@ -204,7 +204,7 @@ test('a day of the local time zone ends where the next one begins, and so does a
   }
 })
 
-describe('of one run a standing budget makes what a budget of its own makes', () => {
+describe('a standing budget for one run equals a budget of the run', () => {
   test.each(Array.from({ length: drawn(200) }, (_, seed) => seed))('seed %i', async (seed) => {
     const { records, terminal } = await liveRun(worldOf(seed)())
     const draw = drawsOf(seed + 9_000)
@@ -219,7 +219,7 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
       const usd = 1 + draw(Math.floor(terminal.costUsd) + 100)
       const { answers } = await asked([session], { per: 'day', usd })
       const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes: mayChange })
-      // A run that used up its own budget ends before the calls of its reply, and not at its next request.
+      // A run that used up its own budget ends before the calls of its reply, not at its next request.
       if (own.by !== null && own.by.used >= own.by.max) continue
       const { verdict, reason, kept, lost } = own
       expect([usd, answers[0]?.answer]).toMatchObject([usd, { verdict, reason, kept, lost }])
@@ -227,7 +227,7 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
   })
 })
 
-describe('of runs that follow each other a standing budget makes what it makes of them live', () => {
+describe('a standing budget for consecutive runs equals that budget in live runs', () => {
   test.each(Array.from({ length: drawn(150) }, (_, seed) => seed))('seed %i', async (seed) => {
     const worlds = [worldOf(seed), worldOf(seed + 500), worldOf(seed + 1_000)]
     const whole = []
@@ -263,7 +263,7 @@ describe('of runs that follow each other a standing budget makes what it makes o
   })
 })
 
-/** A budget of a day in memory, which nobody else draws on. */
+/** A daily budget in memory that nobody else uses. */
 function purseOf(usd: number): StandingBudgets {
   let [settled, reserved] = [0, 0]
   return {
@@ -286,7 +286,7 @@ function purseOf(usd: number): StandingBudgets {
   }
 }
 
-test('a run that a standing budget ended is the same under other limits of its own, and not known under other standing ones', async () => {
+test('a run that a standing budget ended is the same under other limits of its own, and unknown under other standing budgets', async () => {
   const { records, terminal } = await standingRun(dayBudget({ requests: 3 }))
   expect([terminal.reason, terminal.summary.turns]).toEqual(['max_budget_usd', 3])
   const trajectory = trajectoryOf(records)

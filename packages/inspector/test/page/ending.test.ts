@@ -7,9 +7,9 @@ import { lastChangeLines, limitBars } from '../../src/page/session/ending-figure
 
 type Shown = Parameters<typeof limitBars>[0]
 
-test('the budget that ended a run has a bar beside its limits', async () => {
+test('the budget that ended a run has a bar next to its limits', async () => {
   const { records } = await standingRun(dayBudget({ requests: 2 }), { maxToolCalls: 50, maxRunUsd: 1e6 })
-  // Of a run the bars show the account alone.
+  // The bars need only the account of the run.
   const bars = limitBars({ account: accountOf(records) } as Shown)
   expect(bars.map(({ label }) => label)).toEqual(expect.arrayContaining(['dollars, run', 'tool calls']))
   expect(bars.at(-1)).toEqual({
@@ -20,8 +20,8 @@ test('the budget that ended a run has a bar beside its limits', async () => {
   })
 })
 
-test('whether the last change was checked is said in the words of why, and nothing where nothing changed', async () => {
-  // Of a run they take the account alone.
+test('the page says whether the last change was checked, in the words of why, and nothing where nothing changed', async () => {
+  // These need only the account of the run.
   const lines = async (...works: Parameters<typeof checkedRun>[0]): Promise<readonly string[]> =>
     lastChangeLines({ account: accountOf((await checkedRun(works)).records) } as Shown)
   expect(await lines(change, 'Done.')).toEqual([

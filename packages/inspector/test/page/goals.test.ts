@@ -9,7 +9,7 @@ import { madeSource, type MadeSession } from '../support/made-session.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 
-/** A session of a run whose goal was not met, as the page is sent it. */
+/** A session of a run whose goal was not met, as it is sent to the page. */
 async function session(): Promise<MadeSession & { readonly run: RunView }> {
   const until = [{ ...goalOf(failed(), failed(`${hostile}\n2 failed`)), name: `npm test ${hostile}` }]
   const { records } = await goalRun({ until, maxGoalTries: 1, goalFiles: filesOf([], ['a.test.ts']) })
@@ -21,7 +21,7 @@ async function session(): Promise<MadeSession & { readonly run: RunView }> {
   return { view, records: [records], parts: [parts], run }
 }
 
-it('the ending says how the run stands with its goals, in its picture too', async () => {
+it('the ending shows the state of the goals, in its picture too', async () => {
   const { run } = await session()
   expect(goalLines(run)).toEqual([
     `\`npm test ${hostile}\``,
@@ -38,7 +38,7 @@ it('the ending says how the run stands with its goals, in its picture too', asyn
 describe.skipIf(!isChromiumThere)('goals on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('are rounds between the messages, and a list beside the ending; nothing of them is markup', async () => {
+  it('are check rounds between the messages and a list next to the ending, and none of them is markup', async () => {
     const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
     const feed = page.getByRole('feed')
     await feed.getByText('Check before the first request: not met').waitFor()

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
 import { madeSession, madeSource } from '../support/made-session.ts'
 
-/** How much a page holds: what it costs to draw follows from that, and a test can count it on any machine. */
+/** The size of a page: the cost of drawing follows from it, and a test can count it on any machine. */
 const held = (page: Page): Promise<number> => page.locator('*').count()
 
 describe.skipIf(!isChromiumThere)('a session of a hundred thousand records (needs chromium)', () => {
   const open = withBrowser()
 
-  it('opens, scrolls to its end and back, and holds no more than one of a hundred', async () => {
+  it('opens, scrolls to its end and back, and has no more elements than one of a hundred', async () => {
     const small = await open(madeSource(madeSession({ turns: 20 })), { fragment: '#/session/made/1/timeline' })
     await small.page.getByRole('feed').locator('.part').nth(50).waitFor()
     const fewest = await held(small.page)

@@ -6,7 +6,7 @@ const row = (key: string, turns = 1) => rowWith({ key, turns })
 const shown = (list: RowList): unknown => list.all.map(({ key, turns }) => [key, turns])
 
 describe('the rows of the list', () => {
-  it('follow changes, in their places: others are left as they are', () => {
+  it('follow changes in place and leave others as they are', () => {
     const list = new RowList()
     list.begin()
     list.take([row('a'), row('b'), row('c')])
@@ -21,7 +21,7 @@ describe('the rows of the list', () => {
     expect(list.all[1]).toBe(b)
   })
 
-  it('are those that are there once the list was read again', () => {
+  it('are the current ones once the list was read again', () => {
     const list = new RowList()
     for (const keys of [
       ['a', 'b', 'c'],
@@ -37,7 +37,7 @@ describe('the rows of the list', () => {
     ])
   })
 
-  it('have what was told meanwhile, and not what was read before that', () => {
+  it('include changes that arrived in the meantime, and not the older rows of the read', () => {
     const list = new RowList()
     list.begin()
     list.take([row('a'), row('went')])

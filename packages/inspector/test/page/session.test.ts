@@ -21,7 +21,7 @@ async function barsOn(page: Page): Promise<number> {
 describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('has one choice for the list, the transcript, the records and the timeline', async () => {
+  it('has one selection for the list, the transcript, the records and the timeline', async () => {
     const { page } = await open(madeSource(madeSession({ turns: 30 })), { fragment })
     await page.getByRole('feed').getByText('Prompt of run 1').waitFor()
     for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key)
@@ -74,7 +74,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await expect.poll(() => lanes.count()).toBe(7)
   })
 
-  it('saves the timeline as a picture that says what each bar is', async () => {
+  it('saves the timeline as a picture that names each bar', async () => {
     const { page } = await open(madeSource(madeSession({ turns: 7 })), { fragment })
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -86,7 +86,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(svg).toContain('>Session made</text>')
   })
 
-  it('shows its runs and its tabs by keys, and the ending of each with its figures', async () => {
+  it('switches runs and tabs by keys, and shows the ending of each run with its figures', async () => {
     const { page } = await open(madeSource(madeSession({ turns: 4, runs: 2 })), { fragment })
     const ending = page.locator('#ending')
     await ending.getByText('max_turns: Step limit reached: 4/4').waitFor()
@@ -117,7 +117,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await expect.poll(top).toBeLessThan(200)
   })
 
-  it('searches its items at once, and what was said when asked', async () => {
+  it('searches its items at once, and the messages on request', async () => {
     const { page } = await open(madeSource(madeSession({ turns: 100 })), { fragment })
     await page.getByRole('feed').waitFor()
     await page.keyboard.press('/')
@@ -132,7 +132,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(await page.getByRole('searchbox').inputValue()).toBe('')
   })
 
-  it('follows a session that goes on, and keeps what is chosen', async () => {
+  it('follows a session that continues, and keeps the selection', async () => {
     const source = madeSource(madeSession({ turns: 3 }))
     const { page } = await open(source, { fragment })
     await page.getByRole('feed').getByText('Answer 3').waitFor()
@@ -146,7 +146,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 1.5)
   })
 
-  it('shows the beginning of a long session, says so, and all of it once it was read', async () => {
+  it('shows the beginning of a long session, says so, and shows all of it once it has been read', async () => {
     const [begun, whole] = [madeSession({ turns: 4 }), madeSession({ turns: 40 })]
     let isRead = (): void => undefined
     const reading = new Promise<void>((resolve) => (isRead = resolve))
@@ -166,7 +166,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     const numbers = async (): Promise<string> => (await page.locator('.numbers').first().textContent()) ?? ''
     expect(await numbers()).not.toMatch(/tokens|\$|call/)
     const before = await barsOn(page)
-    // What only all of it could tell is not there.
+    // Totals that need the whole session are absent.
     expect(await page.locator('#ending').count()).toBe(0)
     expect(await page.getByText('Step limit reached').count()).toBe(0)
     await page.keyboard.press('p')
@@ -186,14 +186,14 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(await numbers()).toMatch(/tokens, \$/)
   })
 
-  it('says what to do where there is no such session', async () => {
+  it('says what to do where the session does not exist', async () => {
     const { page, problems } = await open(madeSource(), { fragment: '#/session/none/1/timeline' })
     expect(await page.getByRole('alert').textContent()).toMatch(/\w/)
-    // The browser tells of the answer 404 in its console.
+    // The browser logs the 404 response to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('404'))).toEqual([])
   })
 
-  it('reads in one column at 320 pixels, and nothing scrolls sideways', async () => {
+  it('has one column at 320 pixels, and nothing scrolls sideways', async () => {
     const session = madeSession({ turns: 30, runs: 2, say: (what) => `${what} ${'longword'.repeat(20)}` })
     const { page } = await open(madeSource(session), { fragment, width: 320, height: 640 })
     await page.getByRole('feed').locator('.part').first().waitFor()
@@ -205,7 +205,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect((feed?.y ?? 0) > (list?.y ?? 0) + (list?.height ?? 0)).toBe(true)
   })
 
-  it('runs nothing and asks nobody, whatever stands in any text of it', async () => {
+  it('executes nothing and requests nothing, whatever its texts contain', async () => {
     const say = (what: string): string =>
       `${what}</script><script>alert(1)</script><img src="http://example.invalid/x" onerror="alert(2)"><a href="javascript:alert(3)">\u202E\u001B[31m`
     const { page, requests, url } = await open(madeSource(madeSession({ turns: 6, say })), { fragment })
@@ -219,7 +219,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await page.goto(`${url}${fragment}`)
     await page.getByRole('feed').locator('.part').first().waitFor()
     expect(await page.locator('img, main script, a[href^="javascript"]').count()).toBe(0)
-    // What turns letters around is seen, and does nothing.
+    // Characters that change the text direction are visible and have no effect.
     expect(await page.getByRole('feed').innerText()).toContain('⟦U+202E⟧')
     expect(requests.filter((asked) => !asked.startsWith(url) && !asked.startsWith('data:'))).toEqual([])
   })

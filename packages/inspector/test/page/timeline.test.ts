@@ -10,7 +10,7 @@ import { madeSession } from '../support/made-session.ts'
 
 const scopes = ['', 'agent:1:0:a/', 'agent:1:0:a/agent:1:0:b/'] as const
 
-/** Items by their beginnings, as a view has them, of all kinds and in agents of agents. */
+/** Items by their start, as in a view, of all kinds and in nested agents. */
 const anyItems = fc
   .array(
     fc.record({
@@ -44,7 +44,7 @@ const anyItems = fc
 const allOpen = new Set<string>(scopes)
 
 describe('the lanes of a timeline', () => {
-  it('hold each item of what is unfolded once, in lanes where no two are there at once', () => {
+  it('have each unfolded item once, in lanes without overlaps', () => {
     fc.assert(
       fc.property(anyItems, fc.constantFrom('time' as const, 'records' as const), (items, scale) => {
         const axis = axisOf(items, scale)
@@ -57,7 +57,7 @@ describe('the lanes of a timeline', () => {
     )
   })
 
-  it('leave out what a folded agent did, and what is within it', () => {
+  it('leave out the steps of a folded agent, nested ones too', () => {
     const { items } = madeSession({ turns: 5 }).view.runs[0]!
     const axis = axisOf(items, 'time')
     const folded = lanesOf(items, axis, new Set())
@@ -78,7 +78,7 @@ describe('the lanes of a timeline', () => {
     expect(parentOf('agent:1:0:a/')).toBe('')
   })
 
-  it('are drawn with no more bars than pixels, which stand for every item that is seen and tell of each that went wrong', () => {
+  it('are drawn with no more bars than pixels, which cover every visible item and show each failure', () => {
     fc.assert(
       fc.property(
         anyItems,
@@ -104,7 +104,7 @@ describe('the lanes of a timeline', () => {
     )
   })
 
-  it('of very many items come to a few hundred bars', () => {
+  it('have a few hundred bars for very many items', () => {
     const turns = isDeep ? 20_000 : 2_000
     const { items } = madeSession({ turns }).view.runs[0]!
     expect(items.length).toBeGreaterThan(5 * turns)
@@ -113,7 +113,7 @@ describe('the lanes of a timeline', () => {
       expect(barsOf(lane, whole(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
   })
 
-  it('find the item at a place, and none where there is none', () => {
+  it('find the item at a place, or none', () => {
     const lane = laneOfTurns()
     expect(itemAt(lane, 150, 0)).toBe(lane.ids[1])
     expect(itemAt(lane, 10_000, 5)).toBe(undefined)
@@ -131,7 +131,7 @@ function laneOfTurns(): Lane {
 describe('the axis of a timeline', () => {
   const axis = axisOf(madeSession({ turns: 10 }).view.runs[0]!.items, 'time')
 
-  it('is never left, however one zooms and pans', () => {
+  it('stays within its bounds, however one zooms and pans', () => {
     const step = fc.oneof(
       fc.record({
         about: fc.integer({ min: -100, max: 1_200 }),
@@ -151,14 +151,14 @@ describe('the axis of a timeline', () => {
     )
   })
 
-  it('keeps the place that is zoomed about, and shows what is chosen', () => {
+  it('keeps the zoomed place fixed, and shows the selection', () => {
     expect(zoomed({ from: 0, to: 1_000 }, axis, 500, 0.5)).toEqual({ from: 250, to: 750 })
     expect(showing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
     const { from, to } = showing({ from: 0, to: 100 }, axis, 500, 540)
     expect([from <= 500, to >= 540, to - from]).toEqual([true, true, 100])
   })
 
-  it('goes by records where no time passed', () => {
+  it('counts records where no time passed', () => {
     const [first] = madeSession().view.runs[0]!.items
     expect(usualScale([{ ...first!, startMs: 0, endMs: 0 }])).toBe('records')
     expect(ticks({ from: 0, to: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100])
@@ -166,10 +166,10 @@ describe('the axis of a timeline', () => {
   })
 })
 
-describe('what is chosen in a run', () => {
+describe('the selection in a run', () => {
   const { items } = madeSession({ turns: 7 }).view.runs[0]!
 
-  it('is found by the part of the transcript that tells of it, and the other way round', () => {
+  it('is found from its part of the transcript, and the other way round', () => {
     const call = items.find(({ kind, part }) => kind === 'tool' && part !== null)!
     expect(itemOfPart(items, call.part!)).toBe(call.id)
     expect(partOf(items, call.id)).toBe(call.part)
@@ -178,7 +178,7 @@ describe('what is chosen in a run', () => {
     expect(itemOfPart(items, 10_000)).toBe(undefined)
   })
 
-  it('may be searched for by all words of it, in any order', () => {
+  it('can be searched for by all its words in any order', () => {
     expect([...matching(items, 'FAILED edit')].map((id) => items[id]?.label)).toEqual(['Edit file-7.ts'])
     expect(matching(items, ' ').length).toBe(items.length)
     const some = Int32Array.from([2, 5, 9])

@@ -17,7 +17,7 @@ async function session() {
   return { view, records: [records], parts: [transcriptParts(inspected, 0)], run }
 }
 
-it('a wait says its length and its cause; the time of the run has a row for it', async () => {
+it('a wait shows its length and its cause, and has a row in the time of the run', async () => {
   const { run } = await session()
   const waits = run.items.filter(({ kind }) => kind === 'wait')
   expect(waits.map(isMoment)).toEqual([true])
@@ -30,7 +30,7 @@ it('a wait says its length and its cause; the time of the run has a row for it',
 describe.skipIf(!isChromiumThere)('waits on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('stand in the list and between the messages', async () => {
+  it('are in the list and between the messages', async () => {
     const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
     await page.getByRole('feed').getByText('for claude-x (429 rate_limit).').waitFor()
     expect(await page.getByRole('option').filter({ hasText: 'For claude-x (429 rate_limit)' }).count()).toBe(1)

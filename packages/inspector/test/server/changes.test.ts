@@ -19,7 +19,7 @@ afterEach(async () => {
 const twoSessions = (): PlainSource =>
   plainSource(['s-1', 's-2'].map((key) => ({ row: plainRow(key), records: [], parts: [] })))
 
-/** What is told of changes, piece by piece. */
+/** The events of changes, piece by piece. */
 async function changesOf(source: SessionSource): Promise<ReadableStreamDefaultReader<string>> {
   const inspector = await startInspector({ source, pageFolder })
   open.add(inspector)
@@ -28,7 +28,7 @@ async function changesOf(source: SessionSource): Promise<ReadableStreamDefaultRe
   return body.pipeThrough(new TextDecoderStream()).getReader()
 }
 
-/** Reads until this was told. */
+/** Reads until this was received. */
 async function toldUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
   let told = ''
   while (!told.includes(last)) told += (await reader.read()).value ?? ''
@@ -38,7 +38,7 @@ async function toldUntil(reader: ReadableStreamDefaultReader<string>, last: stri
     .map((line): unknown => JSON.parse(line))
 }
 
-test('a change is told before rows that take long, and a row that cannot be told has the reader ask anew', async () => {
+test('a change is sent before slow rows, and a row that cannot be sent makes the reader ask again', async () => {
   const source = twoSessions()
   const asked: string[] = []
   const waiting: (() => void)[] = []
@@ -67,7 +67,7 @@ test('a change is told before rows that take long, and a row that cannot be told
   await expect(toldUntil(reader, 'never')).rejects.toThrow('terminated')
 })
 
-test('changes are told as they come, what comes while a reader is slow is told once, and rows follow', async () => {
+test('changes are sent as they happen, merged while a reader is slow, and rows follow', async () => {
   const source = twoSessions()
   const reader = await changesOf(source)
   await expect.poll(() => source.listeners.size).toBe(1)

@@ -31,18 +31,18 @@ async function wholeOf(source: PageSource | undefined, key: string): Promise<Ses
   return source === undefined ? undefined : withFigures(source, await source.session(key), figureKinds)
 }
 
-/** What a browser makes of the text between the first `<script` of this id and the next end tag, which is where its element ends. */
+/** The text that a browser reads between the first `<script` with this id and the next end tag, which ends its element. */
 const inFile = (text: string): Pick<Document, 'getElementById'> => ({
   getElementById(id) {
     const start = text.indexOf(`<script type="application/json" id="${id}">`)
     if (start < 0) return null
     const from = text.indexOf('>', start) + 1
-    // All that is asked of an element.
+    // The only fields of an element that are used.
     return { textContent: text.slice(from, text.indexOf('</script', from)) } as HTMLElement
   },
 })
 
-/** The elements of a file with where each begins, by the only sequences that begin and end a script. */
+/** The elements of a file with their offsets, by the only sequences that start and end a script. */
 const elementsOf = (text: string): readonly string[] => text.match(/<\/?[a-z!][^\s>]*/gi) ?? []
 
 const hostile = [
@@ -57,7 +57,7 @@ const hostile = [
   '</style></title>',
 ]
 
-test('the page finds in the file all that the server would have told it', async () => {
+test('the page finds everything in the file that the server would have sent', async () => {
   const records = Array.from({ length: 1_234 }, (_, at) => ({ type: 'step', at, text: hostile[at % hostile.length] }))
   const parts = hostile.map((text): TranscriptPart => ({ kind: 'answer', text }))
   const session = { row: plainRow('s-1'), records, parts }
@@ -79,11 +79,11 @@ test('the page finds in the file all that the server would have told it', async 
   expect(source?.exportAddress('s-1')).toBeNull()
 })
 
-test('a page of a server is no exported one', () => {
+test('a page from a server is not an exported one', () => {
   expect(exportedSource(inFile('<div id="app"></div>'))).toBeUndefined()
 })
 
-test('nothing that a model, a tool or a web page wrote begins or ends an element', async () => {
+test('text of a model, a tool or a web page never starts or ends an element', async () => {
   const plain = elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [] }))
   await assert(
     asyncProperty(constantFrom(...hostile), string({ unit: 'binary' }), async (first, second) => {
@@ -96,7 +96,7 @@ test('nothing that a model, a tool or a web page wrote begins or ends an element
       const text = await exported(session)
       expect(elementsOf(text)).toEqual(plain)
       const source = exportedSource(inFile(text))
-      // A text that is none of Unicode goes into JSON and comes back.
+      // A text that is invalid Unicode round trips through JSON.
       expect(source?.title).toBe(said)
       expect(await source?.records('s', 0, 0, 1)).toEqual(session.records)
     }),
@@ -104,7 +104,7 @@ test('nothing that a model, a tool or a web page wrote begins or ends an element
   )
 })
 
-test('its policy allows its own script and style by what they are, and asks nobody', async () => {
+test('the policy allows its own script and style by hash, and no connections', async () => {
   const files = { script: 'const a = "</script><!--"', style: 'a::after { content: "</style>" }' }
   const text = await exported({ row: plainRow('s'), records: [], parts: [] }, files)
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(text) ?? []
@@ -120,12 +120,12 @@ test('its policy allows its own script and style by what they are, and asks nobo
   // The script is the same, also where a text in it would have ended it.
   expect(runInNewContext(`${script}; a`)).toBe('</script><!--')
   expect(style).toBe(String.raw`a::after { content: "\3c /style>" }`)
-  // Before all that it is to hold for.
+  // Before everything that it must apply to.
   expect(text.indexOf(policy)).toBeLessThan(text.indexOf('<style>'))
   expect(text).not.toMatch(/\b(?:src|href)="(?!data:,)/)
 })
 
-test('its name is one on every system', async () => {
+test('the file name is valid on every system', async () => {
   const named = async (sessionId: string): Promise<string> =>
     exportedName(await viewIn({ row: plainRow('k', { sessionId }), records: [], parts: [] }))
   expect(await named('6d3f-11')).toBe('halting-6d3f-11.html')
@@ -134,7 +134,7 @@ test('its name is one on every system', async () => {
   expect((await named('a'.repeat(1_000))).length).toBeLessThan(100)
 })
 
-test('a session with script in every field becomes a file with no element of its own, and reads back as it was', async () => {
+test('a session with script in every field becomes a file without elements of its own, and round trips', async () => {
   const session = hostileSession()
   const view = viewOf(session)
   const source = {

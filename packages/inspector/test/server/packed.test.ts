@@ -25,7 +25,7 @@ const row = record(
   { requiredKeys: ['id', 'part', 'label'] },
 )
 
-test('what is packed is the same when it is unpacked: rows of any figures, and any other values', () => {
+test('packed values round trip: rows with any figures, and any other values', () => {
   assert(
     property(array(row), (rows) => {
       expect(again(rows)).toEqual(throughJson(rows))
@@ -33,21 +33,21 @@ test('what is packed is the same when it is unpacked: rows of any figures, and a
   )
   assert(
     property(array(anything()), (values) => {
-      // Lists of JSON have nothing in them that is not JSON.
+      // Lists from JSON contain only JSON values.
       const plain = throughJson(values) as readonly unknown[]
       expect(again(plain)).toEqual(plain)
     }),
   )
 })
 
-test('rows that are alike take much less than their JSON', () => {
+test('similar rows are much shorter than their JSON', () => {
   const [run] = madeSession({ turns: 500 }).view.runs
   const rows = run?.items ?? []
   expect(again(rows)).toEqual(throughJson(rows))
   expect(JSON.stringify(packed(rows)).length).toBeLessThan(JSON.stringify(rows).length / 4)
 })
 
-test('an outline looks at no figure, and the lines have all of them, of one run or of all', () => {
+test('an outline reads no figures, and the lines have all of them, of one run or of all', () => {
   const { view } = madeSession({ runs: 2, turns: 1_000 })
   const unwanted = (): never => {
     throw new Error('Nobody asked for it.')

@@ -37,7 +37,7 @@ interface Answered {
   readonly text: string
 }
 
-/** Asks as it is told to, also what no browser would. */
+/** Sends exactly this request, also one that no browser would send. */
 function ask(
   url: string,
   {
@@ -64,13 +64,13 @@ function ask(
 }
 
 const errorIn = ({ status, text }: Answered): unknown => {
-  // What the server answers to a question that it does not answer.
+  // The response of the server to a request that it rejects.
   const { error } = JSON.parse(text) as { readonly error: string }
   expect(error).toMatch(/^\S.*\.$/)
   return { status, error }
 }
 
-test('it serves the page, its files, and what the page asks for', async () => {
+test('serves the page, its files, and the data that the page requests', async () => {
   const { url } = await serving({ source: plainSource(sessions, '<b>a & "folder"</b>') })
   const page = await ask(url)
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
@@ -87,7 +87,7 @@ test('it serves the page, its files, and what the page asks for', async () => {
   expect(await json('api/parts?key=s-1&run=0&from=0&count=1')).toEqual([{ kind: 'answer', text: 'yes' }])
 })
 
-test('every answer has the policy, and may not be kept, guessed at or read from elsewhere', async () => {
+test('every response has the policy, and may not be stored, sniffed or read from elsewhere', async () => {
   const { url } = await serving()
   for (const path of ['', 'page.js', 'api/about', 'api/sessions', 'api/session?key=none', 'nothing']) {
     const { headers } = await ask(url, { path: new URL(url).pathname + path })
@@ -103,7 +103,7 @@ test('every answer has the policy, and may not be kept, guessed at or read from 
   }
 })
 
-/** All that comes for a request as it stands there, but for the time of day. */
+/** The whole response to a raw request, without the date. */
 function bytesOf(url: string, requested: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let text = ''
@@ -115,7 +115,7 @@ function bytesOf(url: string, requested: string): Promise<string> {
   })
 }
 
-test('who does not know the token learns nothing, whatever is asked: all bytes are those of an address that is none', async () => {
+test('a client without the token learns nothing: every response equals that of an unknown address', async () => {
   const { url } = await serving()
   const { host, pathname } = new URL(url)
   const token = pathname.slice(1, -1)
@@ -159,7 +159,7 @@ test('who does not know the token learns nothing, whatever is asked: all bytes a
     expect([headers, await asked('GET', '/', headers)]).toEqual([headers, nothing])
 })
 
-test('each inspector has a token of its own, and one that can be guessed is refused', async () => {
+test('each inspector has its own token, and a guessable one is rejected', async () => {
   const [one, two] = await Promise.all([serving(), serving()])
   expect(new URL(one.url).pathname).not.toBe(new URL(two.url).pathname)
   await expect(serving({ token: 'secret' })).rejects.toThrow('at least 22')
@@ -167,7 +167,7 @@ test('each inspector has a token of its own, and one that can be guessed is refu
   expect(new URL(given.url).pathname).toBe(`/${'a'.repeat(32)}/`)
 })
 
-test('another name for this machine is refused: a page of that name could read the answers', async () => {
+test('another host name for this machine is rejected, as a page of that name could read the responses', async () => {
   const { url } = await serving()
   const { port } = new URL(url)
   for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', '127.0.0.1:1', `0.0.0.0:${port}`])
@@ -176,7 +176,7 @@ test('another name for this machine is refused: a page of that name could read t
     expect([host, (await ask(url, { headers: { host } })).status]).toEqual([host, 200])
 })
 
-test('pages of other origins are refused, also those of other ports here; a link to the page is followed', async () => {
+test('pages of other origins are rejected, also other local ports; a link to the page is followed', async () => {
   const { url } = await serving()
   const path = new URL(url).pathname
   const of = (headers: { readonly [name: string]: string }, what = 'api/about'): Promise<Answered> =>
@@ -198,7 +198,7 @@ test('pages of other origins are refused, also those of other ports here; a link
   expect((await of({ 'sec-fetch-site': 'none' })).status).toBe(200)
 })
 
-test('it is asked by GET and HEAD alone', async () => {
+test('only GET and HEAD are allowed', async () => {
   const { url } = await serving()
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']) {
     const answer = await ask(url, { method })
@@ -233,7 +233,7 @@ test('no path leads to another file, and no key to more than a session', async (
     }
 })
 
-test('a question that cannot be answered is told what it lacks', async () => {
+test('an invalid request is answered with what it lacks', async () => {
   const { url } = await serving()
   const path = new URL(url).pathname
   for (const [query, said] of [
@@ -254,7 +254,7 @@ test('a question that cannot be answered is told what it lacks', async () => {
     ])
 })
 
-test('what cannot be read is told as it is; what broke is told to the terminal, and not to the page', async () => {
+test('an unreadable session is reported to the page, and an internal error only to the terminal', async () => {
   const source = plainSource(sessions)
   const problems: unknown[] = []
   const { url } = await serving({
@@ -277,7 +277,7 @@ test('what cannot be read is told as it is; what broke is told to the terminal, 
   expect(problems).toEqual([new Error('password=hunter2')])
 })
 
-test('a list that breaks in the middle is seen to be broken', async () => {
+test('a list that fails halfway is visibly incomplete', async () => {
   const problems: unknown[] = []
   const { url } = await serving({
     source: {
@@ -310,7 +310,7 @@ test.each(['records', 'parts'] as const)(
   },
 )
 
-test('rows are read as they are taken, and no more of them once the reader is gone', async () => {
+test('rows are read on demand, and no more of them once the reader is gone', async () => {
   let read = 0
   let isEnded = false
   const { url } = await serving({
@@ -331,7 +331,7 @@ test('rows are read as they are taken, and no more of them once the reader is go
   await new Promise((resolve) => socket.once('connect', resolve))
   socket.pause()
   socket.write(`GET ${pathname}api/sessions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
-  // It stands still: what the system holds between the two is full.
+  // It stops: the buffers between the two are full.
   const standsStill = async (): Promise<boolean> => {
     const before = read
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -344,7 +344,7 @@ test('rows are read as they are taken, and no more of them once the reader is go
   await expect.poll(() => isEnded).toBe(true)
 })
 
-test('closing ends what is being told, and frees the port', async () => {
+test('closing ends open responses and frees the port', async () => {
   const source = plainSource(sessions)
   const inspector = await startInspector({ source, pageFolder })
   const port = Number(new URL(inspector.url).port)
@@ -357,11 +357,11 @@ test('closing ends what is being told, and frees the port', async () => {
   await expect(serving({ source, port })).rejects.toThrow(`cannot listen on port ${port}`)
 })
 
-test('a page that was not built is told before anything listens', async () => {
+test('a missing build of the page is reported before anything listens', async () => {
   await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build creates it')
 })
 
-test('a record that no text can hold is told as that, between the others', async () => {
+test('a record that is too large for a string is reported as such, between the others', async () => {
   const nested: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
   const session = { row: plainRow('s-1'), records: [1, nested, 2], parts: [] }
   const { url } = await serving({ source: plainSource([session]) })

@@ -5,7 +5,7 @@ import { type SessionSource } from '../../src/index.ts'
 import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } from '@halting/analysis/view'
 import { plainRow } from './plain-source.ts'
 
-/** What a session for tests of the page is made of. Every text of it is made by `say`. */
+/** The shape of a generated session for tests of the page. `say` makes each of its texts. */
 export interface MadeSession {
   readonly view: SessionView
   /** By run. */
@@ -16,12 +16,12 @@ export interface MadeSession {
 export interface MadeOptions {
   readonly key?: string
   readonly runs?: number
-  /** Of each run: a turn has an attempt, two tools beside each other, a hook, and every fifth an agent. */
+  /** For each run: a turn has an attempt, two parallel tools, a hook, and every fifth turn an agent. */
   readonly turns?: number
   readonly say?: (what: string) => string
 }
 
-/** A session without a model: as many turns as wanted, at once. A turn takes 100 ms. */
+/** A session without a model, generated at once with any number of turns. A turn takes 100 ms. */
 export function madeSession({
   key = 'made',
   runs = 1,
@@ -174,7 +174,7 @@ function madeTrajectory(turns: number): Trajectory {
   }
 }
 
-/** A source over made sessions, of which one may be changed while it is looked at. */
+/** A source over generated sessions, one of which may change while it is being viewed. */
 export interface MadeSource extends SessionSource {
   change(session: MadeSession): void
 }

@@ -11,7 +11,7 @@ import {
 import { type InspectedSession } from '@halting/analysis/view'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 
-// Sessions that pictures of the page show: made by the loop itself, on a clock that is set, so that a picture is the same each time.
+// The sessions that pictures of the page show. The loop records them on a fixed clock, so that a picture is the same each time.
 
 interface Pictured {
   readonly key: string
@@ -20,7 +20,7 @@ interface Pictured {
   readonly limits?: Partial<RunOptions>
 }
 
-/** One reply: how long the model took, and what it asks for; or its answer. */
+/** One reply: how long the model took, and its tool calls or its answer. */
 type Step = { readonly ms: number; readonly input: number } & (
   | { readonly says: string }
   | { readonly calls: readonly { readonly name: string; readonly input: { readonly [name: string]: string } }[] }
@@ -65,7 +65,7 @@ const tries = (count: number): readonly Step[] =>
     },
   ]).flat()
 
-/** It reads on and on, and comes to nothing. */
+/** It reads repeatedly without progress. */
 const wanders = (count: number): readonly Step[] =>
   Array.from({ length: count }, (_, index): Step => ({
     ms: 1_300 + 40 * (index % 5),
@@ -97,7 +97,7 @@ const pictured: readonly Pictured[] = [
   },
 ]
 
-/** Made by the loop, one after another. */
+/** Recorded by the loop, one after another. */
 export function picturedSessions(): Promise<readonly InspectedSession[]> {
   return Promise.all(pictured.map(madeByLoop))
 }
@@ -156,7 +156,7 @@ async function madeByLoop({ key, title, script, limits }: Pictured): Promise<Ins
     ...limits,
     steps,
   }).result
-  // What a file keeps is JSON.
+  // Session files store JSON.
   return sessionOf([JSON.parse(JSON.stringify(records)) as readonly StepRecord[]], {
     key,
     sessionId: key,

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { aligned, type AlignableTurn, type Pair } from '../../../src/page/compare/align.ts'
 
-/** `'Bash a, Read b'` is a turn of two calls; `''` an answer. */
+/** `'Bash a, Read b'` is a turn of two calls; `''` is an answer. */
 const turn = (text: string): AlignableTurn => ({
   calls: text === '' ? [] : text.split(', ').map((label) => ({ tool: label.split(' ')[0] ?? '', label })),
 })
@@ -15,8 +15,8 @@ const someTurns = fc.array(
   { maxLength: 12 },
 )
 
-describe('turns side by side', () => {
-  it('are themselves where two runs are the same', () => {
+describe('aligned turns', () => {
+  it('are identical where two runs are the same', () => {
     fc.assert(
       fc.property(someTurns, (run) => {
         expect(aligned(run, run).pairs).toEqual(run.map((_, place) => ({ first: place, second: place, kind: 'same' })))
@@ -37,7 +37,7 @@ describe('turns side by side', () => {
     )
   })
 
-  it.each([1_000_000, 4])('have every turn of both once, in its order (%d cells)', (cells) => {
+  it.each([1_000_000, 4])('have every turn of both runs once, in order (%d cells)', (cells) => {
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
         const { pairs } = aligned(one, other, cells, 3)
@@ -47,28 +47,28 @@ describe('turns side by side', () => {
     )
   })
 
-  it('leave out what only one has', () => {
+  it('leave a gap for a turn that only one run has', () => {
     const one = turns('Read a', 'Bash a', 'Edit a', '')
     const other = turns('Read a', 'Edit a', '')
     expect(told(aligned(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
     expect(told(aligned(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
   })
 
-  it('stand beside each other where the tool is the same and was asked something else', () => {
+  it('are paired where the tool is the same and its input differs', () => {
     const pairs = aligned(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
     expect(told(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
   })
 
-  it('do not stand beside each other where nothing agrees', () => {
+  it('are not paired where nothing matches', () => {
     const pairs = aligned(turns('Read a'), turns('Bash a')).pairs
     expect(told(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
   })
 
-  it('are the same where calls of one turn stand in another order', () => {
+  it('are the same where calls of one turn are in another order', () => {
     expect(told(aligned(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
   })
 
-  it('are aligned in pieces where they are many, and that is told', () => {
+  it('are aligned in pieces where there are many, and say so', () => {
     const long = Array.from({ length: 4_000 }, (_, index) => turn(`Bash ${index}`))
     const other = [turn('Read x'), ...long.slice(1, -1), turn('Read y')]
     const { pairs, pieces } = aligned(long, other)
@@ -76,7 +76,7 @@ describe('turns side by side', () => {
     expect(pairs.filter(({ kind }) => kind === 'same')).toHaveLength(3_998)
   })
 
-  it('need no pieces for what agrees at both ends, however long', () => {
+  it('need no pieces for equal turns at both ends, however many', () => {
     const long = Array.from({ length: 20_000 }, (_, index) => turn(`Bash ${index}`))
     const { pairs, pieces } = aligned(long, long.toSpliced(10_000, 1))
     expect([pieces, pairs.filter(({ kind }) => kind !== 'same')]).toEqual([

@@ -13,7 +13,7 @@ const svgOf = (blocks: Picture['blocks'], more: Partial<Picture> = {}): string =
 const heightOf = (svg: string): number => Number(/height="(\d+)"/.exec(svg)?.[1])
 
 describe('a picture of a view', () => {
-  it('says what it is of and when it was made, and has its blocks below and beside each other', () => {
+  it('says what it shows and when it was made, and lays out its blocks in rows and columns', () => {
     const svg = svgOf(
       [
         heading('Limits'),
@@ -46,7 +46,7 @@ describe('a picture of a view', () => {
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="600" /)
   })
 
-  it('has of ten thousand rows as many as can be read, and says how many are left out', () => {
+  it('shows as many of ten thousand rows as are readable, and says how many are left out', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => [{ text: `session ${index}` }, { text: '1' }])
     const svg = svgOf([
       table({
@@ -63,7 +63,7 @@ describe('a picture of a view', () => {
     expect(heightOf(svg)).toBeLessThan(8_000)
   })
 
-  it('has of endless texts a beginning, and says so', () => {
+  it('shows the start of an endless text, and says so', () => {
     const endless = 'word '.repeat(100_000)
     const cells = [[{ text: endless }, { text: endless }]]
     const svg = svgOf(
@@ -82,7 +82,7 @@ describe('a picture of a view', () => {
     expect(textsOf(svg)).toContain('… 19,700 more lines are not in this picture')
   })
 
-  it('shows every character of a text from anywhere, and does nothing of it', () => {
+  it('shows every character of an untrusted text and interprets none', () => {
     const text = hostileText
     const svg = svgOf(
       [

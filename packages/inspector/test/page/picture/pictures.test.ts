@@ -7,7 +7,7 @@ import { hostileKey, inspectedSource, sourceFor, viewedSessions } from '../suppo
 import { manyRows } from '../support/many-rows.ts'
 import { drawnIn, savable, saved, type Drawn } from '../support/saved-pictures.ts'
 
-/** Views with what can be saved of them, and where on the page stands what a picture must say. */
+/** The views with their savable pictures, and the page regions whose texts a picture must contain. */
 const says: { readonly [view in ViewName]?: { readonly [picture: string]: string } } = {
   'the list': {
     sessions: '.sums, .virtual-row .cell:not(.cell-mark), .chips button[aria-label]',
@@ -53,7 +53,7 @@ const views = Object.entries(says) as [ViewName, { readonly [picture: string]: s
 
 const compact = (text: string): string => text.replaceAll(/\s+/g, '')
 
-/** What stands there on the page, text by text. */
+/** The texts of these page regions. */
 async function said(region: Locator): Promise<readonly string[]> {
   const texts = await region.evaluateAll((elements) => elements.map((element) => element.textContent))
   return [...new Set(texts.map((text) => compact(text.replace(/×$/, ''))))].filter((text) => text !== '')
@@ -79,7 +79,7 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     return page
   }
 
-  it.each(views)('%s: they say what it says, whole and inert', async (view, regions) => {
+  it.each(views)('%s: they have all its texts and are inert', async (view, regions) => {
     const page = await shown(view)
     expect(await savable(page)).toEqual(Object.keys(regions))
     for (const [name, region] of Object.entries(regions)) {
@@ -94,7 +94,7 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
   })
 
   it.each(views.filter((_, at) => isWhole || at % 2 === 0))(
-    '%s: they are read in the dark as well',
+    '%s: they are readable in dark mode too',
     async (view, regions) => {
       const page = await shown(view, true)
       for (const name of Object.keys(regions)) {
@@ -123,7 +123,7 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     },
   )
 
-  it('the list: of thousands they have the first, in their order, with the sums of all', async () => {
+  it('the list: of thousands they show the first in order, with the totals of all', async () => {
     const rows = manyRows(10_000)
     const { page } = await open(inspectedSource([], rows), { fragment: '#/?ending=completed&sort=tokens,down' })
     await page.getByRole('status').getByText('of 10,000 sessions').waitFor()

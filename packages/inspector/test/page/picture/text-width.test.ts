@@ -11,7 +11,7 @@ const looks = fc.record({ size: fc.constantFrom(12, 20), isBold: fc.boolean(), i
 const withoutSpaces = (text: string): string => text.replaceAll(/\s+/g, '')
 
 describe('a text in a picture', () => {
-  it('stands on lines that are no wider than its place, and nothing of it is lost', () => {
+  it('is wrapped to lines that fit its width, and loses nothing', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 120, max: 400 }), looks, (text, width, style) => {
         const lines = linesOf(text, width, style)
@@ -21,7 +21,7 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut where it has more lines than there is room for, and says so', () => {
+  it('is cut where it has too many lines, and says so', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 120, max: 400 }), fc.integer({ min: 1, max: 4 }), (text, width, most) => {
         const all = linesOf(text, width, look)
@@ -35,13 +35,13 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut between characters as a person sees them, on one line', () => {
+  it('is cut between grapheme clusters on one line', () => {
     expect(fitted('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, look)).toBe('👩‍👩‍👧…')
     expect(fitted('a\n  b', 60, look)).toBe('a b')
     expect(fitted('anything', 3, look)).toBe('')
   })
 
-  it('breaks at spaces, and keeps those of a text in letters of one width', () => {
+  it('breaks at spaces, and preserves spaces in monospace text', () => {
     expect(linesOf('one two three', 60, look)).toEqual(['one two', 'three'])
     expect(linesOf('  turns    ███\n\n  x', 200, { size: 12, isCode: true })).toEqual(['  turns    ███', '', '  x'])
   })

@@ -45,7 +45,7 @@ function svgOfPlot(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>):
 }
 
 describe('a plot', () => {
-  it('stacks what is shown, in its order, and lines not at all', () => {
+  it('stacks the visible series in order, but not lines', () => {
     const plot = plotWith([
       seriesWith('a', [1, 2]),
       seriesWith('b', [10, null]),
@@ -66,7 +66,7 @@ describe('a plot', () => {
     expect(drawnSeries(plot, none)[3]?.base).toEqual([11, 2])
   })
 
-  it('scales to what is seen of it, and to a limit unless that is far above', () => {
+  it('scales to its visible part, and to a limit unless that is far above', () => {
     const plot = plotWith([seriesWith('a', [10, 1_000])], { levels: [{ value: 30, label: 'limit' }] })
     const drawn = drawnSeries(plot, none)
     expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
@@ -94,7 +94,7 @@ describe('a plot', () => {
     )
   })
 
-  it('finds the nearest place as looking at all of them does', () => {
+  it('finds the same nearest place as a full scan', () => {
     const places = fc.array(fc.nat(50), { minLength: 1 }).map((each) => each.toSorted((a, b) => a - b))
     fc.assert(
       fc.property(places, fc.integer({ min: -5, max: 60 }), (values, at) => {
@@ -104,34 +104,34 @@ describe('a plot', () => {
     )
   })
 
-  it('says short numbers beside its axes', () => {
+  it('labels its axes with short numbers', () => {
     expect([0, 950, 20_000, 1_500_000].map((value) => axisLabel(value, 'tokens'))).toEqual(['0', '950', '20k', '1.5M'])
     expect(axisLabel(0.25, 'share')).toBe('25 %')
     expect(axisLabel(0.5, 'usd')).toBe('$0.5000')
   })
 
-  it('says the numbers of one axis alike', () => {
+  it('formats the numbers of one axis alike', () => {
     expect(axisLabels([0, 500, 5_000, 10_000], 'tokens')).toEqual(['0', '500', '5k', '10k'])
     expect(axisLabels([0, 500, 1_000], 'count')).toEqual(['0', '500', '1,000'])
   })
 
-  it('says of a series by which of two scales it is read', () => {
+  it('says which of two scales a series uses', () => {
     const [one, other] = [seriesWith('a', [1]), seriesWith('b', [1], { side: 'right' })]
     expect([one, other].map((each) => legendLabel(plotWith([one, other]), each))).toEqual(['a', 'b (right scale)'])
     expect(legendLabel(plotWith([other]), other)).toBe('b')
   })
 
-  it('says the dollars of one axis with the same digits, as many as the finest needs', () => {
+  it('formats the dollars of one axis with as many digits as the finest needs', () => {
     expect(axisLabels([0, 0.5, 1, 1.5], 'usd')).toEqual(['$0.00', '$0.50', '$1.00', '$1.50'])
     expect(axisLabels([0, 0.001, 0.1 + 0.2, 1_234], 'usd')).toEqual(['$0.000', '$0.001', '$0.300', '$1,234.000'])
     expect(axisLabels([0, 20_000], 'tokens')).toEqual(['0', '20k'])
   })
 })
 
-describe('names of lines on a plot', () => {
+describe('labels of lines on a plot', () => {
   const edges = { left: 0, right: 400 }
 
-  it('stand beside upright lines, within the plot, where there is room', () => {
+  it('are next to vertical lines, within the plot, where there is room', () => {
     const lines = [10, 30, 200, 390].map((x) => ({ x, label: 'compacted' }))
     expect(verticalLineLabels(lines, edges, 10).map(({ x, anchor }) => [x, anchor])).toEqual([
       [14, 'start'],
@@ -140,7 +140,7 @@ describe('names of lines on a plot', () => {
     ])
   })
 
-  it('stand at either end of level lines, and are no longer than these', () => {
+  it('are at either end of horizontal lines, and no longer than these', () => {
     const [first, second] = horizontalLineLabels(['budget: $1.00', 'a very long name '.repeat(20)], edges, 10)
     expect(first).toEqual({ text: 'budget: $1.00', x: 396, anchor: 'end' })
     expect(second).toMatchObject({ x: 4, anchor: 'start', text: expect.stringMatching(/…$/) as string })
@@ -148,7 +148,7 @@ describe('names of lines on a plot', () => {
 })
 
 describe('a plot as a picture', () => {
-  it('has the title, the legend, the values of what is seen, marks and limits', () => {
+  it('has the title, the legend, the visible values, marks and limits', () => {
     const plot = plotWith([seriesWith('<a>', [10, 20, 30]), seriesWith('b', [1, 2, 3])], {
       marks: [{ at: 2, label: 'compacted' }],
       levels: [{ value: 35, label: 'limit' }],
@@ -165,14 +165,14 @@ describe('a plot as a picture', () => {
     expect(near).toContain('>Switched off: b.</text>')
   })
 
-  it('has whole turns below it, however few they are', () => {
+  it('has whole turns on its axis, however few they are', () => {
     const svg = svgOfPlot(plotWith([seriesWith('a', [10, 20])]), { from: 0.5, to: 2.5 }, none)
     const below = [...svg.matchAll(/>([\d.]+)<\/text>/g)].map(([, text]) => Number(text))
     expect(below).toEqual(expect.arrayContaining([1, 2]))
     expect(below.filter((value) => !Number.isInteger(value))).toEqual([])
   })
 
-  it('stays small for a long session, with its ends and its peaks', () => {
+  it('stays small for a long session, and has its ends and its peaks', () => {
     const points = Array.from({ length: 100_000 }, (_, index) => ({ x: index / 100, y: index % 977 === 5 ? 400 : 7 }))
     const kept = thinned(points)
     expect(kept.length).toBeLessThanOrEqual(4_000)

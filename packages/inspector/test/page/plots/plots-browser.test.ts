@@ -34,17 +34,17 @@ function plot(page: Page, name: string): Locator {
   return page.getByRole('figure', { name, exact: true })
 }
 
-/** What uPlot was given to draw, from the top of a stack downwards. */
+/** The series that uPlot draws, from the top of a stack downwards. */
 async function drawn(page: Page, name: string): Promise<readonly (readonly (number | null)[])[]> {
   const read = (element: Element): unknown =>
     'chart' in element && typeof element.chart === 'object' && element.chart !== null && 'data' in element.chart
       ? element.chart.data
       : null
-  // The data of a chart: numbers alone.
+  // The data of a chart: numbers only.
   return (await page.locator(`[data-plot="${name}"]`).evaluate(read)) as readonly (readonly (number | null)[])[]
 }
 
-/** The texts of a table, a row each. */
+/** The texts of a table, one row each. */
 function cells(table: Locator): Promise<readonly string[]> {
   return table
     .locator('tr')
@@ -59,7 +59,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     return page
   }
 
-  it('draw the values of the run, stacked', async () => {
+  it('draw the stacked values of the run', async () => {
     const page = await show()
     expect(await drawn(page, 'Context by kind')).toEqual([
       [1, 2, 3, 4],
@@ -97,7 +97,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     expect(await page.title()).not.toBe('taken')
   })
 
-  it('have their values in a table, and leave out a series that is switched off', async () => {
+  it('have a table of their values, and leave out a series that is switched off', async () => {
     const page = await show()
     const figure = plot(page, 'Context by kind')
     await figure.getByText('As a table').click()
@@ -115,7 +115,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     ])
   })
 
-  it('zoom by dragging and by keys, show all again, and tell what stands at a place', async () => {
+  it('zoom by dragging and by keys, reset, and show the values at a place', async () => {
     const page = await show()
     const figure = plot(page, 'Tokens by kind')
     const seen = (): Promise<unknown> =>
@@ -149,7 +149,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     )
   })
 
-  it('are saved as SVG, with their values, and as PNG of twice the size', async () => {
+  it('are saved as SVG with their values, and as PNG of twice the size', async () => {
     const page = await show()
     const save = async (name: string): Promise<Buffer> => {
       const [download] = await Promise.all([
@@ -159,14 +159,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       expect(download.suggestedFilename()).toMatch(/^[a-z-]+\.(?:svg|png)$/)
       return readFileSync(await download.path())
     }
-    for (const name of [
-      'Context by kind',
-      'Dollars',
-      'Tokens by kind',
-      'Time by turn',
-      'Total time',
-      'Retries left',
-    ]) {
+    for (const name of ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Total time', 'Retries left']) {
       const svg = (await save(`Save ${name} as SVG`)).toString()
       const problems = await page.evaluate((text) => {
         const parsed = new DOMParser().parseFromString(text, 'image/svg+xml')

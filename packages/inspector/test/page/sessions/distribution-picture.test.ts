@@ -29,7 +29,7 @@ describe('a picture of a distribution', () => {
     ])
   })
 
-  it('has what words say as text', () => {
+  it('has the counts of words as text', () => {
     const of = { title: 'Models', sessions: 2, about: [] }
     const svg = svgOfPicture(pictureOfWords(of, [{ word: '<script>"&', count: 2, color: 'series-1' }]), madeFrom)
     expect(svg).toContain('<title>&lt;script&gt;&quot;&amp;: 2</title>')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { costWithGaps } from '../../../src/page/sessions/figure-text.ts'
 
-test('dollars say which models have no price, and are no zero where none has one', () => {
+test('dollars say which models have no price, and are not zero where none has one', () => {
   expect(costWithGaps(0.0123, [])).toBe('$0.0123')
   expect(costWithGaps(0, [])).toBe('$0.0000')
   expect(costWithGaps(0, ['gpt-x'])).toBe('no price')

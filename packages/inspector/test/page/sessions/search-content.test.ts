@@ -13,12 +13,12 @@ function partsOf(transcripts: { readonly [key: string]: readonly (readonly Trans
   }
 }
 
-describe('a search in what was said', () => {
+describe('a content search', () => {
   const many = Array.from({ length: 450 }, (_, index) => answer(index === 430 ? 'a Needle here' : 'hay'))
   const parts = partsOf({ a: [[answer('hay')], many], b: [[answer('needle')]] })
   const rows = [rowWith({ key: 'a', runs: 2 }), rowWith({ key: 'gone' }), rowWith({ key: 'b' })]
 
-  it('finds it in every run and every page of a transcript, and goes on where one cannot be read', async () => {
+  it('finds text in every run and every page of a transcript, and continues after one that cannot be read', async () => {
     const told: SearchProgress[] = []
     const end = await searchContent(' NEEDLE ', rows, parts, (each) => told.push(each), new AbortController().signal)
     expect(end).toEqual({
@@ -40,12 +40,12 @@ describe('a search in what was said', () => {
     expect(end).toMatchObject({ searched: 1, of: 3 })
   })
 
-  it('looks for nothing where nothing is asked', async () => {
+  it('finds nothing for an empty query', async () => {
     const end = await searchContent('  ', rows, parts, () => {}, new AbortController().signal)
     expect(end).toEqual({ text: '', searched: 0, of: 3, hits: [], unread: 0 })
   })
 
-  it('has three hits of a session at most', async () => {
+  it('has at most three hits per session', async () => {
     const full = partsOf({ a: [Array.from({ length: 9 }, () => answer('needle'))] })
     const end = await searchContent('needle', [rowWith()], full, () => {}, new AbortController().signal)
     expect(end.hits).toHaveLength(3)
@@ -53,14 +53,14 @@ describe('a search in what was said', () => {
 })
 
 describe('an excerpt', () => {
-  it('is one line around the first place', () => {
+  it('is one line around the first match', () => {
     const text = `${'before '.repeat(20)}the\nneedle${' after'.repeat(40)}`
     const excerpt = excerptOf(answer(text), 'needle') ?? ''
     expect(excerpt).toMatch(/^….*the needle after.*…$/)
     expect(excerpt.length).toBeLessThan(200)
   })
 
-  it('comes from calls, their results and their agents, too', () => {
+  it('includes calls, their results and their agents', () => {
     const call: TranscriptPart = {
       kind: 'call',
       name: 'Bash',

@@ -25,7 +25,7 @@ const firstTitles = (page: Page, count: number): Promise<readonly string[]> =>
     count,
   )
 
-/** The keys of rows that are seen, from the top. */
+/** The keys of the visible rows, from the top. */
 const seenKeys = (page: Page): Promise<readonly string[]> =>
   page.locator('.session-rows').evaluate((box) => {
     const { top, bottom } = box.getBoundingClientRect()
@@ -60,8 +60,8 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
   })
 
-  it('is gone through by keys: choose, mark two, compare, and open', async () => {
-    // What the other views show is no matter here: they wait for their sessions.
+  it('works by keys: select, mark two, compare, and open', async () => {
+    // The content of the other views does not matter here: they wait for their sessions.
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
     await shows(page, '2,000 sessions')
     await page.getByRole('grid').focus()
@@ -74,14 +74,14 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.waitForURL(`**/#/compare/${marks.join('/')}`)
     await page.goBack()
     await page.getByRole('grid').focus()
-    // What was chosen is chosen still.
+    // The selection is unchanged.
     expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(marks[1])
     await page.keyboard.press('Home')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/#/session/s0/1/timeline')
   })
 
-  it('is reached by j and k wherever the focus is, as the help says', async () => {
+  it('moves by j and k wherever the focus is, as the help says', async () => {
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
     await shows(page, '2,000 sessions')
     await page.keyboard.press('?')
@@ -93,7 +93,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.waitForURL('**/#/session/s0/1/timeline')
   })
 
-  it('keeps its filters in the address: a reload shows the same sessions', async () => {
+  it('keeps its filters in the address, so that a reload shows the same sessions', async () => {
     const { page } = await open(sourceOf(rows))
     await shows(page, '2,000 sessions')
     await page.locator('[data-dimension="ending"] summary').click()
@@ -113,7 +113,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(new URL(page.url()).hash).toBe('#/')
   })
 
-  it('draws how dollars are spread, and shows the sessions of a bar', async () => {
+  it('draws the distribution of dollars, and shows the sessions of a bar', async () => {
     const { page } = await open(sourceOf(rows))
     await shows(page, '2,000 sessions')
     const { bins } = histogramOf(
@@ -128,7 +128,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const bar = dollars.getByRole('button', { name: `${rangeText('costUsd', bin)}: ${bin.count} sessions` })
     await bar.click()
     await shows(page, `${bin.count} of 2,000 sessions`)
-    // The others stay, to be chosen instead.
+    // The other bars stay, so that one of them can be selected instead.
     expect(await dollars.locator('.column').count()).toBe(bins.length)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
@@ -152,7 +152,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(svg).toContain('<title>completed: 1,001</title>')
   })
 
-  it('updates sessions in place: neither what is chosen nor what is seen moves', async () => {
+  it('updates sessions in place, without moving the selection or the visible rows', async () => {
     const source = sourceOf(rows)
     const { page } = await open(source)
     await shows(page, '2,000 sessions')
@@ -164,7 +164,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
       const known = source.sessions.get(key)?.row ?? rowWith({ key })
       source.sessions.set(key, { row: { ...known, ...more }, records: [], parts: [] })
     }
-    // The chosen one goes on, and is the newest now; another comes.
+    // The selected one continues and is now the newest; another one is added.
     change(chosen ?? '', { isLive: true, turns: 777, changedAt: 1_800_000_000_000 })
     change('new', { title: 'A new session', changedAt: 1_799_000_000_000 })
     source.change(chosen ?? '', 'new')
@@ -180,7 +180,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect((await seenKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
   })
 
-  it('is read once: of a change the rows are told that changed, and one that went goes', async () => {
+  it('is read once: changes send only the changed rows, and a removed session disappears', async () => {
     const source = sourceOf(rows)
     let lists = 0
     const { page, requests } = await open({
@@ -204,7 +204,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(requests.filter((asked) => asked.endsWith('api/sessions'))).toHaveLength(1)
   })
 
-  it('has more sessions when somebody asks for them', async () => {
+  it('has more sessions on request', async () => {
     const all = manyRows(5)
     const source = sourceOf(all.slice(0, 2))
     const { page } = await open({
@@ -221,7 +221,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await seenKeys(page)).toHaveLength(5)
   })
 
-  it('is read again once the connection that told of changes was broken', async () => {
+  it('is read again once the connection for changes was broken', async () => {
     const source = sourceOf(manyRows(5))
     let isBroken = true
     const { page, problems } = await open({
@@ -236,11 +236,11 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     source.sessions.delete('s0')
     source.change('s1')
     await shows(page, '4 sessions')
-    // The browser tells of what was broken off in its console.
+    // The browser logs the broken connection to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('net::ERR'))).toEqual([])
   })
 
-  it('searches what was said, shows where, and forgets it', async () => {
+  it('searches the messages, shows the matches, and clears them', async () => {
     const few = manyRows(20)
     const source = sourceOf(few, [{ kind: 'answer', text: 'hay' }])
     const parts: TranscriptPart[] = [{ kind: 'answer', text: 'here is the <b>Needle</b>' }]
@@ -256,7 +256,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await shows(page, '20 sessions')
   })
 
-  it('says how many sessions are running, unreadable or outliers, and that there is none', async () => {
+  it('says how many sessions are running, unreadable or outliers, and when there are none', async () => {
     const { page } = await open(
       sourceOf([
         rowWith({ key: 'a', isLive: true, ending: null, exitCode: null }),
@@ -276,7 +276,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await empty.getByRole('grid').count()).toBe(0)
   })
 
-  it('names outliers and says why', async () => {
+  it('names outliers and their reasons', async () => {
     const dear = rowWith({ key: 'dear', title: 'The dear one', costUsd: 9, ending: 'model_error', exitCode: 1 })
     const { page } = await open(
       sourceOf([...Array.from({ length: 9 }, (_, index) => rowWith({ key: `u${index}` })), dear]),
@@ -288,7 +288,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     )
   })
 
-  it('shows what a title says, and runs nothing of it', async () => {
+  it('shows the text of a title and executes none of it', async () => {
     const title = '<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202e[31m'
     const hostile = rowWith({
       key: '"><script>alert(3)</script>',
@@ -313,7 +313,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     ).toEqual(expect.not.arrayContaining(['j', 'd', '/']))
   })
 
-  it.each([320, 640])('has all in one column where %d pixels are there, without scrolling sideways', async (width) => {
+  it.each([320, 640])('has one column at %d pixels, without scrolling sideways', async (width) => {
     const { page } = await open(sourceOf(rows), { width, height: 480 })
     await shows(page, '2,000 sessions')
     await page.getByRole('grid').focus()
@@ -324,7 +324,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(rest).toBe(0)
   })
 
-  it('has no column that is cut off, however wide it is', async () => {
+  it('cuts off no column, however wide it is', async () => {
     const { page } = await open(sourceOf(rows), { width: 1_800, height: 480 })
     await shows(page, '2,000 sessions')
     for (let width = 1_800; width >= 320; width -= 40) {

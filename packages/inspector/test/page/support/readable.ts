@@ -1,19 +1,19 @@
 import type { Page } from 'playwright-core'
 
-/** What is hard to read on a page as it is shown, each with its contrast. */
+/** The elements of the page that are hard to read, each with its contrast. */
 export interface Pale {
-  /** Texts below 4.5:1 against what they stand on; 3:1 for large ones (WCAG 1.4.3). */
+  /** Texts below 4.5:1 against their background; 3:1 for large ones (WCAG 1.4.3). */
   readonly texts: readonly string[]
   /** Marks and edges of fields and buttons below 3:1 (WCAG 1.4.11). */
   readonly marks: readonly string[]
 }
 
-/** Computes the contrast of all that is shown, but for what is switched off. */
+/** Computes the contrast of everything visible that is not disabled. */
 export async function paleOn(page: Page): Promise<Pale> {
   return page.evaluate(lookForPale)
 }
 
-// Runs in the browser: nothing outside of it is there.
+// Runs in the browser, where nothing outside this function exists.
 function lookForPale(): Pale {
   type Color = readonly [red: number, green: number, blue: number, alpha: number]
   const canvas = document.createElement('canvas')
@@ -34,7 +34,7 @@ function lookForPale(): Pale {
     const mixed = (one: number, other: number): number => one * alpha + other * (1 - alpha)
     return [mixed(red, below[0]), mixed(green, below[1]), mixed(blue, below[2]), 1]
   }
-  /** What an element stands on. */
+  /** The background of an element. */
   const groundOf = (element: Element | null): Color => {
     if (element === null) return colorOf(getComputedStyle(document.documentElement).backgroundColor)
     const own = colorOf(getComputedStyle(element).backgroundColor)
@@ -93,7 +93,7 @@ function lookForPale(): Pale {
   return { texts: [...texts], marks: [...marks] }
 }
 
-/** Colours that are drawn on canvases, by their names: below what is asked of them on the paper. */
+/** The names of canvas colours whose contrast against the page is too low. */
 export async function paleColors(page: Page): Promise<readonly string[]> {
   const names = await page.evaluate(() => {
     const found = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
@@ -101,7 +101,7 @@ export async function paleColors(page: Page): Promise<readonly string[]> {
     return root instanceof CSSStyleRule ? [...root.style].filter((name) => name.startsWith('--')) : []
   })
   const marks = names.filter((name) => /^--(?:kind-|series-|accent|good|bad|warn|soft|ink)/.test(name))
-  // A bar of the timeline has its name in the colour of the paper.
+  // The label of a timeline bar has the colour of the page.
   const texts = names.filter((name) => /^--(?:kind-(?!lap|control|ending)|soft|ink)/.test(name))
   return page.evaluate(
     ({ marks: all, texts: written }) => {
@@ -136,7 +136,7 @@ export async function paleColors(page: Page): Promise<readonly string[]> {
   )
 }
 
-/** What cannot be got at where the page is this narrow: what takes the focus, or can be pressed, and lies beside the page. */
+/** Elements that cannot be reached on a page this narrow: focusable or clickable ones outside its width. */
 export async function outOfReach(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const width = document.documentElement.clientWidth
@@ -145,7 +145,7 @@ export async function outOfReach(page: Page): Promise<readonly string[]> {
     )
     return found.flatMap((element) => {
       const { left, right, width: wide, height } = element.getBoundingClientRect()
-      // What scrolls by itself takes what is in it into view.
+      // Scrollable elements bring their content into view.
       const scrolls = (element.parentElement?.closest('.table-place') ?? null) !== null
       const isThere = left >= -0.5 && right <= width + 0.5 && wide > 0 && height > 0
       return isThere || scrolls

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 
-/** Presses the button that saves this view, and gives the file. */
+/** Clicks the button that saves this view and returns the file. */
 export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -10,7 +10,7 @@ export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Prom
   return readFile(await download.path())
 }
 
-/** The names of all views that can be saved as they are shown now. */
+/** The names of all views that can currently be saved. */
 export async function savable(page: Page): Promise<readonly string[]> {
   const labels = await page
     .getByRole('button', { name: /^Save .* as SVG$/ })
@@ -18,24 +18,24 @@ export async function savable(page: Page): Promise<readonly string[]> {
   return labels.map((label) => label.replace(/^Save (.*) as SVG$/, '$1'))
 }
 
-/** What is in a picture once a browser has drawn it. */
+/** The content of a picture as a browser renders it. */
 export interface Drawn {
-  /** What must not be there: parse errors, scripts, what is loaded from elsewhere. */
+  /** Forbidden content: parse errors, scripts, and external resources. */
   readonly forbidden: readonly string[]
-  /** Texts that reach beyond the picture, and pairs of texts that run into each other. */
+  /** Texts that extend beyond the picture, and pairs of overlapping texts. */
   readonly cut: readonly string[]
   readonly overlapping: readonly string[]
-  /** Texts that are hard to read on what they stand on, with their contrast. */
+  /** Texts that are hard to read on their background, with their contrast. */
   readonly pale: readonly string[]
   readonly texts: readonly string[]
 }
 
-/** Has the browser of a page draw a picture, and looks at each text where it came to stand. */
+/** Has the browser of a page render a picture, and checks each text at its final position. */
 export async function drawnIn(page: Page, svg: Buffer): Promise<Drawn> {
   return page.evaluate(lookAt, svg.toString())
 }
 
-// Runs in the browser: nothing outside of it is there.
+// Runs in the browser, where nothing outside this function exists.
 function lookAt(source: string): Drawn {
   const parsed = new DOMParser().parseFromString(source, 'image/svg+xml')
   const forbidden = [...parsed.querySelectorAll('*')].flatMap((element) => {
@@ -81,7 +81,7 @@ function lookAt(source: string): Drawn {
     (element) => element.closest('clipPath') === null,
   )
   const pale = boxes.flatMap(({ text, said }) => {
-    // What has an edge of its own is read on anything.
+    // Elements with an outline are readable on any background.
     if (text.hasAttribute('stroke')) return []
     const inner = text.getBBox()
     const turned = text.getAttribute('transform') !== null
