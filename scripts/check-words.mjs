@@ -91,6 +91,20 @@ const recorded = new Map(
     'packages/analysis/src/what-if/foreign-trajectory.ts': ['isTold'],
     'packages/analysis/src/what-if/trajectory.ts': ['isTold', 'laps'],
     'packages/inspector/src/page/what-if/turn-bars.ts': ['isTold'],
+    // Tests build and read these accounts, answers and trajectories.
+    'packages/analysis/test/account/account.test.ts': ['laps'],
+    'packages/analysis/test/goals/goals.test.ts': ['laps'],
+    'packages/analysis/test/goals/what-if.test.ts': ['laps'],
+    'packages/analysis/test/view/sessions.test.ts': ['laps'],
+    'packages/inspector/test/support/generated-session.ts': ['laps'],
+    'packages/analysis/test/foreign/claude-code.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/foreign/samples.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/other-ways.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/several-limits.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/what-if.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/support/past-sessions.ts': ['isTold'],
+    'packages/inspector/test/page/support/plotted-run.ts': ['isTold'],
+    'packages/inspector/test/page/what-if/limits.test.ts': ['isTold'],
   }),
 )
 

@@ -21,10 +21,10 @@ import {
 import { killedAfter } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
 
 /** A setup in which every read takes 20 ms and every write 50 ms. */
-function world(): Pick<RunOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
+function testOptions(): Pick<RunOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (ms: number) => async () => {
     await new Promise<void>((resolve) => void clock.after(ms, resolve))
@@ -37,7 +37,7 @@ const accountOfRun = async (
   script: Parameters<typeof run>[0],
   given: Partial<RunOptions> = {},
 ): Promise<{ readonly account: Account; readonly terminal: RunResult; readonly records: readonly StepRecord[] }> => {
-  const { clock, ...options } = world()
+  const { clock, ...options } = testOptions()
   const { terminal, steps } = await run(script, { ...options, clock, ...given } as never)
   // The records as a session file stores them.
   const records = json(steps.records) as never as readonly StepRecord[]
@@ -46,7 +46,7 @@ const accountOfRun = async (
 
 describe('the ending of a run', () => {
   test('has its figures, its source, and how much of each limit was used', async () => {
-    const { account, terminal } = await accountOfRun([asks('Look'), asks('Write'), 'never'], {
+    const { account, terminal } = await accountOfRun([callReply('Look'), callReply('Write'), 'never'], {
       maxTurns: 2,
       maxBudgetUsd: 1e9,
       maxDurationMs: 60_000,
@@ -74,7 +74,7 @@ describe('the ending of a run', () => {
       (context) => (left-- > 0 ? context.withState(context.state().withExecutionContinued()) : context),
       { id: 'stubborn' },
     )
-    const { account, terminal } = await accountOfRun([asks('Look'), 'done'], {
+    const { account, terminal } = await accountOfRun([callReply('Look'), 'done'], {
       hooks: [overriding],
       stopWhen: [stepLimit(1)],
     })
@@ -94,10 +94,10 @@ describe('the ending of a run', () => {
   })
 
   test('names the guard that decided and the one that also fired when two fire at once', async () => {
-    const { account } = await accountOfRun([asks('Look'), 'never'], { stopWhen: [stepLimit(1), stepLimit(1)] })
+    const { account } = await accountOfRun([callReply('Look'), 'never'], { stopWhen: [stepLimit(1), stepLimit(1)] })
     expect(account.ending?.reason).toBe('max_turns')
     expect(account.limits[0]).toEqual({ limit: 'maxTurns', unit: 'turns', used: 1, max: 1, isReached: true })
-    const { account: other } = await accountOfRun([asks('Look'), 'never'], {
+    const { account: other } = await accountOfRun([callReply('Look'), 'never'], {
       stopWhen: [stepLimit(1)],
       hooks: [
         hook('afterStep', (context) =>
@@ -112,7 +112,7 @@ describe('the ending of a run', () => {
   })
 
   test('includes the repetition count of a run that repeated itself', async () => {
-    const { account } = await accountOfRun(() => asks('Look'), { stopWhen: noProgress(), maxTurns: 50 })
+    const { account } = await accountOfRun(() => callReply('Look'), { stopWhen: noProgress(), maxTurns: 50 })
     expect(account.ending?.reason).toBe('no_progress')
     expect(account.limits.at(-1)).toEqual({
       limit: 'noProgress',
@@ -128,8 +128,8 @@ describe('the ending of a run', () => {
 describe('the breakdown', () => {
   test('adds up to the whole by phase and by tool', async () => {
     const { account, terminal } = await accountOfRun([
-      asks('Look', 'Look', 'Write'),
-      asks('Look'),
+      callReply('Look', 'Look', 'Write'),
+      callReply('Look'),
       { text: 'ok', usage },
     ])
     const sum = (figures: readonly number[]): number => figures.reduce((total, each) => total + each, 0)
@@ -179,7 +179,7 @@ describe('the breakdown', () => {
   test('names the slowest and the most expensive steps with their subjects', async () => {
     const { account } = await accountOfRun([
       { toolCalls: [{ name: 'Write', input: { file_path: 'a.ts' } }], usage: { input_tokens: 900, output_tokens: 9 } },
-      asks('Look'),
+      callReply('Look'),
       { text: 'ok', usage },
     ])
     expect(account.slowest.map(({ what, ms }) => [what, ms])).toEqual([
@@ -199,7 +199,7 @@ describe('the breakdown', () => {
   })
 
   test('counts denied and failed calls as failed, with the cost of the request that made them', async () => {
-    const { account } = await accountOfRun([asks('Gone', 'Bad'), { text: 'ok', usage }], {
+    const { account } = await accountOfRun([callReply('Gone', 'Bad'), { text: 'ok', usage }], {
       tools: [
         tool('Bad', () => {
           throw new Error('no')
@@ -220,8 +220,8 @@ describe('the breakdown', () => {
       readOnly: true,
       spawn: () => ({ prompt: 'look around' }),
     })
-    const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
-    const { clock, tools, prices } = world()
+    const script = [callReply('Agent'), callReply('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+    const { clock, tools, prices } = testOptions()
     const { account, terminal } = await accountOfRun(script, {
       clock,
       prices: prices ?? dollarATokenPrices,
@@ -239,7 +239,10 @@ describe('phases', () => {
   const phaseOf = (account: Account, name: string) => account.phases.find(({ phase }) => phase === name)
 
   test('count the last answer at a limit as an ordinary model request', async () => {
-    const { account } = await accountOfRun([asks('Look'), { text: 'so far', usage }], { maxTurns: 1, wrapUp: true })
+    const { account } = await accountOfRun([callReply('Look'), { text: 'so far', usage }], {
+      maxTurns: 1,
+      wrapUp: true,
+    })
     expect(account.ending?.reason).toBe('max_turns')
     expect(phaseOf(account, 'model')).toMatchObject({ requests: 2, tokens: 220, costUsd: 220 })
     expect(account.tools.find(({ tool: name }) => name === null)).toMatchObject({ tokens: 110 })
@@ -268,21 +271,24 @@ describe('phases', () => {
   })
 
   test('measure a call that asks a model from its start to its end', async () => {
-    const { clock } = world()
+    const { clock } = testOptions()
     const asking = {
       ...reader('Ask', async (_input, { ask }) => {
         const wait = () => new Promise<void>((resolve) => void clock.after(300, resolve))
         await wait()
         await ask?.({ system: 'Tell.', messages: [{ role: 'user', content: 'What?' }], maxOutputTokens: 100 })
         await wait()
-        return 'told'
+        return 'answered'
       }),
       asksModel: true,
     }
-    const { account, terminal } = await accountOfRun([asks('Ask'), { text: 'this', usage }, { text: 'ok', usage }], {
-      clock,
-      tools: [asking],
-    })
+    const { account, terminal } = await accountOfRun(
+      [callReply('Ask'), { text: 'this', usage }, { text: 'ok', usage }],
+      {
+        clock,
+        tools: [asking],
+      },
+    )
     expect(terminal.durationMs).toBe(600)
     expect(account.tools.find(({ tool: name }) => name === 'Ask')).toMatchObject({ calls: 1, failed: 0, ms: 600 })
   })
@@ -290,8 +296,8 @@ describe('phases', () => {
 
 describe('an unfinished run', () => {
   test('has totals after each record that grow and never exceed the final ones', async () => {
-    const script = () => [asks('Look'), asks('Write'), { text: 'ok', usage }] as const
-    const options = (): RunOptions => ({ ...world(), model: scriptedModel(script()) })
+    const script = () => [callReply('Look'), callReply('Write'), { text: 'ok', usage }] as const
+    const options = (): RunOptions => ({ ...testOptions(), model: scriptedModel(script()) })
     const { account: whole, records } = await accountOfRun(script())
     let before = 0
     for (let count = 1; count < records.length; count++) {
@@ -306,8 +312,8 @@ describe('an unfinished run', () => {
   })
 
   test('includes the open call, and the open request with its reservation', async () => {
-    const { clock, ...options } = world()
-    const going = begin([asks('Hang')], { ...options, clock, tools: [hanging('Hang')] })
+    const { clock, ...options } = testOptions()
+    const going = begin([callReply('Hang')], { ...options, clock, tools: [hanging('Hang')] })
     void going.loop.result
     await until(() => going.events.some(({ type }) => type === 'tool_start'))
     const { open, tools } = accountOf(going.steps.records)
@@ -345,8 +351,8 @@ test('does not count a granted turn as used because an earlier subagent made as 
     readOnly: true,
     spawn: () => ({ prompt: 'look around' }),
   })
-  const { clock, tools = [] } = world()
-  const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+  const { clock, tools = [] } = testOptions()
+  const script = [callReply('Agent'), callReply('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
   const { records } = await accountOfRun(script, { clock, tools: [...tools, agent] })
   const lap = records.findIndex((record) => record.type === 'lap' && record.lap.scope === '')
   const { totals, limits } = accountOf(records.slice(0, lap + 1))
@@ -354,8 +360,8 @@ test('does not count a granted turn as used because an earlier subagent made as 
 })
 
 test('reports the limits that a person set during the run', async () => {
-  const { clock, ...options } = world()
-  const going = begin([asks('Look'), asks('Look'), 'done'], { ...options, clock, maxTurns: 9 })
+  const { clock, ...options } = testOptions()
+  const going = begin([callReply('Look'), callReply('Look'), 'done'], { ...options, clock, maxTurns: 9 })
   going.loop.set({ limits: { maxTurns: 2, maxTotalTokens: null } })
   const { steps, terminal } = await going.end()
   expect(terminal.reason).toBe('max_turns')
@@ -369,8 +375,8 @@ test('reports the limits that a person set during the run', async () => {
 })
 
 test('names the source of its inherited counters and counts them against the turn limit', async () => {
-  const { clock, ...options } = world()
-  const look = () => asks('Look')
+  const { clock, ...options } = testOptions()
+  const look = () => callReply('Look')
   const first = await run(look, { ...options, clock, maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
   const tell = async (maxTurns: number) => {
@@ -398,12 +404,12 @@ test('counts a turn against its limit once the model was asked', async () => {
     0,
     0,
   ])
-  const { records } = await accountOfRun([asks('Look'), asks('Look'), 'done'])
+  const { records } = await accountOfRun([callReply('Look'), callReply('Look'), 'done'])
   const turns = records.map((_record, index) => {
     const { totals, limits } = accountOf(records.slice(0, index + 1))
     return [totals.turns, limits[0]?.used]
   })
-  for (const [told, used] of turns) expect(used).toBe(told)
+  for (const [reportedTurns, used] of turns) expect(used).toBe(reportedTurns)
 })
 
 test('a value that is not a record is rejected', () => {

@@ -10,7 +10,7 @@ import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../../
 import { killedBefore } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
 
 const failing = tool('Break', () => {
   throw new Error('broken')
@@ -31,12 +31,12 @@ async function recorded(
   return { work: recordedWork(records), records }
 }
 
-const statuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
+const callStatuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
 
 describe('recorded calls', () => {
   test('include succeeded calls, failed calls and calls of unknown tools', async () => {
-    const { work } = await recorded([asks('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
-    expect(statuses(work)).toEqual([
+    const { work } = await recorded([callReply('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
+    expect(callStatuses(work)).toEqual([
       ['Look', 'done'],
       ['Break', 'failed'],
       ['Nothing', 'invalid'],
@@ -44,13 +44,13 @@ describe('recorded calls', () => {
   })
 
   test('include calls that rules, a mode or a person denied', async () => {
-    const { work } = await recorded([asks('Look', 'Write'), { text: 'ok', usage }], {
+    const { work } = await recorded([callReply('Look', 'Write'), { text: 'ok', usage }], {
       permissions: {
         denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
         decide: () => ({ behavior: 'deny', message: 'not now' }),
       },
     })
-    expect(statuses(work)).toEqual([
+    expect(callStatuses(work)).toEqual([
       ['Look', 'denied'],
       ['Write', 'denied'],
     ])
@@ -90,27 +90,27 @@ describe('calls are distinguished', () => {
     const records = await killedBefore((record) => record.type === 'result' && record.key.includes('tool:'), options())
     const { loop, steps } = resume(records, { ...options(), model: scriptedModel(['ok']) })
     await loop.result
-    expect(statuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
+    expect(callStatuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
   })
 
   test('by denial before hooks, by changed input, and by the permission check that asked a model', async () => {
     const isForbidden = (input: unknown): boolean => JSON.stringify(input).includes('secret')
-    const { work } = await recorded([asks('Write'), { text: 'ok', usage }], {
+    const { work } = await recorded([callReply('Write'), { text: 'ok', usage }], {
       hooks: [hook('beforeToolUse', () => undefined)],
       permissions: {
         denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
         decide: () => ({ behavior: 'allow' }),
       },
     })
-    expect(statuses(work)).toEqual([['Write', 'denied']])
-    const changed = await recorded([asks('Write'), { text: 'ok', usage }], {
+    expect(callStatuses(work)).toEqual([['Write', 'denied']])
+    const changed = await recorded([callReply('Write'), { text: 'ok', usage }], {
       permissions: {
         denies: ({ call }) => (isForbidden(call.input) ? 'never' : undefined),
         decide: () => ({ behavior: 'allow', updatedInput: { path: 'secret' } }),
       },
     })
-    expect(statuses(changed.work)).toEqual([['Write', 'denied']])
-    const judged = await recorded([asks('Write'), { text: 'no', usage }, { text: 'ok', usage }], {
+    expect(callStatuses(changed.work)).toEqual([['Write', 'denied']])
+    const judged = await recorded([callReply('Write'), { text: 'no', usage }, { text: 'ok', usage }], {
       permissions: {
         denies: () => undefined,
         onlyInTurn: () => true,
@@ -121,14 +121,14 @@ describe('calls are distinguished', () => {
         },
       },
     })
-    expect(statuses(judged.work)).toEqual([['Write', 'denied']])
+    expect(callStatuses(judged.work)).toEqual([['Write', 'denied']])
   })
 })
 
 describe('recorded requests', () => {
   test('have a model, an outcome and a charge for each attempt', async () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
-    const { work, records } = await recorded([overloaded, asks('Look'), { text: 'ok', usage }])
+    const { work, records } = await recorded([overloaded, callReply('Look'), { text: 'ok', usage }])
     expect(
       work.requests.map(({ name, came, failure, nanos, isAtWorst }) => [name, came, failure, nanos, isAtWorst]),
     ).toEqual([
@@ -142,7 +142,7 @@ describe('recorded requests', () => {
   })
 
   test('charge a broken stream at worst case and mark it', async () => {
-    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+    const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
     const { work, records } = await recorded([broken, { text: 'ok', usage }])
     const [first, second] = work.requests
     expect([first?.isAtWorst, second?.isAtWorst]).toEqual([true, false])
@@ -151,7 +151,7 @@ describe('recorded requests', () => {
   })
 
   test.each([{ maxBudgetUsd: 1e6 }, {}])('include the possible cost of an open request: %o', async (limits) => {
-    const { records } = await recorded([asks('Look'), { text: 'ok', usage }], limits)
+    const { records } = await recorded([callReply('Look'), { text: 'ok', usage }], limits)
     const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
     const { requests } = recordedWork(records.slice(0, at + 1))
     expect(requests.map(({ came, isAtWorst }) => [came, isAtWorst])).toEqual([
@@ -169,8 +169,8 @@ describe('recorded requests', () => {
   })
 
   test('sum unreported usage over all requests, wherever the record ends', async () => {
-    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
-    const { records } = await recorded([asks('Look'), broken, asks('Write'), { text: 'ok', usage }])
+    const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+    const { records } = await recorded([callReply('Look'), broken, callReply('Write'), { text: 'ok', usage }])
     const attempts = records.map((_, at) => {
       const begun = records.slice(0, at + 1)
       const unreported = recordedWork(begun).requests.filter(({ isAtWorst }) => isAtWorst)

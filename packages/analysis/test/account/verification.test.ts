@@ -1,4 +1,4 @@
-// Holds R-VERI-20: whether the last change of a run was checked is told from its record alone, the same for every reader.
+// Holds R-VERI-20: whether the last change of a run was checked is derived from its record alone, the same for every reader.
 import * as fc from 'fast-check'
 import type { Verification } from '@halting/core'
 import { describe, expect, test } from 'vitest'

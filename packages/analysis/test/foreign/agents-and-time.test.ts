@@ -53,7 +53,7 @@ describe('subagents of other programs', () => {
         ...fields,
       },
     })
-  const told = (figures: unknown, more: object = {}): object =>
+  const agentResultLine = (figures: unknown, more: object = {}): object =>
     result('t', 'done', {
       toolUseResult: { status: 'completed', agentId: agent, totalTokens: 330, usage: figures, ...more },
     })
@@ -91,13 +91,13 @@ describe('subagents of other programs', () => {
       progress('s1', 10),
       progress('s2', 10),
     ]
-    const path = fileOf(linesOf([...main, told(usage(100, 10)), assistant('m2', [text('y')])]))
+    const path = fileOf(linesOf([...main, agentResultLine(usage(100, 10)), assistant('m2', [text('y')])]))
     expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 4, tokens: 440 })
   })
 
   test('with a file of their own are not counted twice', async () => {
     const id = 'e0000000-0000-4000-8000-000000000000'
-    const main = [user('go'), assistant('m1', [call('t', 'Task')]), progress('s1', 1), told(usage(100, 10))]
+    const main = [user('go'), assistant('m1', [call('t', 'Task')]), progress('s1', 1), agentResultLine(usage(100, 10))]
     const path = fileOf(linesOf([...main, assistant('m2', [text('y')])]), `${id}.jsonl`)
     mkdirSync(join(folder(), id, 'subagents'), { recursive: true })
     const own = { isSidechain: true, sessionId: id, agentId: agent, requestRef: 'r1' }
@@ -110,7 +110,12 @@ describe('subagents of other programs', () => {
 
   test('with only a result left count the figures of that result, for the model of their caller', async () => {
     const path = fileOf(
-      linesOf([user('go'), assistant('m1', [call('t', 'Agent')]), told(usage(300, 30)), assistant('m2', [text('y')])]),
+      linesOf([
+        user('go'),
+        assistant('m1', [call('t', 'Agent')]),
+        agentResultLine(usage(300, 30)),
+        assistant('m2', [text('y')]),
+      ]),
     )
     const [account] = await accountsOf(path)
     expect(account?.totals).toMatchObject({ turns: 2, requests: 3, tokens: 550 })
@@ -119,9 +124,9 @@ describe('subagents of other programs', () => {
 
   test('count invalid figures as missing', async () => {
     const wrong = [
-      told('much'),
-      told({}),
-      told(usage(1, 1), { totalTokens: 'many' }),
+      agentResultLine('much'),
+      agentResultLine({}),
+      agentResultLine(usage(1, 1), { totalTokens: 'many' }),
       result('t', 'x', { toolUseResult: [] }),
     ]
     for (const line of wrong) {

@@ -13,7 +13,7 @@ useFolder()
 const record = (type: string, payload: object): object => ({ timestamp: '2026-01-01T00:00:00.000Z', type, payload })
 const event = (type: string, payload: object = {}): object => record('event_msg', { type, ...payload })
 const item = (type: string, payload: object): object => record('response_item', { type, ...payload })
-const said = (role: string, text: string): object =>
+const message = (role: string, text: string): object =>
   item('message', { role, content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }] })
 const calls = (id: string, name = 'shell', args: unknown = '{"command":["ls"]}'): object =>
   item('function_call', { name, arguments: args, call_id: id })
@@ -40,9 +40,9 @@ test('tasks are runs, items before the figures are one request, and repeated fig
     linesOf([
       meta,
       event('task_started'),
-      said('user', '<environment_context>x</environment_context>'),
+      message('user', '<environment_context>x</environment_context>'),
       model,
-      said('user', 'one'),
+      message('user', 'one'),
       item('reasoning', { summary: [] }),
       calls('a'),
       calls('b'),
@@ -50,16 +50,16 @@ test('tasks are runs, items before the figures are one request, and repeated fig
       tokens(100, 60, 10, 110),
       output('a', '{"output":"no","metadata":{"exit_code":1,"duration_seconds":0}}'),
       output('b', 'Wall time: 1 s\nProcess exited with code 0\nOutput:\nok'),
-      said('user', 'and faster'),
-      said('assistant', 'done'),
+      message('user', 'and faster'),
+      message('assistant', 'done'),
       tokens(200, 100, 20, 330),
       event('task_complete'),
       event('task_started'),
-      said('user', 'two'),
+      message('user', 'two'),
       item('custom_tool_call', { name: 'apply_patch', input: '*** Begin', call_id: 'c' }),
       event('turn_aborted', { reason: 'interrupted' }),
       event('task_started'),
-      said('user', 'three'),
+      message('user', 'three'),
       event('error', { message: 'stream disconnected' }),
       event('never_seen'),
       record('new_kind', {}),
@@ -92,19 +92,19 @@ test('compacted or rolled-back messages are not sent again', async () => {
       meta,
       model,
       event('task_started'),
-      said('user', 'old'),
-      said('assistant', 'x'),
+      message('user', 'old'),
+      message('assistant', 'x'),
       record('compacted', { message: 'summary', replacement_history: history }),
       event('task_started'),
-      said('user', 'new'),
-      said('assistant', 'y'),
+      message('user', 'new'),
+      message('assistant', 'y'),
       event('task_started'),
-      said('user', 'wrong'),
-      said('assistant', 'z'),
+      message('user', 'wrong'),
+      message('assistant', 'z'),
       event('thread_rolled_back', { num_turns: 1 }),
       event('task_started'),
-      said('user', 'right'),
-      said('assistant', 'q'),
+      message('user', 'right'),
+      message('assistant', 'q'),
     ]),
   )
   expect((await readForeignSession(path)).runs).toHaveLength(4)
@@ -139,7 +139,7 @@ test('endlessly nested content is left out', async () => {
   const content = linesOf([
     meta,
     model,
-    said('user', 'go'),
+    message('user', 'go'),
     calls('a', 'x', { a: 'DEEP' }),
     shell,
     output('a', { content: 'DEEP' }),

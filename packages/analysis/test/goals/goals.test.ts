@@ -1,4 +1,4 @@
-// Holds R-GOAL-81 and R-GOAL-84: how a run stands with its goals is told from its record alone, the same for every reader.
+// Holds R-GOAL-81 and R-GOAL-84: the state of the goals of a run is derived from its record alone, the same for every reader.
 import { describe, expect, test } from 'vitest'
 import { accountOf, goalRounds } from '../../src/index.ts'
 import { htmlOf } from '../../src/export/html.ts'
@@ -183,7 +183,7 @@ describe('check rounds', () => {
       ['goal: npm test', 'met'],
     ])
     const { parts, places } = keyedParts([records], 0)
-    expect(items.map(({ partKey: told = '' }) => parts[places.get(told) ?? -1]?.kind)).toEqual([
+    expect(items.map(({ partKey: key = '' }) => parts[places.get(key) ?? -1]?.kind)).toEqual([
       'check',
       'check',
       'check',

@@ -134,14 +134,14 @@ describe('outcomesOf', () => {
   test('reads endings, goals, checks, continuations, rewinds and the next prompt', () => {
     const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 1, tail: '' }
     const goal = { met: true, checks: [check, { ...check, judged: true }], judged: true }
-    const told = runOutcomes([
+    const read = runOutcomes([
       [startOf('run1', 'Add it.'), endOf({ reason: 'max_turns' })],
       [startOf('run2', 'Continue.', 'run1'), endOf({ reason: 'completed', goal, verified: true })],
       [startOf('run3', 'It still fails.'), endOf({ reason: 'completed', verified: false })],
       [startOf('run4', 'Go.'), endOf({ reason: 'completed' }), { type: 'rewind', entries: 1 } as unknown as StepRecord],
       [startOf('run5', 'Other.')],
     ])
-    expect(told).toEqual([
+    expect(read).toEqual([
       { ...plain, runId: 'run1', reason: 'max_turns', isContinued: true },
       { ...plain, runId: 'run2', goal: true, verified: true, isRejected: true },
       { ...plain, runId: 'run3', verified: false },

@@ -22,12 +22,12 @@ function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
 }
 
 const met = async () => (await goalRun({ until: [goalOf(failed(), failed('x'), passed)] })).records
-const held = async () => (await goalRun({ until: [goalOf(passed)], goalFiles: filesOf([], ['a.test.ts']) })).records
+const heldBack = async () => (await goalRun({ until: [goalOf(passed)], goalFiles: filesOf([], ['a.test.ts']) })).records
 const unmet = async () => (await goalRun({ until: [goalOf(failed())], maxGoalTries: 1 })).records
 const without = async () => (await goalRun({})).records
 
 test('counts runs by how they ended with their goals, and by day, model and folder', async () => {
-  const report = reportOf([await met(), await held(), await unmet(), await without()], ['/a', '/b'])
+  const report = reportOf([await met(), await heldBack(), await unmet(), await without()], ['/a', '/b'])
   expect(report.goals).toMatchObject({ runs: 3, met: 2, unmet: 1, unknown: 0, heldFromStart: 1, changedTests: 1 })
   expect(report.goals.byDay.map(({ runs, met: reached }) => [runs, reached])).toEqual([
     [1, 1],
@@ -55,7 +55,7 @@ test('does not mention goals where no run had any', async () => {
 })
 
 test('has breakdowns that agree with each other and with the accounts of the runs', async () => {
-  const runs = await Promise.all([met(), held(), unmet(), without()])
+  const runs = await Promise.all([met(), heldBack(), unmet(), without()])
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...runs), { maxLength: 8 }),

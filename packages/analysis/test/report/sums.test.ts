@@ -47,7 +47,7 @@ const reply: fc.Arbitrary<ScriptedReply> = fc.oneof(
       ),
     }),
   },
-  { weight: 2, arbitrary: usage.map((told) => ({ text: 'done', usage: told })) },
+  { weight: 2, arbitrary: usage.map((reported) => ({ text: 'done', usage: reported })) },
   { weight: 1, arbitrary: fc.constant({ error: { kind: 'overloaded', message: 'busy', status: 529 } } as const) },
   {
     weight: 1,
@@ -71,7 +71,7 @@ const session = fc.record({
 
 const dayMs = 86_400_000
 
-async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? Given : never, id: number) {
+async function recordsOf(given: typeof run extends fc.Arbitrary<infer Drawn> ? Drawn : never, id: number) {
   const { script, model, maxTurns } = given
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
   const running = streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${id}` }), {
@@ -113,15 +113,15 @@ test('all breakdowns agree with the accounts of all runs', async () => {
         }
         collector.add(read, { file: `${index}.jsonl` })
       }
-      const told = collector.told('of this test', [], 0)
-      holds(told, all)
+      const report = collector.told('of this test', [], 0)
+      expectAgreement(report, all)
     }),
     { numRuns: 60 },
   )
 })
 
-function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
-  const { totals, byDay, byModel, byFolder, byProgram, bySession, endings, tools: toolRows, compactions } = told
+function expectAgreement(report: Report, all: readonly (readonly StepRecord[])[]): void {
+  const { totals, byDay, byModel, byFolder, byProgram, bySession, endings, tools: toolRows, compactions } = report
   const accounts = all.map(accountOf)
   const paid = nanos([totals])
   for (const rows of [byDay, byFolder, byProgram, bySession, byModel, endings]) expect(nanos(rows)).toEqual(paid)
@@ -136,7 +136,7 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
     expect(sum(rows.map(({ unknownTokens }) => unknownTokens))).toBe(totals.unknownTokens)
   }
   expect(sum(byModel.map(({ requests }) => requests))).toBe(totals.requests)
-  expect(sum(Object.values(told.time))).toBe(totals.activeMs)
+  expect(sum(Object.values(report.time))).toBe(totals.activeMs)
 
   expect(totals.runs).toBe(all.length)
   expect(totals.turns).toBe(sum(accounts.map((account) => account.totals.turns)))
@@ -146,7 +146,7 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
   const open = sum(requests.filter(({ came }) => came === 'open').map(({ tokens }) => tokens))
   const charged = totals.tokens + totals.unknownTokens - open
   expect(charged).toBe(sum(accounts.map((account) => account.totals.tokens)))
-  expect(told.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)
+  expect(report.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)
   expect(paid[0]).toBe(sum(accounts.map((account) => Math.round(account.totals.costUsd * 1e9))))
   const committed = sum(accounts.map((account) => Math.round(account.totals.committedUsd * 1e9)))
   expect(sum(paid)).toBe(committed)

@@ -9,7 +9,7 @@ import { serviceFacts, headline, triedText } from '../../src/report/report-words
 import { limitsWorthReporting } from '../../src/report/tighter-limits.ts'
 
 const usage = { input_tokens: 900, output_tokens: 100 }
-const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
+const callReply = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
 const answer: ScriptedReply = { text: 'done', usage }
 /** A tenth of a cent per token. */
 const prices: NonNullable<RunOptions['prices']> = {
@@ -22,7 +22,7 @@ const tools = [
   agentTool({ name: 'Agent', description: '', spawn: () => ({ prompt: 'look' }) }),
 ]
 
-async function ran(
+async function recordedRun(
   script: readonly ScriptedReply[],
   given: Partial<RunOptions> = {},
   start: Partial<StartOptions> = { prompt: 'go' },
@@ -46,7 +46,7 @@ test('a call that waited for a person counts once, in the run that carried it ou
     denies: () => undefined,
     decide: ({ call }) => (call.name === 'Edit' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
   }
-  const first = await ran([asks('Edit')], { permissions })
+  const first = await recordedRun([callReply('Edit')], { permissions })
   const waits = reportOf([first.records])
   expect(waits.tools).toMatchObject([{ tool: 'Edit', calls: 1, cut: 1 }])
   const start = {
@@ -54,14 +54,14 @@ test('a call that waited for a person counts once, in the run that carried it ou
     approvals: { call_0_0: { behavior: 'allow' } },
     runId: 'run2',
   } as const
-  const second = await ran([answer], { permissions }, start)
+  const second = await recordedRun([answer], { permissions }, start)
   const { tools: rows, bySession } = reportOf([first.records, second.records])
   expect(rows.filter(({ tool: name }) => name !== null)).toMatchObject([{ tool: 'Edit', calls: 1, cut: 0, failed: 0 }])
   expect(bySession).toMatchObject([{ calls: 1, failedCalls: 0 }])
 })
 
 test('a request that was open when its process died counts with its possible cost', async () => {
-  const { records } = await ran([asks('Read'), answer])
+  const { records } = await recordedRun([callReply('Read'), answer])
   const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
   const report = reportOf([records.slice(0, at + 1)])
   const { totals, open, service } = report
@@ -75,7 +75,7 @@ test('a request that was open when its process died counts with its possible cos
 })
 
 test('the first line covers a run that began later than now by another clock', async () => {
-  const { records } = await ran([answer])
+  const { records } = await recordedRun([answer])
   const report = reportOf([records, records], [Date.parse('2026-11-23T12:00:00Z'), Date.parse('2027-01-02T12:00:00Z')])
   expect(headline(report)).toBe('1 session of this test, 2026-11-23 to 2027-01-02')
   const since = { ...report, since: '2026-11-20T00:00:00.000Z' }
@@ -83,13 +83,13 @@ test('the first line covers a run that began later than now by another clock', a
 })
 
 test('a limit that would have stopped a subagent is not said to lose nothing', async () => {
-  const looks = Array.from({ length: 6 }, () => asks('Read'))
+  const looks = Array.from({ length: 6 }, () => callReply('Read'))
   // One is stopped with nothing done; the other has a subagent that takes six turns.
-  const wanders = await ran(
-    Array.from({ length: 12 }, () => asks('Read')),
+  const wanders = await recordedRun(
+    Array.from({ length: 12 }, () => callReply('Read')),
     { maxTurns: 11 },
   )
-  const hands = await ran([asks('Agent'), ...looks, answer, answer])
+  const hands = await recordedRun([callReply('Agent'), ...looks, answer, answer])
   const row = ({ tried }: Report) => tried.filter(({ limits }) => limits.maxTurns === 5)
   expect(row(reportOf([wanders.records]))).toMatchObject([{ stops: 1, unknown: 0, lostAnswers: 0, lostChanges: 0 }])
   const both = reportOf([wanders.records, hands.records])
@@ -99,13 +99,13 @@ test('a limit that would have stopped a subagent is not said to lose nothing', a
   expect(triedText(strict)).toMatch(
     /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; unknown for 1 more run$/,
   )
-  const told = limitsWorthReporting(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
-  expect(told).toEqual([10, 5])
+  const turnLimits = limitsWorthReporting(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
+  expect(turnLimits).toEqual([10, 5])
 })
 
 test("a reply that was cut off at its cap does not count as a run's answer at a limit", async () => {
   const cut: ScriptedReply = { text: 'And then we', stopReason: 'max_tokens', usage }
-  const { records } = await ran([asks('Edit'), ...Array.from({ length: 9 }, () => cut)])
+  const { records } = await recordedRun([callReply('Edit'), ...Array.from({ length: 9 }, () => cut)])
   expect(reportOf([records]).limits).toMatchObject([
     { reason: 'max_output_tokens', answered: 0, lost: [{ run: 'run1' }] },
   ])

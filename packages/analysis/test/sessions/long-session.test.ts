@@ -64,10 +64,10 @@ function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileCatalog['l
   return new CatalogSource(shelf)
 }
 
-/** The newest view that a source read. @throws Error where there is none. */
-async function viewFrom(source: ReturnType<typeof sourceOf>, asked?: 'beginning'): Promise<SessionView> {
+/** The newest view that a source read. @throws Error without a view. */
+async function viewFrom(source: ReturnType<typeof sourceOf>, requested?: 'beginning'): Promise<SessionView> {
   const key = (await source.onlyKey()) ?? ''
-  const view = await source.session(key, asked)
+  const view = await source.session(key, requested)
   if (view === undefined) throw new Error('It is there.')
   return view
 }

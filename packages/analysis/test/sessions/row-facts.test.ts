@@ -167,9 +167,9 @@ test('a session with damage, a torn line or a run without an end is read whole',
 })
 
 /** The paths of all values in JSON. */
-function placesIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
+function pathsIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [at]
-  return [at, ...Object.entries(value).flatMap(([name, each]) => placesIn(each, [...at, name]))]
+  return [at, ...Object.entries(value).flatMap(([name, each]) => pathsIn(each, [...at, name]))]
 }
 
 const typesIn = (row: SessionRow) =>
@@ -204,7 +204,7 @@ test('a file with valid checksums but arbitrary content has no row, or one with 
   const aValue = fc.constantFrom(null, -1, 0, 1e300, 'x', '', true, [], {}, [null], ['a'], [{}])
   const property = fc.asyncProperty(fc.nat(), fc.nat(), aValue, async (nth, place, value) => {
     const at = 1 + (nth % (lines.length - 1))
-    const places = placesIn(valueOf(at)).slice(1)
+    const places = pathsIn(valueOf(at)).slice(1)
     const line = change(at, places[place % places.length] ?? [], value)
     const [fast, slow] = [await row(fastRow), await row(slowRow)]
     // Values that are not parsed may be anything. Displayed values have the types that pages and lists rely on.

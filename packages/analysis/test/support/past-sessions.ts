@@ -5,7 +5,7 @@ import type { PastPayment, PastTurn, Trajectory } from '../../src/what-if/trajec
 import { unknownLimits } from '../../src/account/limits.ts'
 
 /** A request of a run, in hours since its start and whole dollars. */
-export interface Asked {
+export interface PastRequest {
   readonly atHours: number
   readonly usd: number
   /** With the shortest useful reply, 10 tokens, and with the longest one, 100. The actual cost when absent. */
@@ -30,7 +30,7 @@ function paymentOf({
   model = 'm',
   of = 'run',
   ...more
-}: Asked): PastPayment {
+}: PastRequest): PastPayment {
   const { outputTokens = 100, isAtWorst = false, hasBounds = true } = more
   const beganMs = atHours * 3_600_000
   const least = { tokens: 10, nanos: nanos(leastUsd ?? mostUsd) }
@@ -49,10 +49,10 @@ function paymentOf({
 }
 
 /** A run with one request per turn, each calling a tool that writes. It completed with an answer. */
-function pastRun(asked: readonly Asked[]): Trajectory {
-  const turns = asked.map((each, index): PastTurn => {
+function pastRun(requests: readonly PastRequest[]): Trajectory {
+  const turns = requests.map((each, index): PastTurn => {
     const payment = paymentOf(each)
-    const isLast = index === asked.length - 1
+    const isLast = index === requests.length - 1
     return {
       countsAsTurn: true,
       isTold: true,
@@ -76,11 +76,11 @@ function pastRun(asked: readonly Asked[]): Trajectory {
 export function pastSession(
   sessionId: string,
   began: number | null,
-  asked: readonly Asked[],
+  requests: readonly PastRequest[],
   unpriced: readonly string[] = [],
 ): PastSession {
   const clock = began === null ? [] : [[0, began] as const]
-  const runs = [{ trajectory: pastRun(asked), unpriced, isCopy: false, clock }]
+  const runs = [{ trajectory: pastRun(requests), unpriced, isCopy: false, clock }]
   return { sessionId, cwd: '', runs, outcomes: [] }
 }
 
@@ -100,7 +100,7 @@ const drawnRequest = fc
     isAtWorst: fc.boolean(),
     of: fc.constantFrom('run' as const, 'run' as const, 'run' as const, 'part' as const),
   })
-  .map(({ more, ...each }): Asked => {
+  .map(({ more, ...each }): PastRequest => {
     const mostUsd = each.leastUsd + more
     // Each reply token costs the same, and unreported usage is charged at worst case.
     const usd = each.isAtWorst ? mostUsd : each.leastUsd + ((each.outputTokens - 10) * more) / 90

@@ -4,7 +4,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { calls, dollarATokenPrices, json, reader, run, tool } from '../../../core/test/support/harness.ts'
 
 /** A reproducible random number generator. */
-export function drawsOf(seed: number): (below: number) => number {
+export function randomOf(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -14,7 +14,7 @@ export function drawsOf(seed: number): (below: number) => number {
 
 /** Options for a run that is the same under any limits: replies by number, and tools that take time. */
 export function worldOf(seed: number): () => RunOptions {
-  const draw = drawsOf(seed)
+  const draw = randomOf(seed)
   const repeats = draw(3) === 0
   // Repetition that waits may continue for longer.
   const waits = repeats && draw(2) === 0

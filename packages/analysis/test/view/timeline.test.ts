@@ -146,8 +146,8 @@ describe('the timeline', () => {
     const parts = transcriptParts(session, 0)
     const { items } = lastRun(session)
     const shown = items.map(({ kind, scope, part }) => {
-      const told = part === null ? undefined : parts[part]
-      return [kind, scope === '' ? 'main' : 'agent', told?.kind === 'call' ? told.name : (told?.kind ?? null)]
+      const linked = part === null ? undefined : parts[part]
+      return [kind, scope === '' ? 'main' : 'agent', linked?.kind === 'call' ? linked.name : (linked?.kind ?? null)]
     })
     expect(shown).toEqual([
       ['turn', 'main', 'Look'],

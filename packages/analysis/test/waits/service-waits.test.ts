@@ -29,7 +29,7 @@ import {
 } from '../support/service-runs.ts'
 import { sessionOf } from '../support/sessions.ts'
 
-const waitedIn = (records: readonly StepRecord[]): number =>
+const totalWaitMs = (records: readonly StepRecord[]): number =>
   records.reduce((ms, record) => {
     if (record.type !== 'result' || !record.key.endsWith('.service')) return ms
     return ms + (record.value as { readonly waitedMs: number }).waitedMs
@@ -44,7 +44,7 @@ test('an account has the waits of a run by model and cause, separate from active
   expect(ending).not.toHaveProperty('retryAt')
   expect(waits).toMatchObject({
     waits: 4,
-    ms: waitedIn(records),
+    ms: totalWaitMs(records),
     maxMs: 8 * hour,
     ends: { over: 4, retried: 0, model: 0, stopped: 0, aborted: 0 },
     causes: [
@@ -130,11 +130,11 @@ test('a wait is a moment with its length and cause on the timeline, and precedes
     kind: 'wait',
     label: 'For claude-x (429 rate_limit)',
     status: 'over',
-    waitedMs: waitedIn(records),
+    waitedMs: totalWaitMs(records),
   })
   expect(item?.endMs).toBe(item?.startMs)
   const parts = transcriptParts(session, 0)
-  const text = `Waited ${elapsed(waitedIn(records))} for claude-x (429 rate_limit).`
+  const text = `Waited ${elapsed(totalWaitMs(records))} for claude-x (429 rate_limit).`
   expect(parts.map((part) => (part.kind === 'note' ? part.text : part.kind))).toEqual([
     'person',
     'call',
@@ -150,7 +150,7 @@ test('a wait is a moment with its length and cause on the timeline, and precedes
   }
   const lines = records.flatMap((record) => replayLines(record, begunAt))
   expect(lines.filter(({ what }) => what === 'wait').map((line) => line.text)).toEqual([
-    `Waited ${elapsed(waitedIn(records))} for the service`,
+    `Waited ${elapsed(totalWaitMs(records))} for the service`,
   ])
 })
 
@@ -244,8 +244,8 @@ test('arbitrary records of waits throw nothing and give no negative figure', asy
       expect([...markdownOf(exported, 'x')].join('')).not.toContain('NaN')
       expect([...htmlOf(exported, 'x', { says: '' })].join('')).not.toContain('undefined')
       const collector = new ReportCollector({ since: null, until: null })
-      const told = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
-      collector.add(told, { file: '/s.jsonl' })
+      const plainSession = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
+      collector.add(plainSession, { file: '/s.jsonl' })
       const report = collector.told('of this folder', [], begunAt)
       expect(report.serviceWaits.ms).toBeGreaterThanOrEqual(0)
       expect([...reportHtml(report)].join('')).not.toContain('NaN')

@@ -20,8 +20,8 @@ import {
 } from '../../../core/test/support/harness.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
-const answers = (text: string) => ({ text, usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const answerReply = (text: string) => ({ text, usage })
 const agent = agentTool({
   name: 'Agent',
   description: 'a subagent',
@@ -31,7 +31,7 @@ const agent = agentTool({
 const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
 
 /** A run with its records as a session file stores them. */
-async function ran(
+async function recordedRun(
   script: Parameters<typeof run>[0],
   given: Partial<RunOptions> = {},
   start?: Parameters<typeof run>[2],
@@ -44,10 +44,17 @@ async function ran(
 }
 
 describe('a subagent', () => {
-  const script = [asks('Agent'), asks('Look'), asks('Look'), answers('seen'), asks('Write'), answers('done')]
+  const script = [
+    callReply('Agent'),
+    callReply('Look'),
+    callReply('Look'),
+    answerReply('seen'),
+    callReply('Write'),
+    answerReply('done'),
+  ]
 
   test('may take as many turns as the run, and makes the run unknown where a limit stops it', async () => {
-    const { trajectory } = await ran(script)
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(trajectory, { maxTurns: 3 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({
       verdict: 'unknown',
@@ -56,13 +63,13 @@ describe('a subagent', () => {
       saved: { turns: 0, costUsd: 0 },
     })
     // In a run that stops before it, the subagent never started.
-    const later = await ran([asks('Look'), ...script])
+    const later = await recordedRun([callReply('Look'), ...script])
     expect(whatIf(later.trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', unknownFrom: null })
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
   test('makes the run unknown where a request of it does not fit', async () => {
-    const { trajectory } = await ran(script)
+    const { trajectory } = await recordedRun(script)
     const [own, ofAgent] = trajectory.turns[0]?.payments ?? []
     const needed = ofAgent?.bounds?.least.tokens ?? 0
     expect(needed).toBeGreaterThan(own?.bounds?.least.tokens ?? Infinity)
@@ -75,7 +82,7 @@ describe('a subagent', () => {
 })
 
 test('and its siblings reserve the possible cost of parallel requests at the same time', async () => {
-  const { trajectory } = await ran([asks('Agent'), answers('seen'), answers('done')])
+  const { trajectory } = await recordedRun([callReply('Agent'), answerReply('seen'), answerReply('done')])
   const [first, ...rest] = trajectory.turns
   const [own, ofAgent] = first?.payments ?? []
   if (first === undefined || own === undefined || ofAgent === undefined) throw new Error('there are two payments')
@@ -113,7 +120,7 @@ test('and its siblings reserve the possible cost of parallel requests at the sam
 })
 
 test('a request that a time limit cuts off was made and is paid for', async () => {
-  const { trajectory } = await ran([asks('Look'), answers('done')])
+  const { trajectory } = await recordedRun([callReply('Look'), answerReply('done')])
   // The second request took from 10 ms to 30 ms.
   const [first, second] = trajectory.turns
   if (first === undefined || second === undefined) throw new Error('there are two turns')
@@ -130,16 +137,16 @@ test('a request that a time limit cuts off was made and is paid for', async () =
 })
 
 test('unreported usage is listed next to reported usage and counts against a budget', async () => {
-  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
   const options = { maxBudgetUsd: 1e6 }
-  const { trajectory, terminal } = await ran([broken, asks('Look'), answers('done')], options)
+  const { trajectory, terminal } = await recordedRun([broken, callReply('Look'), answerReply('done')], options)
   expect(terminal.committedUsd).toBeGreaterThan(terminal.costUsd)
   const { kept } = whatIf(trajectory, {})
   expect([kept.costUsd, kept.unknownUsd]).toEqual([terminal.costUsd, terminal.committedUsd - terminal.costUsd])
   const { saved } = whatIf(trajectory, { maxTurns: 1 })
   expect([saved.costUsd, saved.unknownUsd]).toEqual([terminal.costUsd, 0])
   for (const maxBudgetUsd of [3_000, 40_000, 70_000]) {
-    const live = await ran([broken, asks('Look'), answers('done')], { maxBudgetUsd })
+    const live = await recordedRun([broken, callReply('Look'), answerReply('done')], { maxBudgetUsd })
     const said = whatIf(trajectory, { maxBudgetUsd })
     expect([said.reason, said.kept.turns, said.kept.costUsd + said.kept.unknownUsd]).toEqual([
       live.terminal.reason,
@@ -150,14 +157,14 @@ test('unreported usage is listed next to reported usage and counts against a bud
 })
 
 describe('a record of an earlier version without possible costs', () => {
-  const script = [asks('Write'), asks('Write'), answers('done')]
+  const script = [callReply('Write'), callReply('Write'), answerReply('done')]
   const withoutBounds = ({ turns, ...rest }: Trajectory): Trajectory => ({
     ...rest,
     turns: turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => ({ ...payment, bounds: null })) })),
   })
 
   test('stops at the limit at the latest, with a lower bound for savings and an upper bound for losses', async () => {
-    const { trajectory } = await ran(script)
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 250 }, writes)).toEqual({
       verdict: 'stops',
       reason: 'max_budget_usd',
@@ -172,14 +179,14 @@ describe('a record of an earlier version without possible costs', () => {
   })
 
   test('is unknown where the run spent less than the limit', async () => {
-    const { trajectory } = await ran(script)
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331 })).toMatchObject({
       verdict: 'unknown',
       reason: null,
       unknownFrom: { turn: 1, why: 'reserved' },
     })
     // With its own budget it is the same.
-    const { trajectory: had } = await ran(script, { maxBudgetUsd: 1e6 })
+    const { trajectory: had } = await recordedRun(script, { maxBudgetUsd: 1e6 })
     expect(whatIf(withoutBounds(had), { maxBudgetUsd: 1e6 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     // Another limit stops it there or earlier.
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331, maxTurns: 2 })).toMatchObject({
@@ -198,16 +205,19 @@ describe('the lost calls', () => {
       decide: () => ({ behavior: 'allow' }),
     }
     const tools = [reader('Look'), tool('Write'), tool('Forbidden')]
-    const { trajectory } = await ran([asks('Look'), asks('Forbidden', 'Nothing', 'Write'), answers('done')], {
-      tools,
-      permissions,
-    })
+    const { trajectory } = await recordedRun(
+      [callReply('Look'), callReply('Forbidden', 'Nothing', 'Write'), answerReply('done')],
+      {
+        tools,
+        permissions,
+      },
+    )
     expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Write: 1 }, calls: 3, answer: true })
   })
 
   test('include a call that was open when the process died', async () => {
     const clock = createFakeClock({ autoAdvance: true })
-    const going = begin([asks('Look'), asks('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
+    const going = begin([callReply('Look'), callReply('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
     void going.loop.result
     await until(() => going.events.some((event) => event.type === 'tool_start' && event.name === 'Hang'))
     const trajectory = trajectoryOf(json(going.steps.records) as never)
@@ -217,7 +227,7 @@ describe('the lost calls', () => {
   })
 
   test('include the last answer at a limit', async () => {
-    const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('so far')], {
+    const { trajectory, terminal } = await recordedRun([callReply('Look'), callReply('Look'), answerReply('so far')], {
       maxTurns: 2,
       wrapUp: true,
     })
@@ -231,7 +241,7 @@ describe('the lost calls', () => {
       denies: () => undefined,
       decide: ({ call }) => (call.name === 'Write' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
     }
-    const first = await ran([asks('Look'), asks('Write')], { permissions })
+    const first = await recordedRun([callReply('Look'), callReply('Write')], { permissions })
     expect(first.terminal.reason).toBe('needs_approval')
     // It waits, and has changed nothing.
     expect(whatIf(first.trajectory, { maxTurns: 1 }).lost).toEqual({ changes: {}, calls: 1, answer: true })
@@ -239,7 +249,7 @@ describe('the lost calls', () => {
 
     const approvals = { call_1_0: { behavior: 'allow' } } as const
     const start = { approvals, transcript: first.state.transcript, runId: 'run2' } as never
-    const second = await ran([asks('Look'), asks('Look')], { permissions, maxTurns: 3 }, start)
+    const second = await recordedRun([callReply('Look'), callReply('Look')], { permissions, maxTurns: 3 }, start)
     expect(second.terminal.reason).toBe('max_turns')
     expect(accountOf(second.records).tools.find(({ tool: name }) => name === 'Write')).toMatchObject({
       calls: 1,
@@ -254,9 +264,9 @@ describe('the lost calls', () => {
 })
 
 test('a limit that makes a run unknown is not suggested', async () => {
-  const looks = [asks('Look'), asks('Look'), asks('Look')]
-  const fails = await ran([asks('Agent'), ...looks, answers('seen')])
-  const wanders = await ran(looks)
+  const looks = [callReply('Look'), callReply('Look'), callReply('Look')]
+  const fails = await recordedRun([callReply('Agent'), ...looks, answerReply('seen')])
+  const wanders = await recordedRun(looks)
   expect([fails.terminal.reason, wanders.terminal.reason]).toEqual(['model_error', 'model_error'])
   expect(suggestLimits([wanders.trajectory], writes)).toMatchObject([
     { limits: { maxTurns: 1 } },
@@ -266,18 +276,18 @@ test('a limit that makes a run unknown is not suggested', async () => {
 })
 
 test('suggested limits include what a run inherited', async () => {
-  const looks = Array.from({ length: 9 }, () => asks('Look'))
-  const first = await ran([asks('Write'), ...looks], { maxTurns: 3 })
+  const looks = Array.from({ length: 9 }, () => callReply('Look'))
+  const first = await recordedRun([callReply('Write'), ...looks], { maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
-  const second = await ran([asks('Write'), ...looks], { maxTurns: 9 }, start)
+  const second = await recordedRun([callReply('Write'), ...looks], { maxTurns: 9 }, start)
   expect(suggestLimits([second.trajectory], writes)[0]).toMatchObject({ limits: { maxTurns: 4 }, stops: 1 })
 })
 
 test('a run that continues one with unreported cost has its own cost separately', async () => {
-  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
-  const first = await ran([broken, asks('Look'), asks('Look')], { maxTurns: 2 })
+  const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  const first = await recordedRun([broken, callReply('Look'), callReply('Look')], { maxTurns: 2 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
-  const second = await ran([answers('done')], { maxTurns: 9 }, start)
+  const second = await recordedRun([answerReply('done')], { maxTurns: 9 }, start)
   const { totals, carried } = accountOf(second.records)
   expect(totals.costUsd - carried.costUsd).toBe(110)
   expect(totals.committedUsd).toBe(second.terminal.committedUsd)
@@ -288,12 +298,12 @@ test('a run that continues one with unreported cost has its own cost separately'
 
 describe('limits on tool calls', () => {
   test('make the rest unknown after a subagent whose share may have been too small', async () => {
-    const { trajectory } = await ran([
-      asks('Agent', 'Look'),
-      asks('Look'),
-      answers('seen'),
-      asks('Look'),
-      answers('done'),
+    const { trajectory } = await recordedRun([
+      callReply('Agent', 'Look'),
+      callReply('Look'),
+      answerReply('seen'),
+      callReply('Look'),
+      answerReply('done'),
     ])
     const calls = trajectory.turns.flatMap((turn) => turn.calls)
     expect(calls.filter(({ isOfAgent }) => isOfAgent === true)).toHaveLength(1)
@@ -311,7 +321,7 @@ describe('limits on tool calls', () => {
   })
 
   test('lose the calls over the limit that changed something', async () => {
-    const { trajectory } = await ran([asks('Look', 'Write', 'Write'), answers('done')])
+    const { trajectory } = await recordedRun([callReply('Look', 'Write', 'Write'), answerReply('done')])
     expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).lost).toEqual({
       changes: { Write: 1 },
       calls: 1,
@@ -321,7 +331,9 @@ describe('limits on tool calls', () => {
   })
 
   test('are unknown when wider than the limit that ended the run, and change nothing when equal', async () => {
-    const { trajectory, terminal } = await ran([asks('Look', 'Look'), answers('done')], { maxToolCalls: 1 })
+    const { trajectory, terminal } = await recordedRun([callReply('Look', 'Look'), answerReply('done')], {
+      maxToolCalls: 1,
+    })
     expect(terminal.reason).toBe('max_tool_calls')
     expect(whatIf(trajectory, { maxToolCalls: 1 }, writes).verdict).toBe('same')
     expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).verdict).toBe('unknown')
@@ -329,7 +341,9 @@ describe('limits on tool calls', () => {
 })
 
 test('change nothing in a run that its own dollar limit ended in the same way', async () => {
-  const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('done')], { maxRunUsd: 300 })
+  const { trajectory, terminal } = await recordedRun([callReply('Look'), callReply('Look'), answerReply('done')], {
+    maxRunUsd: 300,
+  })
   expect([terminal.reason, trajectory.ending?.isOfRun]).toEqual(['max_budget_usd', true])
   expect(whatIf(trajectory, { maxBudgetUsd: 9_000 }, writes).verdict).toBe('same')
   expect(whatIf(trajectory, { maxRunUsd: 9_000 }, writes).verdict).toBe('unknown')

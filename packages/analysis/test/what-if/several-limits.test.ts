@@ -4,7 +4,7 @@ import { noProgress } from '@halting/core'
 import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
 import { whatIf, type WhatIf } from '../../src/what-if/what-if.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
-import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+import { randomOf, liveRun, worldOf } from '../support/what-if-world.ts'
 
 const names = [
   'maxTurns',
@@ -29,7 +29,7 @@ const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
 describe('the answer for two or three limits equals a live run with them', () => {
   test.each(seeds)('seed %i', async (seed) => {
     const options = worldOf(seed)
-    const draw = drawsOf(seed + 5_000)
+    const draw = randomOf(seed + 5_000)
     const whole = await liveRun(options())
     const trajectory = trajectoryOf(whole.records)
     const { summary, costUsd, totalTokens, durationMs } = whole.terminal
@@ -51,10 +51,10 @@ describe('the answer for two or three limits equals a live run with them', () =>
       const { noProgress: isGuarded, ...others } = limits
       const guards = isGuarded === undefined ? {} : { stopWhen: noProgress() }
       const { terminal } = await liveRun({ ...options(), ...others, ...guards })
-      const said = whatIf(trajectory, limits)
-      const { kept, isAtTheLatest } = said
+      const answer = whatIf(trajectory, limits)
+      const { kept, isAtTheLatest } = answer
       const about = `${seed} ${JSON.stringify(limits)}`
-      expect([about, said.reason, kept.turns, kept.activeMs, isAtTheLatest]).toEqual([
+      expect([about, answer.reason, kept.turns, kept.activeMs, isAtTheLatest]).toEqual([
         about,
         terminal.reason,
         terminal.summary.turns,
@@ -62,8 +62,8 @@ describe('the answer for two or three limits equals a live run with them', () =>
         false,
       ])
       // What the same run spent is recorded, without the possible additional cost of a failed request.
-      const isSameButTold = said.verdict === 'same' && said.toldAfterTurn !== null
-      if (isCutInFlight(trajectory, said) || isSameButTold) continue
+      const isSameAfterTurn = answer.verdict === 'same' && answer.toldAfterTurn !== null
+      if (isCutInFlight(trajectory, answer) || isSameAfterTurn) continue
       expect([about, kept.costUsd, kept.tokens]).toEqual([about, terminal.costUsd, terminal.totalTokens])
     }
   })

@@ -6,7 +6,7 @@ import { answerBudgets, type AnsweredBudgets } from '../../src/what-if/answer-bu
 import { mayChange } from '../../src/what-if/changing-calls.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
-import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+import { randomOf, liveRun, worldOf } from '../support/what-if-world.ts'
 import { localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
@@ -14,7 +14,7 @@ import { drawnSessions, manyPast, pastSession } from '../support/past-sessions.t
 
 const at = (day: number, hour: number): number => new Date(2026, 10, day, hour).getTime()
 
-function asked(
+function answerFor(
   sessions: Parameters<typeof manyPast>[0],
   ...budgets: readonly StandingLimit[]
 ): Promise<AnsweredBudgets> {
@@ -33,7 +33,7 @@ describe('a standing budget over several sessions', () => {
   ])
 
   test('ends the run whose request does not fit next to the spending of others, in order of time', async () => {
-    const { answers, periods } = await asked([first, second], { per: 'day', usd: 9 })
+    const { answers, periods } = await answerFor([first, second], { per: 'day', usd: 9 })
     expect(answers.map(({ answer }) => [answer.verdict, answer.reason, answer.kept.turns])).toEqual([
       ['stops', 'max_budget_usd', 1],
       ['same', 'completed', 2],
@@ -74,30 +74,30 @@ describe('a standing budget over several sessions', () => {
   })
 
   test('counts a month over its days, and a model by its pattern alone', async () => {
-    const month = await asked([first, second], { per: 'month', usd: 13 })
+    const month = await answerFor([first, second], { per: 'month', usd: 13 })
     expect(month.answers.map(({ answer }) => answer.verdict)).toEqual(['stops', 'same'])
     expect(month.answers[0]?.answer.standing?.resetsAt).toBe(localTime(new Date(2026, 11, 1).getTime()))
-    const other = await asked([first, second], { per: 'day', usd: 1, model: 'claude-*' })
+    const other = await answerFor([first, second], { per: 'day', usd: 1, model: 'claude-*' })
     expect(other.answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
     expect(other.periods).toEqual([])
   })
 
   test('names the budget with the least left', async () => {
-    const { answers } = await asked([first], { per: 'month', usd: 9 }, { per: 'day', usd: 5, model: 'm' })
+    const { answers } = await answerFor([first], { per: 'month', usd: 9 }, { per: 'day', usd: 5, model: 'm' })
     expect(answers[0]?.answer.standing?.budget).toBe('$5 a day for m')
   })
 
   test('makes requests that fit once reservations of others are released, and counts the wait', async () => {
     const long = pastSession('long', at(20, 8), [{ atHours: 0, usd: 1, mostUsd: 9, minutes: 120 }])
     const beside = pastSession('beside', at(20, 9), [{ atHours: 0, usd: 5 }])
-    const { answers, periods } = await asked([long, beside], { per: 'day', usd: 10 })
+    const { answers, periods } = await answerFor([long, beside], { per: 'day', usd: 10 })
     expect(answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
     expect(periods).toMatchObject([{ waited: 1, spentUsd: 6 }])
   })
 
   test('cuts off a reply at the remaining cap, which ends the run', async () => {
     const cut = pastSession('cut', at(20, 8), [{ atHours: 0, usd: 9, leastUsd: 1, mostUsd: 10, outputTokens: 90 }])
-    const { answers } = await asked([cut], { per: 'day', usd: 6 })
+    const { answers } = await answerFor([cut], { per: 'day', usd: 6 })
     expect(answers[0]?.answer).toMatchObject({
       verdict: 'stops',
       kept: { turns: 1, costUsd: 6 },
@@ -119,14 +119,17 @@ describe('a standing budget over several sessions', () => {
     ['no time is on record', [{ atHours: 0, usd: 40 }], null, [], 'undated'],
     ['a model has no price', [{ atHours: 0, usd: 1 }], at(20, 8), ['m'], 'unpriced'],
   ])('says that the result is unknown where %s', async (_, requests, began, unpriced, why) => {
-    const { answers, undated } = await asked([pastSession('one', began, requests, unpriced)], { per: 'day', usd: 5 })
+    const { answers, undated } = await answerFor([pastSession('one', began, requests, unpriced)], {
+      per: 'day',
+      usd: 5,
+    })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', unknownFrom: { why } })
     expect(undated).toBe(began === null ? 1 : 0)
   })
 
   test('gives an upper bound where the record has no possible costs', async () => {
     const old = [0, 1, 2].map((atHours) => ({ atHours, usd: 4, hasBounds: false }))
-    const { answers } = await asked([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
+    const { answers } = await answerFor([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'stops', isAtTheLatest: true, kept: { turns: 2 } })
   })
 
@@ -136,7 +139,7 @@ describe('a standing budget over several sessions', () => {
     { per: 'day', usd: Number.NaN },
     { per: 'day', usd: 1, model: '' },
   ])('rejects %j', async (budget) => {
-    await expect(asked([first], budget as never)).rejects.toThrow('A standing budget is')
+    await expect(answerFor([first], budget as never)).rejects.toThrow('A standing budget is')
   })
 })
 
@@ -146,7 +149,7 @@ describe('for arbitrary records', () => {
   test('an unlimited budget changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.constantFrom('day' as const, 'month' as const), async (sessions, per) => {
-        const { answers, periods } = await asked(sessions, { per, usd: Infinity })
+        const { answers, periods } = await answerFor(sessions, { per, usd: Infinity })
         expect(answers.every(({ answer }) => answer.verdict === 'same')).toBe(true)
         expect(periods.every(({ ended, spentUsd, recordedUsd }) => ended === 0 && spentUsd === recordedUsd)).toBe(true)
       }),
@@ -157,7 +160,11 @@ describe('for arbitrary records', () => {
   test('no period exceeds its budget, and no run spends more than recorded', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.integer({ min: 1, max: 40 }), async (sessions, usd) => {
-        const { periods } = await asked(sessions, { per: 'day', usd }, { per: 'month', usd: 2 * usd, model: '*opus*' })
+        const { periods } = await answerFor(
+          sessions,
+          { per: 'day', usd },
+          { per: 'month', usd: 2 * usd, model: '*opus*' },
+        )
         for (const { spentUsd, maxUsd, recordedUsd } of periods) {
           expect(spentUsd).toBeLessThanOrEqual(maxUsd)
           expect(spentUsd).toBeLessThanOrEqual(recordedUsd)
@@ -177,8 +184,8 @@ describe('for arbitrary records', () => {
         fc.integer({ min: 0, max: 20 }),
         async (sessions, usd, more) => {
           const [less, larger] = [
-            await asked(sessions, { per: 'day', usd }),
-            await asked(sessions, { per: 'day', usd: usd + more }),
+            await answerFor(sessions, { per: 'day', usd }),
+            await answerFor(sessions, { per: 'day', usd: usd + more }),
           ]
           expect(firstEnd(larger) >= firstEnd(less)).toBe(true)
         },
@@ -207,7 +214,7 @@ test('a local day ends where the next one starts, and so does a month', () => {
 describe('a standing budget for one run equals a budget of the run', () => {
   test.each(Array.from({ length: drawn(200) }, (_, seed) => seed))('seed %i', async (seed) => {
     const { records, terminal } = await liveRun(worldOf(seed)())
-    const draw = drawsOf(seed + 9_000)
+    const draw = randomOf(seed + 9_000)
     const trajectory = trajectoryOf(records)
     const session = {
       sessionId: 'one',
@@ -217,7 +224,7 @@ describe('a standing budget for one run equals a budget of the run', () => {
     }
     for (let time = 0; time < 4; time++) {
       const usd = 1 + draw(Math.floor(terminal.costUsd) + 100)
-      const { answers } = await asked([session], { per: 'day', usd })
+      const { answers } = await answerFor([session], { per: 'day', usd })
       const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes: mayChange })
       // A run that used up its own budget ends before the calls of its reply, not at its next request.
       if (own.by !== null && own.by.used >= own.by.max) continue
@@ -241,14 +248,14 @@ describe('a standing budget for consecutive runs equals that budget in live runs
         runs: [{ ...run, clock: [[0, at(20, 8 + index)] as const] }],
       }
     })
-    const draw = drawsOf(seed + 7_000)
+    const draw = randomOf(seed + 7_000)
     const all = whole.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
     for (let time = 0; time < 4; time++) {
       const usd = 1 + draw(Math.floor(all) + 100)
-      const standing = purseOf(usd)
+      const standing = dayBudgetOf(usd)
       const live = []
       for (const options of worlds) live.push((await liveRun({ ...options(), standing })).terminal)
-      const { answers } = await asked(sessions, { per: 'day', usd })
+      const { answers } = await answerFor(sessions, { per: 'day', usd })
       expect([
         seed,
         usd,
@@ -264,7 +271,7 @@ describe('a standing budget for consecutive runs equals that budget in live runs
 })
 
 /** A daily budget in memory that nobody else uses. */
-function purseOf(usd: number): StandingBudgets {
+function dayBudgetOf(usd: number): StandingBudgets {
   let [settled, reserved] = [0, 0]
   return {
     names: ['a day'],
@@ -293,9 +300,12 @@ test('a run that a standing budget ended is the same under other limits of its o
   expect(whatIf(trajectory, { maxBudgetUsd: 1e6, maxRunUsd: 1e6 })).toMatchObject({ verdict: 'same' })
   expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
   const run = { trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }
-  const { answers } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], { per: 'day', usd: 1e6 })
+  const { answers } = await answerFor([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
+    per: 'day',
+    usd: 1e6,
+  })
   expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', reason: null, unknownFrom: null })
-  const { answers: smaller } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
+  const { answers: smaller } = await answerFor([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
     per: 'day',
     usd: 120,
   })

@@ -43,9 +43,9 @@ test('a run ends at a recorded wait that does not fit into the permitted time, a
     [2 * hour, second],
     [60_000, first],
   ] as const) {
-    const really = trajectoryOf(await serviceRun(script, { waitForLimitsMs }))
-    expect(really.ending?.reason).toBe('model_error')
-    expect(whatIf(really, {}).kept).toEqual(kept)
+    const actual = trajectoryOf(await serviceRun(script, { waitForLimitsMs }))
+    expect(actual.ending?.reason).toBe('model_error')
+    expect(whatIf(actual, {}).kept).toEqual(kept)
   }
 })
 
@@ -63,10 +63,10 @@ test('the answer for a wait time equals the run itself with that time', async ()
       const script = [...steps.map((name) => replies[name]), says('done')]
       const options = { maxRetries: 0 }
       const recorded = await serviceRun(script, { ...options, waitForLimitsMs: 100 * hour })
-      const told = answer(recorded, hours * hour)
-      const really = whatIf(trajectoryOf(await serviceRun(script, { ...options, waitForLimitsMs: hours * hour })), {})
-      expect(told.verdict).not.toBe('unknown')
-      expect([told.reason, told.kept]).toEqual([really.reason, really.kept])
+      const predicted = answer(recorded, hours * hour)
+      const actual = whatIf(trajectoryOf(await serviceRun(script, { ...options, waitForLimitsMs: hours * hour })), {})
+      expect(predicted.verdict).not.toBe('unknown')
+      expect([predicted.reason, predicted.kept]).toEqual([actual.reason, actual.kept])
     }),
     { numRuns: 40 },
   )

@@ -10,16 +10,16 @@ import { whatIf } from '../../src/what-if/what-if.ts'
 import { begin, calls, dollarATokenPrices, reader, run, tool } from '../../../core/test/support/harness.ts'
 import { killedAfter } from '../../../core/test/support/killed.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
-import { drawsOf, liveRun } from '../support/what-if-world.ts'
+import { randomOf, liveRun } from '../support/what-if-world.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 
 /** A run that is the same under any limits: replies by number, and tools that take time. */
-function world(seed: number): {
+function testOptions(seed: number): {
   readonly script: Parameters<typeof scriptedModel>[0]
   readonly options: () => RunOptions
 } {
-  const draw = drawsOf(seed)
+  const draw = randomOf(seed)
   const repeats = draw(3) === 0
   // Repetition that waits may continue for longer.
   const waits = repeats && draw(2) === 0
@@ -57,8 +57,8 @@ const seeds = Array.from({ length: drawn(400) }, (_, seed) => seed)
 
 describe('the answer for other limits equals a live run with them', () => {
   test.each(seeds)('seed %i', async (seed) => {
-    const { options } = world(seed)
-    const draw = drawsOf(seed + 1_000)
+    const { options } = testOptions(seed)
+    const draw = randomOf(seed + 1_000)
     const whole = await liveRun(options())
     const trajectory = trajectoryOf(whole.records)
     const total = { turns: whole.terminal.summary.turns, usd: whole.terminal.costUsd, ms: whole.terminal.durationMs }
@@ -323,7 +323,7 @@ test('the answer names the limit with its figures, the savings, and the losses b
 })
 
 test('an unfinished run is unknown beyond its record', async () => {
-  const { options } = world(3)
+  const { options } = testOptions(3)
   const records = await killedAfter(14, options())
   const trajectory = trajectoryOf(records)
   expect(trajectory.ending).toBeNull()
@@ -332,7 +332,7 @@ test('an unfinished run is unknown beyond its record', async () => {
 })
 
 test('a turn that was cut off in its request counts as a turn, as in the account of the run', async () => {
-  const { options } = world(3)
+  const { options } = testOptions(3)
   // Under a limit the record has the reservation of a request, or that it was refused.
   for (const limits of [{}, { maxBudgetUsd: 1e6 }, { maxBudgetUsd: 0.01 }])
     for (let length = 2; length <= 14; length++) {

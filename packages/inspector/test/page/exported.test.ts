@@ -14,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'halting-exported-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 /** Writes it as `halting inspect --output` does and returns its file URL. */
-async function exported(session: InspectedSession): Promise<string> {
+async function exportToFile(session: InspectedSession): Promise<string> {
   const page = await readPageFiles(join(inject('program'), 'dist', 'inspector'))
   const file = join(folder, 'it.html')
   const source = {
@@ -32,7 +32,7 @@ describe.skipIf(!isChromiumThere)('an exported session in a browser', () => {
 
   test('works from disk: nothing in it runs, nothing is requested, and the content of the model is shown', async () => {
     const session = hostileSession()
-    const address = await exported(session)
+    const address = await exportToFile(session)
     const key = encodeURIComponent(session.key)
     const { page, requests } = await open(plainSource(), { address, fragment: `#/session/${key}/1/timeline` })
     await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()

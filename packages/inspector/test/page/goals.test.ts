@@ -5,12 +5,12 @@ import { pictureOfEnding, goalLines } from '../../src/page/session/ending-figure
 import { failed, filesOf, goalOf, goalRun } from '../../../analysis/test/support/goal-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
-import { madeSource, type MadeSession } from '../support/made-session.ts'
+import { generatedSource, type GeneratedSession } from '../support/generated-session.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 
 /** A session of a run whose goal was not met, as it is sent to the page. */
-async function session(): Promise<MadeSession & { readonly run: RunView }> {
+async function session(): Promise<GeneratedSession & { readonly run: RunView }> {
   const until = [{ ...goalOf(failed(), failed(`${hostile}\n2 failed`)), name: `npm test ${hostile}` }]
   const { records } = await goalRun({ until, maxGoalTries: 1, goalFiles: filesOf([], ['a.test.ts']) })
   const inspected = sessionOf([records], { key: 'made' })
@@ -39,7 +39,7 @@ describe.skipIf(!isChromiumThere)('goals on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it('are check rounds between the messages and a list next to the ending, and none of them is markup', async () => {
-    const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
+    const { page } = await open(generatedSource(await session()), { fragment: '#/session/made/1/timeline' })
     const feed = page.getByRole('feed')
     await feed.getByText('Check before the first request: not met').waitFor()
     const kinds = await feed.locator('.part').evaluateAll((parts) => parts.map((part) => part.className))

@@ -4,7 +4,7 @@ import { isWhole } from '../../../agent/test/support/deep.ts'
 import { isChromiumThere, withBrowser, type OpenOptions } from '../support/browser.ts'
 import { everyView, type EveryView } from './support/every-view.ts'
 import { hostileKey, sourceFor, viewedSessions } from './support/inspected-source.ts'
-import { outOfReach, paleColors, paleOn } from './support/readable.ts'
+import { unreachableElements, lowContrastColors, lowContrastOn } from './support/readable.ts'
 
 describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
   const open = withBrowser()
@@ -27,12 +27,12 @@ describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
   it.each(half(0))('%s: texts and marks have contrast in light and dark mode', async (name, view) => {
     for (const isDark of [false, true]) {
       const page = await shown(view, { isDark })
-      expect({ name, isDark, ...(await paleOn(page)) }).toEqual({ name, isDark, texts: [], marks: [] })
+      expect({ name, isDark, ...(await lowContrastOn(page)) }).toEqual({ name, isDark, texts: [], marks: [] })
     }
   })
 
   it.each([false, true])('content of canvases has contrast (dark: %s)', async (isDark) => {
-    expect(await paleColors(await shown(everyView.plots, { isDark }))).toEqual([])
+    expect(await lowContrastColors(await shown(everyView.plots, { isDark }))).toEqual([])
   })
 
   // A page of 1,280 pixels at 400 %.
@@ -42,6 +42,6 @@ describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
       name,
       width: 320,
     })
-    expect(await outOfReach(page)).toEqual([])
+    expect(await unreachableElements(page)).toEqual([])
   })
 })

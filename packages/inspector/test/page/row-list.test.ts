@@ -3,7 +3,7 @@ import { RowList } from '../../src/page/data/store.ts'
 import { rowWith } from './support/rows.ts'
 
 const row = (key: string, turns = 1) => rowWith({ key, turns })
-const shown = (list: RowList): unknown => list.all.map(({ key, turns }) => [key, turns])
+const shownRows = (list: RowList): unknown => list.all.map(({ key, turns }) => [key, turns])
 
 describe('the rows of the list', () => {
   it('follow changes in place and leave others as they are', () => {
@@ -13,7 +13,7 @@ describe('the rows of the list', () => {
     list.end()
     const [, b] = list.all
     list.change([row('a', 2), row('d')], ['c', 'never'])
-    expect(shown(list)).toEqual([
+    expect(shownRows(list)).toEqual([
       ['a', 2],
       ['b', 1],
       ['d', 1],
@@ -31,7 +31,7 @@ describe('the rows of the list', () => {
       list.take(keys.map((key) => row(key)))
       list.end()
     }
-    expect(shown(list)).toEqual([
+    expect(shownRows(list)).toEqual([
       ['a', 1],
       ['c', 1],
     ])
@@ -44,7 +44,7 @@ describe('the rows of the list', () => {
     list.change([row('a', 2), row('late', 2), row('came')], ['went', 'gone'])
     list.take([row('late'), row('gone')])
     list.end()
-    expect(shown(list)).toEqual([
+    expect(shownRows(list)).toEqual([
       ['a', 2],
       ['late', 2],
       ['came', 1],
@@ -59,7 +59,7 @@ describe('the rows of the list', () => {
     list.begin()
     list.take([row('b', 2)])
     list.giveUp()
-    expect(shown(list)).toEqual([
+    expect(shownRows(list)).toEqual([
       ['a', 1],
       ['b', 2],
     ])

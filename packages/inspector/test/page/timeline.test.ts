@@ -6,7 +6,7 @@ import { itemAt, lanesOf, parentOf, type Lane } from '../../src/page/session/lan
 import { itemOfPart, matching, partOf, placeIn } from '../../src/page/session/selection.ts'
 import type { TimelineItem } from '@halting/analysis/view'
 import { isDeep } from '../../../agent/test/support/deep.ts'
-import { madeSession } from '../support/made-session.ts'
+import { generatedSession } from '../support/generated-session.ts'
 
 const scopes = ['', 'agent:1:0:a/', 'agent:1:0:a/agent:1:0:b/'] as const
 
@@ -58,7 +58,7 @@ describe('the lanes of a timeline', () => {
   })
 
   it('leave out the steps of a folded agent, nested ones too', () => {
-    const { items } = madeSession({ turns: 5 }).view.runs[0]!
+    const { items } = generatedSession({ turns: 5 }).view.runs[0]!
     const axis = axisOf(items, 'time')
     const folded = lanesOf(items, axis, new Set())
     expect(folded.map(({ label }) => label)).toEqual(['turns', 'model', 'tools', 'tools', 'agents', 'hooks', 'marks'])
@@ -97,7 +97,7 @@ describe('the lanes of a timeline', () => {
             )
             expect(seen.filter((id) => !drawn.has(id))).toEqual([])
             for (const { index, count, isWrong } of bars)
-              expect(isWrong).toBe([...lane.ids.subarray(index, index + count)].some((id) => isWrongItem(items[id]!)))
+              expect(isWrong).toBe([...lane.ids.subarray(index, index + count)].some((id) => isFailedItem(items[id]!)))
           }
         },
       ),
@@ -106,7 +106,7 @@ describe('the lanes of a timeline', () => {
 
   it('have a few hundred bars for very many items', () => {
     const turns = isDeep ? 20_000 : 2_000
-    const { items } = madeSession({ turns }).view.runs[0]!
+    const { items } = generatedSession({ turns }).view.runs[0]!
     expect(items.length).toBeGreaterThan(5 * turns)
     const axis = axisOf(items, 'time')
     for (const lane of lanesOf(items, axis, new Set()))
@@ -121,15 +121,15 @@ describe('the lanes of a timeline', () => {
   })
 })
 
-const isWrongItem = ({ kind, status }: TimelineItem): boolean => kind !== 'ending' && status === 'failed'
+const isFailedItem = ({ kind, status }: TimelineItem): boolean => kind !== 'ending' && status === 'failed'
 
 function laneOfTurns(): Lane {
-  const { items } = madeSession({ turns: 3 }).view.runs[0]!
+  const { items } = generatedSession({ turns: 3 }).view.runs[0]!
   return lanesOf(items, axisOf(items, 'time'), new Set())[0]!
 }
 
 describe('the axis of a timeline', () => {
-  const axis = axisOf(madeSession({ turns: 10 }).view.runs[0]!.items, 'time')
+  const axis = axisOf(generatedSession({ turns: 10 }).view.runs[0]!.items, 'time')
 
   it('stays within its bounds, however one zooms and pans', () => {
     const step = fc.oneof(
@@ -159,7 +159,7 @@ describe('the axis of a timeline', () => {
   })
 
   it('counts records where no time passed', () => {
-    const [first] = madeSession().view.runs[0]!.items
+    const [first] = generatedSession().view.runs[0]!.items
     expect(usualScale([{ ...first!, startMs: 0, endMs: 0 }])).toBe('records')
     expect(ticks({ from: 0, to: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100])
     expect(ticks({ from: 0.5, to: 3.5 }, 8, 1)).toEqual([1, 2, 3])
@@ -167,7 +167,7 @@ describe('the axis of a timeline', () => {
 })
 
 describe('the selection in a run', () => {
-  const { items } = madeSession({ turns: 7 }).view.runs[0]!
+  const { items } = generatedSession({ turns: 7 }).view.runs[0]!
 
   it('is found from its part of the transcript, and the other way round', () => {
     const call = items.find(({ kind, part }) => kind === 'tool' && part !== null)!

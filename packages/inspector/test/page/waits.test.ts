@@ -6,7 +6,7 @@ import { isMoment, itemLine } from '../../src/page/session/item-words.ts'
 import { calls, limited, says, serviceRun } from '../../../analysis/test/support/service-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
-import { madeSource } from '../support/made-session.ts'
+import { generatedSource } from '../support/generated-session.ts'
 
 async function session() {
   const records = await serviceRun([calls('Look'), limited(), says('done')])
@@ -31,7 +31,7 @@ describe.skipIf(!isChromiumThere)('waits on the page (needs chromium)', () => {
   const open = withBrowser()
 
   it('are in the list and between the messages', async () => {
-    const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
+    const { page } = await open(generatedSource(await session()), { fragment: '#/session/made/1/timeline' })
     await page.getByRole('feed').getByText('for claude-x (429 rate_limit).').waitFor()
     expect(await page.getByRole('option').filter({ hasText: 'For claude-x (429 rate_limit)' }).count()).toBe(1)
   })

@@ -24,15 +24,15 @@ async function changesOf(source: SessionSource): Promise<ReadableStreamDefaultRe
   const inspector = await startInspector({ source, pageFolder })
   open.add(inspector)
   const { body } = await fetch(`${inspector.url}api/changes`)
-  if (body === null) throw new Error('Nothing is told.')
+  if (body === null) throw new Error('The response has no body.')
   return body.pipeThrough(new TextDecoderStream()).getReader()
 }
 
 /** Reads until this was received. */
-async function toldUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
-  let told = ''
-  while (!told.includes(last)) told += (await reader.read()).value ?? ''
-  return told
+async function readUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
+  let received = ''
+  while (!received.includes(last)) received += (await reader.read()).value ?? ''
+  return received
     .split('\n')
     .filter((line) => line !== '')
     .map((line): unknown => JSON.parse(line))
@@ -54,7 +54,7 @@ test('a change is sent before slow rows, and a row that cannot be sent makes the
   await expect.poll(() => asked).toEqual(['s-1'])
   source.change('s-2')
   waiting.shift()?.()
-  expect(await toldUntil(reader, '"s-2"')).toEqual([
+  expect(await readUntil(reader, '"s-2"')).toEqual([
     { keys: ['s-1'] },
     { rows: [source.sessions.get('s-1')?.row], gone: [] },
     { keys: ['s-2'] },
@@ -64,7 +64,7 @@ test('a change is sent before slow rows, and a row that cannot be sent makes the
   waiting.shift()?.()
   await expect.poll(() => asked).toEqual(['s-1', 's-2', 'broken'])
   waiting.shift()?.()
-  await expect(toldUntil(reader, 'never')).rejects.toThrow('terminated')
+  await expect(readUntil(reader, 'never')).rejects.toThrow('terminated')
 })
 
 test('changes are sent as they happen, merged while a reader is slow, and rows follow', async () => {
@@ -75,14 +75,14 @@ test('changes are sent as they happen, merged while a reader is slow, and rows f
   source.change('s-2', 's-1')
   source.change('s-2')
   const rowOf = (key: string): unknown => source.sessions.get(key)?.row
-  expect(await toldUntil(reader, '"rows"')).toEqual([
+  expect(await readUntil(reader, '"rows"')).toEqual([
     { keys: ['s-1'] },
     { keys: ['s-2', 's-1'] },
     { rows: [rowOf('s-1'), rowOf('s-2')], gone: [] },
   ])
   source.sessions.delete('s-2')
   source.change('s-2', 'never')
-  expect(await toldUntil(reader, '"gone"')).toEqual([{ keys: ['s-2', 'never'] }, { rows: [], gone: ['s-2', 'never'] }])
+  expect(await readUntil(reader, '"gone"')).toEqual([{ keys: ['s-2', 'never'] }, { rows: [], gone: ['s-2', 'never'] }])
   await reader.cancel()
   await expect.poll(() => source.listeners.size).toBe(0)
 })

@@ -19,7 +19,7 @@ const viewIn = async (session: PlainSession): Promise<SessionView> => {
   return view
 }
 
-async function exported(session: PlainSession, files: PageFiles = page): Promise<string> {
+async function exportToFile(session: PlainSession, files: PageFiles = page): Promise<string> {
   const view = await viewIn(session)
   let text = ''
   for await (const piece of exportedPage({ page: files, view, source: plainSource([session]) })) text += piece
@@ -27,7 +27,7 @@ async function exported(session: PlainSession, files: PageFiles = page): Promise
 }
 
 /** With all figures of all runs. */
-async function wholeOf(source: PageSource | undefined, key: string): Promise<SessionView | undefined> {
+async function completeView(source: PageSource | undefined, key: string): Promise<SessionView | undefined> {
   return source === undefined ? undefined : withFigures(source, await source.session(key), figureKinds)
 }
 
@@ -61,12 +61,12 @@ test('the page finds everything in the file that the server would have sent', as
   const records = Array.from({ length: 1_234 }, (_, at) => ({ type: 'step', at, text: hostile[at % hostile.length] }))
   const parts = hostile.map((text): TranscriptPart => ({ kind: 'answer', text }))
   const session = { row: plainRow('s-1'), records, parts }
-  const source = exportedSource(inFile(await exported(session)))
+  const source = exportedSource(inFile(await exportToFile(session)))
   expect(source).toMatchObject({ title: 'Session s-1', isExported: true })
   const rows: unknown[] = []
   await source?.list((more) => void rows.push(...more), new AbortController().signal)
   expect(rows).toEqual([session.row])
-  expect(await wholeOf(source, 's-1')).toEqual(await viewIn(session))
+  expect(await completeView(source, 's-1')).toEqual(await viewIn(session))
   await expect(source?.session('s-2')).rejects.toThrow('not in this file')
   await assert(
     asyncProperty(nat(1_400), nat(1_000), async (from, count) => {
@@ -84,7 +84,7 @@ test('a page from a server is not an exported one', () => {
 })
 
 test('text of a model, a tool or a web page never starts or ends an element', async () => {
-  const plain = elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [] }))
+  const plain = elementsOf(await exportToFile({ row: plainRow('s'), records: [1], parts: [] }))
   await assert(
     asyncProperty(constantFrom(...hostile), string({ unit: 'binary' }), async (first, second) => {
       const said = `${second}${first}${second}`
@@ -93,7 +93,7 @@ test('text of a model, a tool or a web page never starts or ends an element', as
         records: [{ [said]: [said] }],
         parts: [],
       }
-      const text = await exported(session)
+      const text = await exportToFile(session)
       expect(elementsOf(text)).toEqual(plain)
       const source = exportedSource(inFile(text))
       // A text that is invalid Unicode round trips through JSON.
@@ -106,7 +106,7 @@ test('text of a model, a tool or a web page never starts or ends an element', as
 
 test('the policy allows its own script and style by hash, and no connections', async () => {
   const files = { script: 'const a = "</script><!--"', style: 'a::after { content: "</style>" }' }
-  const text = await exported({ row: plainRow('s'), records: [], parts: [] }, files)
+  const text = await exportToFile({ row: plainRow('s'), records: [], parts: [] }, files)
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(text) ?? []
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
   const hash = (of: string): string => `&#39;sha256-${createHash('sha256').update(of).digest('base64')}&#39;`
@@ -146,10 +146,12 @@ test('a session with script in every field becomes a file without elements of it
   let text = ''
   for await (const piece of exportedPage({ page, view, source })) text += piece
   expect(new Set(elementsOf(text))).toEqual(
-    new Set(elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] }))),
+    new Set(
+      elementsOf(await exportToFile({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] })),
+    ),
   )
   const read = exportedSource(inFile(text))
-  expect(await wholeOf(read, session.key)).toEqual(JSON.parse(JSON.stringify(view)))
+  expect(await completeView(read, session.key)).toEqual(JSON.parse(JSON.stringify(view)))
   expect(await read?.parts(session.key, 0, 0, 1_000)).toEqual(transcriptParts(session, 0))
   expect(exportedName(view)).toMatch(/^[\w-]+\.html$/)
 })

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 import { unpacked } from '../../src/page/data/figures.ts'
 import { figureKinds, figureLines, outlineOf } from '../../src/server/figures.ts'
 import { packed } from '../../src/server/packed.ts'
-import { madeSession } from '../support/made-session.ts'
+import { generatedSession } from '../support/generated-session.ts'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
-const again = (values: readonly unknown[]): unknown =>
+const roundTrip = (values: readonly unknown[]): unknown =>
   unpacked(throughJson(packed(values)) as ReturnType<typeof packed>)
 
 const label = oneof(constantFrom('Read a', 'Bash npm test', '__proto__', 'constructor', ''), string({ unit: 'binary' }))
@@ -28,27 +28,27 @@ const row = record(
 test('packed values round trip: rows with any figures, and any other values', () => {
   assert(
     property(array(row), (rows) => {
-      expect(again(rows)).toEqual(throughJson(rows))
+      expect(roundTrip(rows)).toEqual(throughJson(rows))
     }),
   )
   assert(
     property(array(anything()), (values) => {
       // Lists from JSON contain only JSON values.
       const plain = throughJson(values) as readonly unknown[]
-      expect(again(plain)).toEqual(plain)
+      expect(roundTrip(plain)).toEqual(plain)
     }),
   )
 })
 
 test('similar rows are much shorter than their JSON', () => {
-  const [run] = madeSession({ turns: 500 }).view.runs
+  const [run] = generatedSession({ turns: 500 }).view.runs
   const rows = run?.items ?? []
-  expect(again(rows)).toEqual(throughJson(rows))
+  expect(roundTrip(rows)).toEqual(throughJson(rows))
   expect(JSON.stringify(packed(rows)).length).toBeLessThan(JSON.stringify(rows).length / 4)
 })
 
 test('an outline reads no figures, and the lines have all of them, of one run or of all', () => {
-  const { view } = madeSession({ runs: 2, turns: 1_000 })
+  const { view } = generatedSession({ runs: 2, turns: 1_000 })
   const unwanted = (): never => {
     throw new Error('Nobody asked for it.')
   }

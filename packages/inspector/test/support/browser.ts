@@ -4,7 +4,7 @@ import { afterAll, afterEach, expect, inject } from 'vitest'
 import { startInspector, type Inspector, type SessionSource } from '../../src/index.ts'
 import { chromiumPath, launchChromium } from './chromium.ts'
 
-/** Browser tests are skipped where there is none: `describe.skipIf(!isChromiumThere)`. */
+/** Whether a browser was found. Browser tests are skipped otherwise: `describe.skipIf(!isChromiumThere)`. */
 export const isChromiumThere: boolean = chromiumPath !== undefined
 
 export interface OpenOptions {

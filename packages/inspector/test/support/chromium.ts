@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
 
-/** The browser program: that of HALTING_CHROMIUM, otherwise the first in PATH; undefined if there is none. */
+/** The browser program: that of HALTING_CHROMIUM, otherwise the first in PATH; undefined if there is no browser. */
 export const chromiumPath: string | undefined = findChromium()
 
 /** Runs headless. */

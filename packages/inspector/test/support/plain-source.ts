@@ -1,4 +1,4 @@
-import { gradedAs } from './graded.ts'
+import { gradedAs } from './graded-runs.ts'
 import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
 import { type SessionSource } from '../../src/index.ts'
 

@@ -7,7 +7,7 @@ const turn = (text: string): AlignableTurn => ({
   calls: text === '' ? [] : text.split(', ').map((label) => ({ tool: label.split(' ')[0] ?? '', label })),
 })
 const turns = (...texts: readonly string[]): readonly AlignableTurn[] => texts.map(turn)
-const told = (pairs: readonly Pair[]): readonly string[] =>
+const pairLines = (pairs: readonly Pair[]): readonly string[] =>
   pairs.map(({ first, second, kind }) => `${first ?? '–'} ${second ?? '–'} ${kind}`)
 
 const someTurns = fc.array(
@@ -25,7 +25,7 @@ describe('aligned turns', () => {
   })
 
   it.each([1_000_000, 4])('are the same pairs when the sides are exchanged (%d cells)', (cells) => {
-    const inOrder = (pairs: readonly Pair[]): readonly string[] => told(pairs).toSorted()
+    const inOrder = (pairs: readonly Pair[]): readonly string[] => pairLines(pairs).toSorted()
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
         const back = aligned(other, one, cells, 3).pairs.map(({ first, second, kind }): Pair => {
@@ -50,22 +50,22 @@ describe('aligned turns', () => {
   it('leave a gap for a turn that only one run has', () => {
     const one = turns('Read a', 'Bash a', 'Edit a', '')
     const other = turns('Read a', 'Edit a', '')
-    expect(told(aligned(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
-    expect(told(aligned(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
+    expect(pairLines(aligned(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
+    expect(pairLines(aligned(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
   })
 
   it('are paired where the tool is the same and its input differs', () => {
     const pairs = aligned(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
-    expect(told(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
+    expect(pairLines(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
   })
 
   it('are not paired where nothing matches', () => {
     const pairs = aligned(turns('Read a'), turns('Bash a')).pairs
-    expect(told(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
+    expect(pairLines(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
   })
 
   it('are the same where calls of one turn are in another order', () => {
-    expect(told(aligned(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
+    expect(pairLines(aligned(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
   })
 
   it('are aligned in pieces where there are many, and say so', () => {

@@ -3,7 +3,7 @@ import { type SessionSource } from '../../../src/index.ts'
 import type { SessionView } from '@halting/analysis/view'
 import { isChromiumThere, withBrowser } from '../../support/browser.ts'
 import { plainSource } from '../../support/plain-source.ts'
-import { runWith, viewWith, type TurnGiven } from '../support/views.ts'
+import { runWith, viewWith, type TestTurn } from '../support/views.ts'
 
 function sourceOf(...views: readonly SessionView[]): SessionSource {
   const byKey = new Map(views.map((view) => [view.row.key, view]))
@@ -13,7 +13,7 @@ function sourceOf(...views: readonly SessionView[]): SessionSource {
   }
 }
 
-const call = (...calls: readonly string[]): TurnGiven => ({ calls })
+const call = (...calls: readonly string[]): TestTurn => ({ calls })
 
 describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', () => {
   const open = withBrowser()

@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest'
 import { aligned } from '../../../src/page/compare/align.ts'
 import { changeText, comparedFigures, differencesOf, divergenceText } from '../../../src/page/compare/differences.ts'
 import { turnsOf } from '../../../src/page/compare/turns.ts'
-import { runWith, viewWith, type TurnGiven } from '../support/views.ts'
+import { runWith, viewWith, type TestTurn } from '../support/views.ts'
 
-const turnsFrom = (given: readonly TurnGiven[]): ReturnType<typeof turnsOf> =>
+const turnsFrom = (given: readonly TestTurn[]): ReturnType<typeof turnsOf> =>
   turnsOf(viewWith('a', [runWith(given)]), undefined)
 
-const divergence = (one: readonly TurnGiven[], other: readonly TurnGiven[]): string => {
+const divergence = (one: readonly TestTurn[], other: readonly TestTurn[]): string => {
   const [first, second] = [turnsFrom(one), turnsFrom(other)]
   return divergenceText(aligned(first, second).pairs, first, second)
 }
 
-const call = (...calls: readonly string[]): TurnGiven => ({ calls })
+const call = (...calls: readonly string[]): TestTurn => ({ calls })
 
 describe('turns of a session', () => {
   it('have their own figures and the running totals, over all runs', () => {

@@ -42,9 +42,9 @@ test('calls with the same input have the same digest, and others do not', async 
   )
   const views = (await Promise.all(sessions)).map((session) => turnsOf(viewOf(session), undefined))
   const [one = [], same = [], other = []] = views
-  const told = (second: typeof one): string => divergenceText(aligned(one, second).pairs, one, second)
-  expect(told(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
-  expect(told(other)).toContain(
+  const divergence = (second: typeof one): string => divergenceText(aligned(one, second).pairs, one, second)
+  expect(divergence(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
+  expect(divergence(other)).toContain(
     'turn 1 of the first and turn 1 of the second made the same calls with different inputs',
   )
 })

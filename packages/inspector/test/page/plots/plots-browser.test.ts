@@ -35,7 +35,7 @@ function plot(page: Page, name: string): Locator {
 }
 
 /** The series that uPlot draws, from the top of a stack downwards. */
-async function drawn(page: Page, name: string): Promise<readonly (readonly (number | null)[])[]> {
+async function drawnSeries(page: Page, name: string): Promise<readonly (readonly (number | null)[])[]> {
   const read = (element: Element): unknown =>
     'chart' in element && typeof element.chart === 'object' && element.chart !== null && 'data' in element.chart
       ? element.chart.data
@@ -61,17 +61,17 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
 
   it('draw the stacked values of the run', async () => {
     const page = await show()
-    expect(await drawn(page, 'Context by kind')).toEqual([
+    expect(await drawnSeries(page, 'Context by kind')).toEqual([
       [1, 2, 3, 4],
       [1_500, 2_000, 2_500, 3_000],
       [1_000, 1_000, 1_000, 1_000],
     ])
-    expect(await drawn(page, 'Dollars')).toEqual([
+    expect(await drawnSeries(page, 'Dollars')).toEqual([
       [1_000, 2_000, 3_000, 4_000],
       [0.4, 0.5, 0.6000000000000001, 0.7000000000000001].map((value) => expect.closeTo(value)),
       [0.1, 0.2, 0.3, 0.4].map((value) => expect.closeTo(value)),
     ])
-    expect(await drawn(page, 'Tokens by kind')).toEqual([
+    expect(await drawnSeries(page, 'Tokens by kind')).toEqual([
       [1, 2, 3, 4],
       [300 / 410, 600 / 710, 900 / 1_010, 1_200 / 1_310],
       [430, 730, 1_030, 1_330],
@@ -79,17 +79,17 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       [310, 610, 910, 1_210],
       [300, 600, 900, 1_200],
     ])
-    expect(await drawn(page, 'Time by turn')).toEqual([
+    expect(await drawnSeries(page, 'Time by turn')).toEqual([
       [1, 2, 3, 4],
       [800, 900, 1_000, 1_100],
       [700, 700, 700, 700],
     ])
-    expect(await drawn(page, 'Total time')).toEqual([
+    expect(await drawnSeries(page, 'Total time')).toEqual([
       [0, 1],
       [null, 1_000],
       [2_800, null],
     ])
-    expect(await drawn(page, 'Retries left')).toEqual([
+    expect(await drawnSeries(page, 'Retries left')).toEqual([
       [1, 2, 3, 4],
       [3, 2, 1, 0],
       [9, 8, 7, 6],
@@ -109,7 +109,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       'turn 4 | 1,000 | 2,000 | ',
     ])
     await figure.getByRole('button', { name: 'System prompt and tools' }).click()
-    expect(await drawn(page, 'Context by kind')).toEqual([
+    expect(await drawnSeries(page, 'Context by kind')).toEqual([
       [1, 2, 3, 4],
       [500, 1_000, 1_500, 2_000],
     ])

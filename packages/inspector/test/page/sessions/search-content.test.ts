@@ -19,8 +19,14 @@ describe('a content search', () => {
   const rows = [rowWith({ key: 'a', runs: 2 }), rowWith({ key: 'gone' }), rowWith({ key: 'b' })]
 
   it('finds text in every run and every page of a transcript, and continues after one that cannot be read', async () => {
-    const told: SearchProgress[] = []
-    const end = await searchContent(' NEEDLE ', rows, parts, (each) => told.push(each), new AbortController().signal)
+    const progress: SearchProgress[] = []
+    const end = await searchContent(
+      ' NEEDLE ',
+      rows,
+      parts,
+      (each) => progress.push(each),
+      new AbortController().signal,
+    )
     expect(end).toEqual({
       text: 'NEEDLE',
       searched: 3,
@@ -31,7 +37,7 @@ describe('a content search', () => {
         { key: 'b', run: 0, part: 0, excerpt: 'needle' },
       ],
     })
-    expect(told.map(({ searched }) => searched)).toEqual([1, 2, 3])
+    expect(progress.map(({ searched }) => searched)).toEqual([1, 2, 3])
   })
 
   it('ends when it is stopped', async () => {

@@ -26,7 +26,7 @@ const firstTitles = (page: Page, count: number): Promise<readonly string[]> =>
   )
 
 /** The keys of the visible rows, from the top. */
-const seenKeys = (page: Page): Promise<readonly string[]> =>
+const visibleKeys = (page: Page): Promise<readonly string[]> =>
   page.locator('.session-rows').evaluate((box) => {
     const { top, bottom } = box.getBoundingClientRect()
     return [...box.querySelectorAll<HTMLElement>('.virtual-row')]
@@ -36,7 +36,8 @@ const seenKeys = (page: Page): Promise<readonly string[]> =>
       .map(({ key }) => key)
   })
 
-const shows = (page: Page, count: string): Promise<void> => page.locator('.sums strong', { hasText: count }).waitFor()
+const expectCount = (page: Page, count: string): Promise<void> =>
+  page.locator('.sums strong', { hasText: count }).waitFor()
 
 describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chromium)', () => {
   const open = withBrowser()
@@ -44,7 +45,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it('has few of two thousand rows in the document, sums all of them, and sorts by a column', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
     expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('2001')
     expect(await page.locator('.sums').textContent()).toContain(money(sumsOf(rows).costUsd))
@@ -63,7 +64,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
   it('works by keys: select, mark two, compare, and open', async () => {
     // The content of the other views does not matter here: they wait for their sessions.
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     for (const key of ['ArrowDown', 'ArrowDown', ' ', 'PageDown', 'ArrowUp', ' ']) await page.keyboard.press(key)
     const marks = await page
@@ -83,7 +84,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it('moves by j and k wherever the focus is, as the help says', async () => {
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.keyboard.press('?')
     await page.getByRole('dialog').getByText('Next session; Enter opens it, Space marks it').waitFor()
     await page.keyboard.press('Escape')
@@ -95,27 +96,27 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it('keeps its filters in the address, so that a reload shows the same sessions', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.locator('[data-dimension="ending"] summary').click()
     await page.getByRole('checkbox', { name: 'model_error' }).check()
     const failed = rows.filter(({ ending }) => ending === 'model_error').length
-    await shows(page, `${failed} of 2,000 sessions`)
+    await expectCount(page, `${failed} of 2,000 sessions`)
     await page.locator('[data-dimension="ending"] summary').click()
     await page.getByRole('searchbox', { name: 'Title, folder or id contains' }).fill('P3 number')
     const both = rows.filter(({ ending, cwd }) => ending === 'model_error' && cwd === '/work/p3').length
-    await shows(page, `${both} of 2,000 sessions`)
+    await expectCount(page, `${both} of 2,000 sessions`)
     await page.reload()
-    await shows(page, `${both} of 2,000 sessions`)
+    await expectCount(page, `${both} of 2,000 sessions`)
     await page.getByRole('button', { name: 'Remove filter: ending: model_error' }).click()
-    await shows(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
+    await expectCount(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
     await page.getByRole('button', { name: 'All sessions' }).click()
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     expect(new URL(page.url()).hash).toBe('#/')
   })
 
   it('draws the distribution of dollars, and shows the sessions of a bar', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     const { bins } = histogramOf(
       rows.map(({ costUsd }) => costUsd),
       'costUsd',
@@ -127,23 +128,23 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const bin = bins[5] ?? { count: 0 }
     const bar = dollars.getByRole('button', { name: `${rangeText('costUsd', bin)}: ${bin.count} sessions` })
     await bar.click()
-    await shows(page, `${bin.count} of 2,000 sessions`)
+    await expectCount(page, `${bin.count} of 2,000 sessions`)
     // The other bars stay, so that one of them can be selected instead.
     expect(await dollars.locator('.column').count()).toBe(bins.length)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
-    await shows(page, `${bins[6]?.count} of 2,000 sessions`)
+    await expectCount(page, `${bins[6]?.count} of 2,000 sessions`)
     await page.locator('[data-figure="model"]').getByRole('button', { name: 'claude-opus-5' }).click()
     const opus = rows.filter(
       ({ costUsd, models }) =>
         models[0] === 'claude-opus-5' && costUsd >= (bins[6]?.from ?? 0) && costUsd < (bins[6]?.below ?? 0),
     )
-    await shows(page, `${opus.length} of 2,000 sessions`)
+    await expectCount(page, `${opus.length} of 2,000 sessions`)
   })
 
   it('saves a distribution as a picture that has its bars', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     const saved = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save Endings of sessions as SVG' }).click()
     const download = await saved
@@ -155,11 +156,11 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
   it('updates sessions in place, without moving the selection or the visible rows', async () => {
     const source = sourceOf(rows)
     const { page } = await open(source)
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     for (let count = 0; count < 3; count++) await page.keyboard.press('PageDown')
     const chosen = await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')
-    const seen = await seenKeys(page)
+    const seen = await visibleKeys(page)
     const change = (key: string, more: Partial<SessionRow>): void => {
       const known = source.sessions.get(key)?.row ?? rowWith({ key })
       source.sessions.set(key, { row: { ...known, ...more }, records: [], parts: [] })
@@ -168,16 +169,16 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     change(chosen ?? '', { isLive: true, turns: 777, changedAt: 1_800_000_000_000 })
     change('new', { title: 'A new session', changedAt: 1_799_000_000_000 })
     source.change(chosen ?? '', 'new')
-    await shows(page, '2,001 sessions')
+    await expectCount(page, '2,001 sessions')
     await page.locator('.virtual-row[data-active="true"] .cell-turns', { hasText: '777' }).waitFor()
-    expect(await seenKeys(page)).toEqual(seen)
+    expect(await visibleKeys(page)).toEqual(seen)
     expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(chosen)
     await page.getByRole('button', { name: 'sort again' }).click()
     await page.locator('.session-rows').evaluate((box) => {
       box.scrollTop = 0
     })
     await page.locator('.virtual-row[data-key="new"]').waitFor()
-    expect((await seenKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
+    expect((await visibleKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
   })
 
   it('is read once: changes send only the changed rows, and a removed session disappears', async () => {
@@ -190,7 +191,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         return source.list(signal)
       },
     })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     for (const turns of [701, 702, 703]) {
       source.sessions.set('s1', { row: { ...(rows[1] ?? rowWith()), turns }, records: [], parts: [] })
       source.change('s1')
@@ -198,7 +199,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     }
     source.sessions.delete('s0')
     source.change('s0')
-    await shows(page, '1,999 sessions')
+    await expectCount(page, '1,999 sessions')
     expect(await page.locator('.virtual-row[data-key="s0"]').count()).toBe(0)
     expect(lists).toBe(1)
     expect(requests.filter((asked) => asked.endsWith('api/sessions'))).toHaveLength(1)
@@ -215,10 +216,10 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         source.change(...all.slice(2).map(({ key }) => key))
       },
     })
-    await shows(page, '2 sessions')
+    await expectCount(page, '2 sessions')
     await page.getByRole('button', { name: 'List more (3)' }).click()
-    await shows(page, '5 sessions')
-    expect(await seenKeys(page)).toHaveLength(5)
+    await expectCount(page, '5 sessions')
+    expect(await visibleKeys(page)).toHaveLength(5)
   })
 
   it('is read again once the connection for changes was broken', async () => {
@@ -232,10 +233,10 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         return isFirst ? Promise.reject(new TypeError('undefined is no function')) : source.row(key)
       },
     })
-    await shows(page, '5 sessions')
+    await expectCount(page, '5 sessions')
     source.sessions.delete('s0')
     source.change('s1')
-    await shows(page, '4 sessions')
+    await expectCount(page, '4 sessions')
     // The browser logs the broken connection to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('net::ERR'))).toEqual([])
   })
@@ -246,14 +247,14 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const parts: TranscriptPart[] = [{ kind: 'answer', text: 'here is the <b>Needle</b>' }]
     source.sessions.set('s7', { row: few[7] ?? rowWith(), records: [], parts })
     const { page } = await open(source)
-    await shows(page, '20 sessions')
+    await expectCount(page, '20 sessions')
     await page.getByRole('searchbox', { name: 'Search the content' }).fill('needle')
     await page.keyboard.press('Enter')
     await page.getByText('20 of 20 sessions searched: found in 1 session.').waitFor()
-    await shows(page, '1 of 20 sessions')
+    await expectCount(page, '1 of 20 sessions')
     expect(await page.locator('.hits').textContent()).toBe('Session number 7 here is the <b>Needle</b>')
     await page.getByRole('button', { name: 'Clear the search' }).click()
-    await shows(page, '20 sessions')
+    await expectCount(page, '20 sessions')
   })
 
   it('says how many sessions are running, unreadable or outliers, and when there are none', async () => {
@@ -265,7 +266,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         rowWith({ key: 'd', ending: 'model_error', exitCode: 1 }),
       ]),
     )
-    await shows(page, '4 sessions')
+    await expectCount(page, '4 sessions')
     expect(await page.locator('.flags label').allTextContents()).toEqual([
       'running 1',
       'with a problem or an unknown price 2',
@@ -282,8 +283,8 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
       sourceOf([...Array.from({ length: 9 }, (_, index) => rowWith({ key: `u${index}` })), dear]),
     )
     await page.getByRole('heading', { name: '1 outlier' }).waitFor()
-    const told = await page.locator('.outliers li').first().textContent()
-    expect(told).toBe(
+    const reason = await page.locator('.outliers li').first().textContent()
+    expect(reason).toBe(
       'The dear one: Unusually high: dollars $9.00; half of the sessions are between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
     )
   })
@@ -300,7 +301,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
       unpriced: ['<img src=//elsewhere.example>'],
     })
     const { page } = await open(sourceOf([hostile]))
-    await shows(page, '1 session')
+    await expectCount(page, '1 session')
     await page.getByRole('grid').focus()
     await page.keyboard.press('ArrowDown')
     await page.locator('.session-details').waitFor()
@@ -315,7 +316,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it.each([320, 640])('has one column at %d pixels, without scrolling sideways', async (width) => {
     const { page } = await open(sourceOf(rows), { width, height: 480 })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     await page.keyboard.press('ArrowDown')
     await page.locator('.session-details').waitFor()
@@ -326,7 +327,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it('cuts off no column, however wide it is', async () => {
     const { page } = await open(sourceOf(rows), { width: 1_800, height: 480 })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     for (let width = 1_800; width >= 320; width -= 40) {
       await page.setViewportSize({ width, height: 480 })
       const beyond = (): Promise<number> =>

@@ -1,4 +1,4 @@
-import { gradedAs } from '../../support/graded.ts'
+import { gradedAs } from '../../support/graded-runs.ts'
 import type { Account, PastTurn, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'

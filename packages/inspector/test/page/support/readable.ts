@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 
 /** The elements of the page that are hard to read, each with its contrast. */
-export interface Pale {
+export interface LowContrast {
   /** Texts below 4.5:1 against their background; 3:1 for large ones (WCAG 1.4.3). */
   readonly texts: readonly string[]
   /** Marks and edges of fields and buttons below 3:1 (WCAG 1.4.11). */
@@ -9,12 +9,12 @@ export interface Pale {
 }
 
 /** Computes the contrast of everything visible that is not disabled. */
-export async function paleOn(page: Page): Promise<Pale> {
-  return page.evaluate(lookForPale)
+export async function lowContrastOn(page: Page): Promise<LowContrast> {
+  return page.evaluate(findLowContrast)
 }
 
 // Runs in the browser, where nothing outside this function exists.
-function lookForPale(): Pale {
+function findLowContrast(): LowContrast {
   type Color = readonly [red: number, green: number, blue: number, alpha: number]
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d', { willReadFrequently: true })
@@ -54,7 +54,7 @@ function lookForPale(): Pale {
   const isShown = (element: Element): boolean =>
     element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
     element.closest('.hidden-text, :disabled, .skip, option') === null
-  const told = (element: Element, found: number): string =>
+  const describe = (element: Element, found: number): string =>
     `${element.tagName.toLowerCase()}.${element.className} ${(element.textContent ?? '').trim().slice(0, 40)} ${found.toFixed(2)}`
 
   const texts = new Set<string>()
@@ -67,7 +67,7 @@ function lookForPale(): Pale {
     const least = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700) ? 3 : 4.5
     const ground = groundOf(element)
     const found = contrast(over(colorOf(color), ground), ground)
-    if (found < least) texts.add(told(element, found))
+    if (found < least) texts.add(describe(element, found))
   }
   for (const field of document.querySelectorAll('input[placeholder]')) {
     if (!isShown(field)) continue
@@ -80,7 +80,7 @@ function lookForPale(): Pale {
   )) {
     if (!isShown(mark) || mark.getBoundingClientRect().width === 0) continue
     const found = contrast(groundOf(mark), groundOf(mark.parentElement))
-    if (found < 3) marks.add(told(mark, found))
+    if (found < 3) marks.add(describe(mark, found))
   }
   for (const control of document.querySelectorAll('button, select, input, .choice > summary')) {
     const { borderTopColor, borderTopWidth, borderTopStyle } = getComputedStyle(control)
@@ -88,13 +88,13 @@ function lookForPale(): Pale {
     const isOwnLook = /^(?:checkbox|range)$/.test(control.getAttribute('type') ?? '')
     if (!isShown(control) || !isEdged || isOwnLook || colorOf(borderTopColor)[3] === 0) continue
     const found = contrast(colorOf(borderTopColor), groundOf(control.parentElement))
-    if (found < 3) marks.add(told(control, found))
+    if (found < 3) marks.add(describe(control, found))
   }
   return { texts: [...texts], marks: [...marks] }
 }
 
 /** The names of canvas colours whose contrast against the page is too low. */
-export async function paleColors(page: Page): Promise<readonly string[]> {
+export async function lowContrastColors(page: Page): Promise<readonly string[]> {
   const names = await page.evaluate(() => {
     const found = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
     const root = found.find((rule) => rule instanceof CSSStyleRule && rule.selectorText === ':root')
@@ -137,7 +137,7 @@ export async function paleColors(page: Page): Promise<readonly string[]> {
 }
 
 /** Elements that cannot be reached on a page this narrow: focusable or clickable ones outside its width. */
-export async function outOfReach(page: Page): Promise<readonly string[]> {
+export async function unreachableElements(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const width = document.documentElement.clientWidth
     const found = [...document.querySelectorAll('a, button, input, select, summary, [tabindex="0"]')].filter(

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 
 /** Clicks the button that saves this view and returns the file. */
-export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Promise<Buffer> {
+export async function savePicture(page: Page, name: string, kind: 'SVG' | 'PNG'): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: `Save ${name} as ${kind}`, exact: true }).click(),
@@ -11,7 +11,7 @@ export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Prom
 }
 
 /** The names of all views that can currently be saved. */
-export async function savable(page: Page): Promise<readonly string[]> {
+export async function savableNames(page: Page): Promise<readonly string[]> {
   const labels = await page
     .getByRole('button', { name: /^Save .* as SVG$/ })
     .evaluateAll((buttons) => buttons.map((button) => button.getAttribute('aria-label') ?? ''))
@@ -19,7 +19,7 @@ export async function savable(page: Page): Promise<readonly string[]> {
 }
 
 /** The content of a picture as a browser renders it. */
-export interface Drawn {
+export interface RenderedPicture {
   /** Forbidden content: parse errors, scripts, and external resources. */
   readonly forbidden: readonly string[]
   /** Texts that extend beyond the picture, and pairs of overlapping texts. */
@@ -31,12 +31,12 @@ export interface Drawn {
 }
 
 /** Has the browser of a page render a picture, and checks each text at its final position. */
-export async function drawnIn(page: Page, svg: Buffer): Promise<Drawn> {
-  return page.evaluate(lookAt, svg.toString())
+export async function renderPicture(page: Page, svg: Buffer): Promise<RenderedPicture> {
+  return page.evaluate(inspectPicture, svg.toString())
 }
 
 // Runs in the browser, where nothing outside this function exists.
-function lookAt(source: string): Drawn {
+function inspectPicture(source: string): RenderedPicture {
   const parsed = new DOMParser().parseFromString(source, 'image/svg+xml')
   const forbidden = [...parsed.querySelectorAll('*')].flatMap((element) => {
     const name = element.tagName

@@ -1,10 +1,10 @@
-import { gradedAs } from '../../support/graded.ts'
+import { gradedAs } from '../../support/graded-runs.ts'
 import type { Account, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnCall, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
 /** A turn in test notation: its calls, as `Bash npm test`, or `Bash npm test!` for a failed call. */
-export interface TurnGiven {
+export interface TestTurn {
   readonly calls: readonly string[]
   readonly model?: string
   readonly costUsd?: number
@@ -14,7 +14,7 @@ export interface TurnGiven {
 const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
 
 /** A run of these turns. By default each costs a cent, a hundred tokens and a second. */
-export function runWith(turns: readonly TurnGiven[], ending: string | null = 'completed', carriedUsd = 0): RunView {
+export function runWith(turns: readonly TestTurn[], ending: string | null = 'completed', carriedUsd = 0): RunView {
   let settledUsd = carriedUsd
   const points = turns.map(
     ({ calls, model = 'claude-sonnet-5', costUsd = 0.01, isCompacted = false }, index): TurnPoint => {

@@ -12,7 +12,7 @@ const calling = (...calls: readonly (readonly [id: string, name: string])[]): Sc
 })
 
 /** The messages of agents, by the call that started them. */
-const saidByAgents = (parts: readonly TranscriptPart[]): readonly unknown[] =>
+const agentMessages = (parts: readonly TranscriptPart[]): readonly unknown[] =>
   parts.flatMap((part) =>
     part.kind === 'call'
       ? [[part.callId, part.agent.flatMap((each) => (each.kind === 'answer' ? [each.text] : []))]]
@@ -25,7 +25,7 @@ test.each(['agent:2:0:y', 'tool:1:0:y', 'agent:1:0:c/tool:1:0:y', '../..', ''])(
     const world = scriptedWorld()
     const script = [calling([id, 'Agent']), says(world, 'from within'), says(world, 'done')]
     const parts = transcriptParts(await scriptedSession(world, [script]), 0)
-    expect(saidByAgents(parts)).toEqual([[expect.any(String), ['from within']]])
+    expect(agentMessages(parts)).toEqual([[expect.any(String), ['from within']]])
   },
 )
 
@@ -40,7 +40,7 @@ test('agents whose calls share a name in a path are shown once each', async () =
   const world = scriptedWorld()
   const first = [calling(['a/b', 'Agent']), says(world, 'one'), calling(['a_b', 'Agent']), says(world, 'two')]
   const parts = transcriptParts(await scriptedSession(world, [[...first, says(world, 'done')]]), 0)
-  expect(saidByAgents(parts)).toEqual([
+  expect(agentMessages(parts)).toEqual([
     ['a/b', ['one']],
     ['a_b', ['two']],
   ])
@@ -58,6 +58,6 @@ test('the bar of a call shows the input of that call', async () => {
   const [run] = viewOf(session).runs
   const tools = (run?.items ?? []).filter(({ kind }) => kind === 'tool')
   const parts = transcriptParts(session, 0)
-  const told = tools.map(({ label, part }) => [label, part === null ? undefined : parts[part]])
-  expect(told).toMatchObject(ids.map(([id, name]) => [`${name} ${id}.ts`, { kind: 'call', name, callId: id }]))
+  const shown = tools.map(({ label, part }) => [label, part === null ? undefined : parts[part]])
+  expect(shown).toMatchObject(ids.map(([id, name]) => [`${name} ${id}.ts`, { kind: 'call', name, callId: id }]))
 })

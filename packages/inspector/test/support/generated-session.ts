@@ -1,4 +1,4 @@
-import { gradedAs } from './graded.ts'
+import { gradedAs } from './graded-runs.ts'
 import type { Account, Trajectory } from '@halting/analysis'
 import { StopCategory } from '@halting/core'
 import { type SessionSource } from '../../src/index.ts'
@@ -6,14 +6,14 @@ import type { ItemKind, RunView, SessionView, TimelineItem, TranscriptPart } fro
 import { plainRow } from './plain-source.ts'
 
 /** The shape of a generated session for tests of the page. `say` makes each of its texts. */
-export interface MadeSession {
+export interface GeneratedSession {
   readonly view: SessionView
   /** By run. */
   readonly records: readonly (readonly unknown[])[]
   readonly parts: readonly (readonly TranscriptPart[])[]
 }
 
-export interface MadeOptions {
+export interface GeneratedOptions {
   readonly key?: string
   readonly runs?: number
   /** For each run: a turn has an attempt, two parallel tools, a hook, and every fifth turn an agent. */
@@ -22,13 +22,13 @@ export interface MadeOptions {
 }
 
 /** A session without a model, generated at once with any number of turns. A turn takes 100 ms. */
-export function madeSession({
+export function generatedSession({
   key = 'made',
   runs = 1,
   turns = 10,
   say = (what) => what,
-}: MadeOptions = {}): MadeSession {
-  const made = Array.from({ length: runs }, (_, index) => madeRun(index, turns, say))
+}: GeneratedOptions = {}): GeneratedSession {
+  const made = Array.from({ length: runs }, (_, index) => generatedRun(index, turns, say))
   const row = plainRow(key, { title: say(`Session ${key}`), runs, turns: runs * turns, calls: runs * turns * 2 })
   return {
     view: { row, shellArguments: '/made.jsonl', notes: [say('A note about it.')], runs: made.map(({ run }) => run) },
@@ -37,13 +37,13 @@ export function madeSession({
   }
 }
 
-interface MadeRun {
+interface GeneratedRun {
   readonly run: RunView
   readonly records: readonly unknown[]
   readonly parts: readonly TranscriptPart[]
 }
 
-function madeRun(index: number, turns: number, say: (what: string) => string): MadeRun {
+function generatedRun(index: number, turns: number, say: (what: string) => string): GeneratedRun {
   const items: TimelineItem[] = []
   const records: unknown[] = [{ type: 'begin', run: index }]
   const parts: TranscriptPart[] = [{ kind: 'person', by: 'person', text: say(`Prompt of run ${index + 1}`) }]
@@ -75,7 +75,7 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
     parts.push({ kind: 'answer', text: say(`Answer ${turn}`) })
     add('attempt', turn, [at, at + 50], { label: say('model-1'), tokens: 100, costUsd: 0.001, part: parts.length - 1 })
     for (const name of ['Read', 'Edit']) {
-      parts.push(madeCall(`${name} ${turn}`, isFailing && name === 'Edit', say))
+      parts.push(generatedCall(`${name} ${turn}`, isFailing && name === 'Edit', say))
       const status = isFailing && name === 'Edit' ? 'failed' : 'done'
       add('tool', turn, [at + 50, at + 90], { label: say(`${name} file-${turn}.ts`), status, part: parts.length - 1 })
     }
@@ -96,8 +96,8 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
     isContinued: false,
     graded: gradedAs(null),
     why: say(`max_turns: why of run ${index + 1}`),
-    account: madeAccount(turns, message, say),
-    trajectory: madeTrajectory(turns),
+    account: generatedAccount(turns, message, say),
+    trajectory: generatedTrajectory(turns),
     items,
     points: [],
     windows: [],
@@ -108,7 +108,7 @@ function madeRun(index: number, turns: number, say: (what: string) => string): M
   return { run, records, parts }
 }
 
-function madeCall(name: string, isError: boolean, say: (what: string) => string): TranscriptPart {
+function generatedCall(name: string, isError: boolean, say: (what: string) => string): TranscriptPart {
   return {
     kind: 'call',
     name: say(name),
@@ -122,7 +122,7 @@ function madeCall(name: string, isError: boolean, say: (what: string) => string)
   }
 }
 
-function madeAccount(turns: number, message: string, say: (what: string) => string): Account {
+function generatedAccount(turns: number, message: string, say: (what: string) => string): Account {
   const none = { turns: 0, tokens: 0, costUsd: 0, activeMs: 0 }
   const phase = { requests: 0, tokens: 0, costUsd: 0 }
   const activeMs = turns * 100
@@ -164,7 +164,7 @@ function madeAccount(turns: number, message: string, say: (what: string) => stri
   }
 }
 
-function madeTrajectory(turns: number): Trajectory {
+function generatedTrajectory(turns: number): Trajectory {
   const limits = { maxBudgetUsd: null, maxRunUsd: null, maxTotalTokens: null, maxDurationMs: null, spentBeforeUsd: 0 }
   return {
     turns: [],
@@ -175,11 +175,11 @@ function madeTrajectory(turns: number): Trajectory {
 }
 
 /** A source over generated sessions, one of which may change while it is being viewed. */
-export interface MadeSource extends SessionSource {
-  change(session: MadeSession): void
+export interface GeneratedSource extends SessionSource {
+  change(session: GeneratedSession): void
 }
 
-export function madeSource(...sessions: readonly MadeSession[]): MadeSource {
+export function generatedSource(...sessions: readonly GeneratedSession[]): GeneratedSource {
   const byKey = new Map(sessions.map((session) => [session.view.row.key, session]))
   const listeners = new Set<(keys: readonly string[]) => void>()
   return {

@@ -8,12 +8,12 @@ import type { Entry, SessionCatalog } from '../../src/view/session-catalog.ts'
 import { CatalogSource } from '../../src/view/catalog-source.ts'
 
 /** An error of a catalog whose message is meant for a person. */
-class ErrorForPerson extends Error {}
+class PersonError extends Error {}
 
-const isForPerson = (error: unknown): boolean => error instanceof ErrorForPerson
+const isForPerson = (error: unknown): boolean => error instanceof PersonError
 
 /** A catalog in memory that counts how often each session is read. */
-class MemoryShelf implements SessionCatalog {
+class MemoryCatalog implements SessionCatalog {
   readonly title = 'memory'
   readonly pauseMs = 1
   readonly there = new Map<string, number>()
@@ -69,39 +69,39 @@ async function rowsOf(source: SessionSource): Promise<readonly SessionRow[]> {
 }
 
 test('a session is read once for each list until it changes, however many readers ask', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('a', 1).set('b', 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('a', 1).set('b', 1)
   await Promise.all([rowsOf(source), rowsOf(source)])
   await rowsOf(source)
-  expect(shelf.reads).toEqual(['row a v1', 'row b v1'])
-  shelf.there.set('b', 2)
+  expect(catalog.reads).toEqual(['row a v1', 'row b v1'])
+  catalog.there.set('b', 2)
   expect((await rowsOf(source)).map(({ title }) => title)).toEqual(['v1', 'v2'])
-  expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row b v2'])
+  expect(catalog.reads).toEqual(['row a v1', 'row b v1', 'row b v2'])
 })
 
 test('a row equals that of the list and is read again after a change; a removed session has none', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('a', 1).set('b', 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('a', 1).set('b', 1)
   expect(await source.row('a')).toBeUndefined()
   const [a] = await rowsOf(source)
   expect(await source.row('a')).toEqual(a)
-  expect(shelf.reads).toEqual(['row a v1', 'row b v1'])
-  const told: (readonly string[])[] = []
-  const stop = source.watch((keys) => told.push(keys))
-  shelf.there.set('a', 2)
-  shelf.there.delete('b')
-  await expect.poll(() => told.flat()).toEqual(['a', 'b'])
+  expect(catalog.reads).toEqual(['row a v1', 'row b v1'])
+  const batches: (readonly string[])[] = []
+  const stop = source.watch((keys) => batches.push(keys))
+  catalog.there.set('a', 2)
+  catalog.there.delete('b')
+  await expect.poll(() => batches.flat()).toEqual(['a', 'b'])
   stop()
   expect(await source.row('a')).toMatchObject({ key: 'a', title: 'v2' })
   expect(await source.row('b')).toBeUndefined()
-  expect(shelf.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
+  expect(catalog.reads).toEqual(['row a v1', 'row b v1', 'row a v2'])
 })
 
 test('a large catalog has more sessions on request, and a session outside the list is found', async () => {
-  const shelf = new MemoryShelf()
-  for (const key of ['a', 'b', 'c']) shelf.there.set(key, 1)
+  const catalog = new MemoryCatalog()
+  for (const key of ['a', 'b', 'c']) catalog.there.set(key, 1)
   let listed = 1
   const paged: SessionCatalog = {
     title: 'paged',
@@ -109,11 +109,11 @@ test('a large catalog has more sessions on request, and a session outside the li
     get remaining() {
       return 3 - listed
     },
-    look: async () => (await shelf.look()).slice(0, listed),
-    lookAt: (found) => shelf.lookAt(found),
-    find: (key) => shelf.lookAt(entryOf(key, 1)),
-    rowOf: (found) => shelf.rowOf(found),
-    read: (found) => shelf.read(found),
+    look: async () => (await catalog.look()).slice(0, listed),
+    lookAt: (found) => catalog.lookAt(found),
+    find: (key) => catalog.lookAt(entryOf(key, 1)),
+    rowOf: (found) => catalog.rowOf(found),
+    read: (found) => catalog.read(found),
     more: async () => void (listed = 2),
   }
   const source = new CatalogSource(paged, isForPerson)
@@ -121,26 +121,26 @@ test('a large catalog has more sessions on request, and a session outside the li
   expect(source.remaining).toBe(2)
   expect((await source.session('c'))?.row.key).toBe('c')
   expect(await source.session('d')).toBeUndefined()
-  const told: string[] = []
-  const stop = source.watch((keys) => void told.push(...keys))
+  const changed: string[] = []
+  const stop = source.watch((keys) => void changed.push(...keys))
   await source.more()
   stop()
-  expect([told, source.remaining]).toEqual([['b'], 1])
+  expect([changed, source.remaining]).toEqual([['b'], 1])
 })
 
 test('a list without readers reads nothing more', async () => {
-  const shelf = new MemoryShelf()
-  for (let number = 0; number < 10; number++) shelf.there.set(`s-${number}`, 1)
+  const catalog = new MemoryCatalog()
+  for (let number = 0; number < 10; number++) catalog.there.set(`s-${number}`, 1)
   const ending = new AbortController()
-  for await (const row of new CatalogSource(shelf, isForPerson).list(ending.signal))
+  for await (const row of new CatalogSource(catalog, isForPerson).list(ending.signal))
     if (row.key === 's-1') ending.abort()
-  expect(shelf.reads).toHaveLength(2)
+  expect(catalog.reads).toHaveLength(2)
 })
 
 test('a session that cannot be read, or that breaks the reader, is a row with its problem and hides no other', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('bad', 1).set('broken', 1).set('good', 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('bad', 1).set('broken', 1).set('good', 1)
   expect(await rowsOf(source)).toMatchObject([
     { key: 'bad', problem: 'The session bad is damaged.' },
     { key: 'broken', problem: 'It cannot be shown: undefined is no function.' },
@@ -152,21 +152,21 @@ test('a session that cannot be read, or that breaks the reader, is a row with it
 })
 
 test('a problem of the whole catalog is described in words for a person', async () => {
-  const shelf = new MemoryShelf()
-  shelf.problem = new ErrorForPerson('The cluster does not answer.')
-  const told = await rowsOf(new CatalogSource(shelf, isForPerson)).catch((error: unknown) => error)
-  expect(told).toBeInstanceOf(HaltingError)
-  expect(told).toMatchObject({ message: 'The cluster does not answer.' })
+  const catalog = new MemoryCatalog()
+  catalog.problem = new PersonError('The cluster does not answer.')
+  const thrown = await rowsOf(new CatalogSource(catalog, isForPerson)).catch((error: unknown) => error)
+  expect(thrown).toBeInstanceOf(HaltingError)
+  expect(thrown).toMatchObject({ message: 'The cluster does not answer.' })
 })
 
 test('pieces come from the view that was sent, until the session is requested again', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('a', 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('a', 1)
   expect(await source.session('a')).toMatchObject({ row: { title: 'v1' } })
-  shelf.there.set('a', 2)
+  catalog.there.set('a', 2)
   await source.records('a', 0, 0, 10)
-  expect(shelf.reads).toEqual(['all a v1'])
+  expect(catalog.reads).toEqual(['all a v1'])
   expect(await source.session('a')).toMatchObject({ row: { title: 'v2' } })
   expect(await source.session('none')).toBeUndefined()
   expect(await source.records('none', 0, 0, 1)).toEqual([])
@@ -174,24 +174,24 @@ test('pieces come from the view that was sent, until the session is requested ag
 })
 
 test('only the most recently shown sessions stay in memory', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  for (const key of ['a', 'b', 'c', 'd']) shelf.there.set(key, 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  for (const key of ['a', 'b', 'c', 'd']) catalog.there.set(key, 1)
   for (const key of ['a', 'b', 'c', 'd', 'b', 'c', 'd']) await source.session(key)
-  expect(shelf.reads).toEqual(['all a v1', 'all b v1', 'all c v1', 'all d v1'])
+  expect(catalog.reads).toEqual(['all a v1', 'all b v1', 'all c v1', 'all d v1'])
   await source.session('a')
-  expect(shelf.reads).toHaveLength(5)
+  expect(catalog.reads).toHaveLength(5)
 })
 
-test('all watchers hear of changed, new and removed sessions, whoever noticed; after the last one leaves, nobody looks', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('a', 1).set('b', 1)
+test('all watchers hear of changed, new and removed sessions, no matter which one noticed; after the last one leaves, nobody looks', async () => {
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('a', 1).set('b', 1)
   await rowsOf(source)
   const heard: string[][] = [[], []]
   const stops = heard.map((keys) => source.watch((changed) => void keys.push(...changed)))
-  shelf.there.set('a', 2).set('c', 1)
-  shelf.there.delete('b')
+  catalog.there.set('a', 2).set('c', 1)
+  catalog.there.delete('b')
   // Both a list and a look notice changes: neither may hide them from the other.
   await rowsOf(source)
   await expect
@@ -200,26 +200,26 @@ test('all watchers hear of changed, new and removed sessions, whoever noticed; a
       ['a', 'b', 'c'],
       ['a', 'b', 'c'],
     ])
-  shelf.there.set('a', 3)
+  catalog.there.set('a', 3)
   await expect.poll(() => heard.every((keys) => keys.filter((key) => key === 'a').length === 2)).toBe(true)
   for (const stop of stops) stop()
-  shelf.problem = new ErrorForPerson('nobody may look')
-  shelf.there.set('a', 4)
+  catalog.problem = new PersonError('nobody may look')
+  catalog.there.set('a', 4)
   await new Promise((resolve) => setTimeout(resolve, 30))
   expect(heard[0]?.filter((key) => key === 'a')).toHaveLength(2)
 })
 
 test('a catalog that cannot be read for a while is read again', async () => {
-  const shelf = new MemoryShelf()
-  const source = new CatalogSource(shelf, isForPerson)
-  shelf.there.set('a', 1)
+  const catalog = new MemoryCatalog()
+  const source = new CatalogSource(catalog, isForPerson)
+  catalog.there.set('a', 1)
   await rowsOf(source)
   const heard: string[] = []
   const stop = source.watch((keys) => void heard.push(...keys))
-  shelf.problem = new ErrorForPerson('The cluster does not answer.')
+  catalog.problem = new PersonError('The cluster does not answer.')
   await new Promise((resolve) => setTimeout(resolve, 20))
-  shelf.there.set('a', 2)
-  shelf.problem = undefined
+  catalog.there.set('a', 2)
+  catalog.problem = undefined
   await expect.poll(() => heard).toEqual(['a'])
   stop()
 })

@@ -44,9 +44,9 @@ test('a text that is repeated very often in a conversation is shown a limited nu
   const session = sessionOf([records])
   expect(viewOf(session).runs).toHaveLength(1)
   const [, note] = transcriptParts(session, 0)
-  const told = note?.kind === 'note' ? (note.more ?? '') : ''
-  expect(told.split('\n\n').map((each) => each.length)).toEqual([...Array<number>(8).fill(1_000_000), 22])
-  expect(told.endsWith('… and 12 more messages')).toBe(true)
+  const text = note?.kind === 'note' ? (note.more ?? '') : ''
+  expect(text.split('\n\n').map((each) => each.length)).toEqual([...Array<number>(8).fill(1_000_000), 22])
+  expect(text.endsWith('… and 12 more messages')).toBe(true)
 })
 
 test('deeply nested content is not indented, as it would be mostly whitespace', () => {
