@@ -421,7 +421,11 @@ export const promisesOfLooking = [
   [
     'what if: a nudge is no fresh beginning',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/trajectory.ts', "transition === 'user_input' || isAnew ||", "transition === 'user_input' ||"],
+    [
+      '@analysis/what-if/trajectory.ts',
+      "transition === 'user_input' || isRestart ||",
+      "transition === 'user_input' ||",
+    ],
   ],
   [
     'what if: a request whose reply was lost with its process was not paid',

@@ -186,31 +186,21 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       ...(verifies && { verifies: true as const }),
       ...waits.takeIteration(),
     }
-    turns.push({
-      countsAsTurn,
-      isTold: isCounted,
-      ...turnOf(open, closing, begin.at, lost),
-      isFreshAfter,
-      agentTurns,
-      ...more,
-    })
+    const turn = turnOf(open, closing, begin.at, lost)
+    turns.push({ countsAsTurn, isTold: isCounted, ...turn, isFreshAfter, agentTurns, ...more })
     open = []
     checked = undefined
   }
   for (const record of records) {
     if (record.type === 'lap' && record.lap.scope === '') {
-      const { transition, added, spent } = record.lap
+      const { transition, spent } = record.lap
       for (const { name } of spent.openAgents ?? []) background.add(name)
-      const isReminder = transition === 'no_progress_nudge'
-      // A reminder in place of an ending restarts the count, as every reminder of earlier versions did.
-      const isAnew = isReminder && spent.recentTurns.length === 0
-      const isFresh = transition === 'user_input' || isAnew || isSteeredAfter(added)
       // The run's own count decides: a granted request that was not made is no turn, and a final answer at a limit is one.
-      close(record, isFresh, spent.turns > progress.turns)
+      close(record, startsAfresh(record.lap), spent.turns > progress.turns)
       progress = spent
       countsAsTurn = spendsTurn(transition)
       verifies = transition === 'unverified_change'
-      isReminded = isReminder
+      isReminded = isReminder(transition)
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
       close(record, false, record.spent.turns > progress.turns)
@@ -236,6 +226,20 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   if (open.some((record) => 'key' in record)) close(undefined, false, progress.turnBegins && open.some(isModelAsked))
   const limits = limitsInForce(records)
   return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(progress) }
+}
+
+/** An iteration as a `lap` record contains it. */
+type RecordedIteration = Extract<StepRecord, { readonly type: 'lap' }>['lap']
+
+/** Whether the repetition count restarts after this iteration. */
+function startsAfresh({ transition, added, spent }: RecordedIteration): boolean {
+  // A reminder in place of an ending restarts the count, as every reminder of earlier versions did.
+  const isRestart = isReminder(transition) && spent.recentTurns.length === 0
+  return transition === 'user_input' || isRestart || isSteeredAfter(added)
+}
+
+function isReminder(transition: RecordedIteration['transition']): boolean {
+  return transition === 'no_progress_nudge'
 }
 
 function carriedInto({

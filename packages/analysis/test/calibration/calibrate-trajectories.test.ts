@@ -1,4 +1,4 @@
-// Holds R-CALIB-6 of docs/spec: limits are those of the program, which reserves before it asks, and what they stop is what what-if says.
+// Holds R-CALIB-6 of docs/spec: limits account for reservations before requests, as the program does, and stop the runs that what-if names.
 import { describe, expect, test } from 'vitest'
 import type { CalibratedFigure, CalibratedGroup } from '../../src/calibration/calibrated-limit.ts'
 import { calibrateTrajectories, type GradedTrajectory } from '../../src/calibration/calibrate-trajectories.ts'

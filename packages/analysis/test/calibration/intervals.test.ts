@@ -1,4 +1,4 @@
-// Holds R-CALIB-4 of docs/spec: intervals are those of the books. The values are of SciPy 1.17.
+// Holds R-CALIB-4 of docs/spec: the intervals follow the textbook definitions. Expected values come from SciPy 1.17.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
+// Holds rules of docs/spec: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: which files belong to a session of another program, how it ended, and
+// how its time is attributed.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { recordsOfForeign, type ForeignRun } from '../../src/foreign/foreign-run.ts'

@@ -1,4 +1,4 @@
-// Holds R-JOUR-4c of docs/spec for sessions of other programs: a pipe, a device or a folder in the place of a file does not block the reader.
+// Holds R-JOUR-4c of docs/spec for sessions of other programs: a pipe, a device or a folder in place of a file does not block the reader.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
-// Holds R-FOR-2, R-FOR-6 and R-FOR-10 for files that nobody foresaw: nothing throws, what is sent is what the API takes, and limits see the same without
-// records.
+// Holds R-FOR-2, R-FOR-6 and R-FOR-10 for arbitrary files: nothing throws, the API accepts what is sent, and limits see the same without records.
 import { readFileSync, truncateSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'

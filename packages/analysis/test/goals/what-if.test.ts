@@ -1,4 +1,4 @@
-// Holds R-GOAL-85 and R-GOAL-86: fewer tries of a goal are answered from the record, more are not known.
+// Holds R-GOAL-85 and R-GOAL-86: fewer tries of a goal are answered from the record, more are unknown.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { agentTool, type RunOptions } from '@halting/core'

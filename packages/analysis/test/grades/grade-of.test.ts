@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-GRADE-4 to R-GRADE-6: how a run came out, and who says so.
+// Holds rules of docs/spec: R-GRADE-4 to R-GRADE-6: the grade of a run and its source.
 import { endings, type EndingReason } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import * as fc from 'fast-check'

@@ -1,4 +1,4 @@
-// Holds R-LIM-74 of docs/spec: budgets that runs share with others in a report.
+// Holds R-LIM-74 of docs/spec: budgets shared between runs in a report.
 import { expect, test } from 'vitest'
 import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'

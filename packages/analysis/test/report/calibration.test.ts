@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-REP-8, R-GRADE-7: limits calibrated on solved runs in a report, with who says that they are solved.
+// Holds rules of docs/spec: R-REP-8, R-GRADE-7: limits calibrated on solved runs in a report, with the source of their grades.
 import { beforeAll, expect, test } from 'vitest'
 import type { GradingSources } from '../../src/grades/graded-runs.ts'
 import { ReportCollector } from '../../src/report/report-collector.ts'

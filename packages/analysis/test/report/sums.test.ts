@@ -1,4 +1,4 @@
-// Holds R-REP-1 and R-REP-2 of docs/spec. Every breakdown of a report comes to the same, and to what the accounts of the runs say.
+// Holds R-REP-1 and R-REP-2 of docs/spec. All breakdowns of a report agree with each other and with the accounts of the runs.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { streamRun, startRun, tool, type RunOptions } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds R-REP-2, R-REP-3c and R-REP-5 of docs/spec: what of a session counts where in a report, and what it does not claim.
+// Holds R-REP-2, R-REP-3c and R-REP-5 of docs/spec: which figures of a session count where in a report, and what it does not claim.
 import { expect, test } from 'vitest'
 import { agentTool, streamRun, startRun, tool, type RunOptions, type RunState, type StartOptions } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8e: a list with an index is the list without one, whatever happened to the files.
+// Holds rules of docs/spec: R-SESS-8e: a list with an index equals the list without one, whatever happened to the files.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

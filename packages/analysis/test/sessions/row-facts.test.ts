@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8d: the row of a session that is not parsed whole is that of one that is.
+// Holds rules of docs/spec: R-SESS-8d: a session that is partly parsed has the row of one that is fully parsed.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-FOR-10: what limits see of a run of another program is the same with its records and without them.
+// Holds a rule of docs/spec: R-FOR-10: limits see the same in a run of another program with and without its records.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Prices } from '@halting/core'

@@ -1,4 +1,4 @@
-// Holds R-CALIB-6 of docs/spec: the least limits under which a run goes the same way are those at which what-if says so, and no lower.
+// Holds R-CALIB-6 of docs/spec: the least limits under which a run is the same are the lowest at which what-if says so.
 import { describe, expect, test } from 'vitest'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-IF-3 to R-IF-7, R-LIM-76, R-LIM-77, R-LIM-77a, where a run is not known to go the same way, and what counts as lost.
+// Holds rules of docs/spec: R-IF-3 to R-IF-7, R-LIM-76, R-LIM-77, R-LIM-77a: when a run is unknown under other limits, and what counts as lost.
 import { describe, expect, test } from 'vitest'
 import { agentTool, type RunOptions, type Permissions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'

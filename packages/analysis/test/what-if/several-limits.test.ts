@@ -1,4 +1,4 @@
-// Holds R-IF-3, R-IF-3a, R-IF-4, R-LIM-76 and R-LIM-77 of docs/spec for several limits at once: the order of limits is that of the loop.
+// Holds R-IF-3, R-IF-3a, R-IF-4, R-LIM-76 and R-LIM-77 of docs/spec for several limits at once: they are checked in the order of the loop.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '@halting/core'
 import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'

@@ -1,4 +1,4 @@
-// Holds R-VERI-24: what other limits would have made of a run whose model was asked to verify its last change.
+// Holds R-VERI-24: how a run would have gone with other limits when its model was asked to verify its last change.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Verification } from '@halting/core'

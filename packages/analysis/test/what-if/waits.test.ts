@@ -1,4 +1,4 @@
-// Holds R-IF-9 and R-IF-9a of docs/spec: what another time to wait for services would have made of a run.
+// Holds R-IF-9 and R-IF-9a of docs/spec: how a run would have gone with another wait time for services.
 import type { StepRecord } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'

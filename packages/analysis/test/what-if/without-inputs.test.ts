@@ -1,4 +1,4 @@
-// Holds R-VERI-24 for runs without the inputs of their calls, of which limits are suggested and calibrated.
+// Holds R-VERI-24 for runs without the inputs of their calls, as used for suggesting and calibrating limits.
 import { expect, test } from 'vitest'
 import type { Verification } from '@halting/core'
 import { pastSessionOf } from '../../src/sessions/read-session.ts'

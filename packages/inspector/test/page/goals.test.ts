@@ -1,4 +1,4 @@
-// Holds R-GOAL-84 on the page: rounds of checks in the transcript and the list, and how the run stands with its goals.
+// Holds R-GOAL-84 on the page: check rounds in the transcript and the list, and the state of the goals of the run.
 import { expect, it, describe } from 'vitest'
 import { transcriptParts, viewOf, type RunView, type TranscriptPart } from '@halting/analysis/view'
 import { pictureOfEnding, goalLines } from '../../src/page/session/ending-figures.ts'

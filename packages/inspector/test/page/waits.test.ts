@@ -1,4 +1,4 @@
-// Holds R-WHYW-2 on the page: a wait for a service is a mark that says how long it took and why, and time that is not active.
+// Holds R-WHYW-2 on the page: a wait for a service is a mark with its length and cause, and is not active time.
 import { describe, expect, it } from 'vitest'
 import { transcriptParts, viewOf } from '@halting/analysis/view'
 import { timeBars } from '../../src/page/session/ending-figures.ts'

@@ -34,22 +34,10 @@ export function SessionsView(): JSX.Element {
   const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
   const active = shown.find(({ key }) => key === activeKey.value)
   const { kind } = listing.value
-  if (all.length === 0)
-    return (
-      <>
-        <h1>Sessions</h1>
-        {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-        {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
-        {kind === 'loaded' ? (
-          <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
-        ) : null}
-      </>
-    )
+  if (all.length === 0) return <NoSessions />
   return (
     <>
-      <h1>Sessions</h1>
-      {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-      {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+      <ListHeading />
       <FilterBar rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
       <ContentSearchPanel rows={shown} />
       <SumsLine rows={shown} all={all.length} />
@@ -92,6 +80,29 @@ export function SessionsView(): JSX.Element {
       <OutlierList rows={shown} outliers={outliers} filter={filter} onFilter={onFilter} />
       <h2>Distributions</h2>
       <Distributions rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
+    </>
+  )
+}
+
+/** The view of a list that has no sessions, or none so far. */
+function NoSessions(): JSX.Element {
+  return (
+    <>
+      <ListHeading />
+      {listing.value.kind === 'loaded' ? (
+        <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
+      ) : null}
+    </>
+  )
+}
+
+/** The heading of the list, and whether it is still being read or failed. */
+function ListHeading(): JSX.Element {
+  return (
+    <>
+      <h1>Sessions</h1>
+      {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
+      {listing.value.kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
     </>
   )
 }
