@@ -103,7 +103,7 @@ function stopAt({ fit, paid }: BudgetEnd, { lap, place, payment }: RunRequest): 
  * Whether this is the run's own request with calls in its reply: the loop checks the budget before it runs them. A truncated reply is recovered
  * first, and has no calls. The last turn is excluded, because a limit equal to the total use is not tighter.
  */
-export function isAnswered({ lap, place, payment }: RunRequest, { turns }: Trajectory): boolean {
+function isAnswered({ lap, place, payment }: RunRequest, { turns }: Trajectory): boolean {
   const turn = turns[lap]
   if (turn === undefined || payment.of !== 'run' || payment.isAtWorst || payment.bounds === null) return false
   const isLast = turn.payments.findLastIndex(({ of }) => of === 'run') === place
@@ -229,7 +229,7 @@ export function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: C
 }
 
 /** The rest of a budget while requests begin and end. NaN when the record lacks the bounds of an open request. */
-export class Budget {
+class Budget {
   readonly #amountOf: (of: Amount) => number
   #unspent: number
   #open: readonly PastPayment[] = []
@@ -272,13 +272,13 @@ export class Budget {
 }
 
 /** The requests in the order in which they began. */
-export function requestsByStart({ turns }: Trajectory): readonly RunRequest[] {
+function requestsByStart({ turns }: Trajectory): readonly RunRequest[] {
   return turns
     .flatMap(({ payments }, lap) => payments.map((payment, place): RunRequest => ({ lap, place, payment })))
     .toSorted((a, b) => a.payment.beganMs - b.payment.beganMs)
 }
 
-export function nextRequestOfRun(asked: readonly RunRequest[], index: number): PastPayment | undefined {
+function nextRequestOfRun(asked: readonly RunRequest[], index: number): PastPayment | undefined {
   for (let next = index + 1; next < asked.length; next++) {
     const payment = asked[next]?.payment
     if (payment?.of === 'run') return payment
