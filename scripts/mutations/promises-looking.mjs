@@ -264,8 +264,8 @@ export const promisesOfLooking = [
     ['@analysis/account/account'],
     [
       '@analysis/account/time-by-phase.ts',
-      'if (counted !== undefined) spent[counted] += at - last',
-      'if (counted !== undefined) for (const each of order) if (going[each] > 0) spent[each] += at - last',
+      'if (counted !== undefined) totals[counted] += at - last',
+      'if (counted !== undefined) for (const each of order) if (active[each] > 0) totals[each] += at - last',
     ],
   ],
   [

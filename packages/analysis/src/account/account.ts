@@ -147,7 +147,7 @@ export interface WaitFigures {
   readonly mostReservedUsd: number
 }
 
-const longestList = 5
+const maxListed = 5
 
 /**
  * Computes from the records of one run why it stopped, how full its limits were, and where turns, tokens, dollars and time went. Also works for a run
@@ -186,8 +186,8 @@ export function accountWith(records: readonly StepRecord[], recorded: RecordedSt
     ...(searched > 0 && { webSearches: searched }),
     phases: phasesOf(steps, requests, totals.activeMs - carried.activeMs),
     tools: toolFigures(requests, calls, steps),
-    slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
-    dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
+    slowest: largestBy(steps, ({ durationMs }) => durationMs).map(toFigures),
+    dearest: largestBy(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     ...waitsOf(budgetWaits),
     ...(waited !== undefined && { serviceWaits: waited }),
     ...(paused !== undefined && { limitPauses: paused }),
@@ -286,11 +286,11 @@ function phasesOf(
   })
 }
 
-function most<Step>(steps: readonly Step[], weight: (step: Step) => number): readonly Step[] {
+function largestBy<Step>(steps: readonly Step[], weight: (step: Step) => number): readonly Step[] {
   return steps
     .filter((step) => weight(step) > 0)
     .toSorted((a, b) => weight(b) - weight(a))
-    .slice(0, longestList)
+    .slice(0, maxListed)
 }
 
 function stepFigures(
@@ -299,15 +299,17 @@ function stepFigures(
   calls: readonly { readonly scope: string; readonly id: string; readonly name: string; readonly input: unknown }[],
 ): StepFigures {
   const { phase, scope, request, name, durationMs } = recorded
-  const asked = requests.find((each) => each.scope === scope && each.name === name)
+  const requestOfStep = requests.find((each) => each.scope === scope && each.name === name)
   const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
   const call = callId === undefined ? undefined : calls.findLast((each) => each.scope === scope && each.id === callId)
   const step = isServiceWait(name) ? 'wait for the service' : name
-  const what = call === undefined ? (asked?.model ?? step) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
-  const usd = usdOf(asked?.nanos ?? 0)
+  const what = call === undefined ? (requestOfStep?.model ?? step) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
+  const usd = usdOf(requestOfStep?.nanos ?? 0)
   const cost =
-    asked !== undefined && isAtWorst(asked) ? { costUsd: 0, unknownUsd: usd } : { costUsd: usd, unknownUsd: 0 }
-  return { phase, scope, request, what, ms: durationMs, tokens: asked?.tokens ?? 0, ...cost }
+    requestOfStep !== undefined && isAtWorst(requestOfStep)
+      ? { costUsd: 0, unknownUsd: usd }
+      : { costUsd: usd, unknownUsd: 0 }
+  return { phase, scope, request, what, ms: durationMs, tokens: requestOfStep?.tokens ?? 0, ...cost }
 }
 
 /** The first text of an input, such as a command, a path or a pattern. */

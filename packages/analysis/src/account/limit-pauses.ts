@@ -50,7 +50,7 @@ export interface LimitPauseFigures {
 const stepName = /^limit_(question|answer|end):(\d+):([A-Za-z]+):(\d+)$/
 
 /** The longest plausible pause; anything longer is a corrupt record. */
-const longestPauseMs = 100 * 366 * 86_400_000
+const maxPauseMs = 100 * 366 * 86_400_000
 
 /** Reads pauses from consecutive records. */
 export class LimitPauseReader {
@@ -106,13 +106,13 @@ export class LimitPauseReader {
   }
 
   #end(name: string, value: unknown): RecordedLimitPause | undefined {
-    const asked = this.#asked
+    const open = this.#asked
     const endedMs = momentOf(value)
     this.#asked = undefined
-    if (asked === undefined || endedMs === null) return undefined
-    const waitedMs = Math.min(longestPauseMs, Math.max(0, endedMs - asked.sinceMs))
-    const to = this.#raisedTo(asked)
-    const pause = { ...asked, name, waitedMs }
+    if (open === undefined || endedMs === null) return undefined
+    const waitedMs = Math.min(maxPauseMs, Math.max(0, endedMs - open.sinceMs))
+    const to = this.#raisedTo(open)
+    const pause = { ...open, name, waitedMs }
     if (this.#isAborted || this.#outcome === 'aborted') return { ...pause, outcome: 'aborted' }
     if (to !== undefined) return { ...pause, outcome: 'raised', to }
     // The process died before the new limit was recorded: the run will pause again.

@@ -10,10 +10,10 @@ export function noticesOfReply(record: StepRecord): readonly string[] {
 }
 
 /** The maximum number of notices. */
-const mostNotices = 10
+const maxNotices = 10
 
 /** Adds the notices of a run and its agents to known ones, without duplicates. */
 export function noticesWith(known: readonly string[], records: readonly StepRecord[]): readonly string[] {
   const more = records.flatMap(noticesOfReply)
-  return more.length === 0 ? known : [...new Set([...known, ...more])].slice(0, mostNotices)
+  return more.length === 0 ? known : [...new Set([...known, ...more])].slice(0, maxNotices)
 }

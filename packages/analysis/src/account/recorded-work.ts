@@ -72,7 +72,7 @@ function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
   const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, came } = request
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const error = came?.['error']
-  const others = charge['others']
+  const otherCharges = charge['others']
   return {
     phase,
     scope,
@@ -87,7 +87,7 @@ function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
     isAtWorst: isAtWorst(request),
     // The loop has validated the usage of a charge.
     usage: isJsonObject(charge['usage']) ? (charge['usage'] as unknown as Usage) : usageOfMessage(came?.['message']),
-    others: Array.isArray(others) ? (others as PastRequest['others']) : [],
+    others: Array.isArray(otherCharges) ? (otherCharges as PastRequest['others']) : [],
   }
 }
 

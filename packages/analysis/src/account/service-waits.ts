@@ -76,7 +76,7 @@ export interface ServiceWaitFigures {
 }
 
 /** The longest plausible delay that a service may ask for. */
-const longestSaidMs = 1e13
+const maxReportedMs = 1e13
 
 /** The end of the year 9999. */
 const latestMs = 253_402_300_799_999
@@ -140,7 +140,7 @@ export class ServiceWaitReader {
       kind: textOf(kind).slice(0, 100),
       status: typeof status === 'number' ? status : null,
       message: textOf(message).slice(0, 500),
-      saidMs: Math.min(longestSaidMs, amountOf(retryAfterMs)),
+      saidMs: Math.min(maxReportedMs, amountOf(retryAfterMs)),
     })
   }
 

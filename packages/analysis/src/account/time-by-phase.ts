@@ -12,14 +12,14 @@ export function timeByPhase(steps: readonly RecordedStep[]): Readonly<Record<Pha
       { at: at + durationMs, phase, change: -1 },
     ])
     .toSorted((a, b) => a.at - b.at)
-  const going = { model: 0, compaction: 0, tools: 0, hooks: 0, checks: 0, waiting: 0, other: 0 }
-  const spent = { ...going }
+  const active = { model: 0, compaction: 0, tools: 0, hooks: 0, checks: 0, waiting: 0, other: 0 }
+  const totals = { ...active }
   let last = 0
   for (const { at, phase, change } of edges) {
-    const counted = order.find((each) => going[each] > 0)
-    if (counted !== undefined) spent[counted] += at - last
+    const counted = order.find((each) => active[each] > 0)
+    if (counted !== undefined) totals[counted] += at - last
     last = at
-    going[phase] += change
+    active[phase] += change
   }
-  return spent
+  return totals
 }

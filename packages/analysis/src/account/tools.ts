@@ -67,8 +67,8 @@ export function toolFigures(
     if (request.phase !== 'model' || request.isOpen) continue
     // Requests of a subagent count for the call that started it.
     const agent = agents.get(/^agent:\d+:\d+:([^/]*)\//.exec(request.scope)?.[1] ?? '')
-    const asked = agent === undefined ? request.calls.map(({ name }) => name) : [agent]
-    const tools = asked.length === 0 ? [null] : asked
+    const requested = agent === undefined ? request.calls.map(({ name }) => name) : [agent]
+    const tools = requested.length === 0 ? [null] : requested
     for (const [index, tool] of tools.entries()) {
       const row = rowOf(tool)
       const tokens = part(request.tokens, index, tools.length)

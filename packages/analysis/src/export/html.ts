@@ -23,10 +23,10 @@ import type { NextStep } from '../why/next-step.ts'
 // work.
 
 /** Longer texts are shortened to their beginning and end, in characters: a page of whole ones would not open. */
-const longestText = 50_000
+const maxTextLength = 50_000
 
 /** Longer prompts and answers are folded. */
-const longestUnfolded = 6_000
+const maxUnfoldedLength = 6_000
 
 /** The session as an HTML page. */
 export function* htmlOf(session: SessionTranscript, title: string, next: NextStep): Iterable<string> {
@@ -79,36 +79,36 @@ function* partHtml(part: Part): Iterable<string> {
   switch (part.kind) {
     case 'person': {
       const text = plainText(part.content)
-      yield folded('person', head(part.by, text), contentHtml(part.content), text.length <= longestUnfolded)
+      yield folded('person', head(part.by, text), contentHtml(part.content), text.length <= maxUnfoldedLength)
       return
     }
     case 'answer':
       yield folded(
         'answer',
         head('Answer', part.text),
-        markdownHtml(shortened(part.text, longestText)),
-        part.text.length <= longestUnfolded,
+        markdownHtml(shortened(part.text, maxTextLength)),
+        part.text.length <= maxUnfoldedLength,
       )
       return
     case 'thinking':
       yield folded(
         'thinking',
         head('Thinking', part.text),
-        `<p>${escapeHtml(shortened(part.text, longestText))}</p>`,
+        `<p>${escapeHtml(shortened(part.text, maxTextLength))}</p>`,
         false,
       )
       return
     case 'note': {
       const { text, more = '' } = part
       if (more === '') yield `<p class="soft">${escapeHtml(text)}</p>\n`
-      else yield folded('note', escapeHtml(text), `<p>${escapeHtml(shortened(more, longestText))}</p>`, false)
+      else yield folded('note', escapeHtml(text), `<p>${escapeHtml(shortened(more, maxTextLength))}</p>`, false)
       return
     }
     case 'check': {
       const { status, text, more } = part
       const summary = `<span class="by">Check</span> <span${status === 'met' ? '' : ' class="bad"'}>${escapeHtml(text)}</span>`
       if (more === '') yield `<p>${summary}</p>\n`
-      else yield folded('check', summary, `<pre dir="auto">${escapeHtml(shortened(more, longestText))}</pre>`, false)
+      else yield folded('check', summary, `<pre dir="auto">${escapeHtml(shortened(more, maxTextLength))}</pre>`, false)
       return
     }
     case 'call':
@@ -124,9 +124,10 @@ function* callHtml(call: TranscriptCall): Iterable<string> {
   yield `<details class="call"><summary><span class="by">${escapeHtml(call.name)}</span> <bdi>${escapeHtml(about.slice(0, 200))}</bdi> ${
     how === '' ? '' : `<strong class="bad">${how}</strong> `
   }<span class="soft">${took}</span></summary>\n`
-  if (changes.length > 0) yield `<pre class="diff">${changes.slice(0, mostLines).map(changeHtml).join('')}</pre>\n`
-  if (changes.length > mostLines) yield `<p class="soft">${changes.length - mostLines} more lines are left out.</p>\n`
-  if (changes.length === 0) yield `<pre dir="auto">${escapeHtml(shortened(inputText(call.input), longestText))}</pre>\n`
+  if (changes.length > 0) yield `<pre class="diff">${changes.slice(0, maxLines).map(changeHtml).join('')}</pre>\n`
+  if (changes.length > maxLines) yield `<p class="soft">${changes.length - maxLines} more lines are left out.</p>\n`
+  if (changes.length === 0)
+    yield `<pre dir="auto">${escapeHtml(shortened(inputText(call.input), maxTextLength))}</pre>\n`
   if (call.agent.length > 0) {
     yield '<div class="agent">\n'
     for (const part of call.agent) yield* partHtml(part)
@@ -136,11 +137,11 @@ function* callHtml(call: TranscriptCall): Iterable<string> {
   yield '</details>\n'
 }
 
-const mostLines = 2_000
+const maxLines = 2_000
 
 function changeHtml(line: string): string {
   const kind = line.startsWith('+') ? 'add' : line.startsWith('-') ? 'cut' : line.startsWith('@@') ? 'hunk' : ''
-  return `<span${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(shortened(line, longestText))}</span>`
+  return `<span${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(shortened(line, maxTextLength))}</span>`
 }
 
 /** A command as plain text; any other input as JSON. */
@@ -152,7 +153,7 @@ function inputText(input: unknown): string {
 
 function contentHtml(content: MessageContent, element: 'p' | 'pre' = 'p'): string {
   if (typeof content === 'string')
-    return `<${element} dir="auto">${escapeHtml(shortened(content, longestText))}</${element}>`
+    return `<${element} dir="auto">${escapeHtml(shortened(content, maxTextLength))}</${element}>`
   return content.map((block) => (isText(block) ? contentHtml(block.text, element) : blockHtml(block))).join('\n')
 }
 
@@ -174,7 +175,7 @@ function folded(kind: string, summary: string, content: string, isOpen: boolean)
 /** The author, and for a folded part also its beginning. */
 function head(by: string, text: string): string {
   const begins =
-    text.length <= longestUnfolded && by !== 'Thinking'
+    text.length <= maxUnfoldedLength && by !== 'Thinking'
       ? ''
       : ` <bdi class="soft">${escapeHtml(text.slice(0, 100))}</bdi>`
   return `<span class="by">${by}</span>${begins}`

@@ -69,16 +69,16 @@ function* callText(call: TranscriptCall, level: number, heading: (text: string) 
 
 /** A fence that is longer than any fence in the text. */
 function fenced(text: string, language = 'text'): string {
-  const shown = visible(text)
-  const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1))
-  return `${fence}${language}\n${shown}${shown.endsWith('\n') ? '' : '\n'}${fence}\n`
+  const visibleText = visible(text)
+  const fence = '`'.repeat(Math.max(3, longestRun(visibleText) + 1))
+  return `${fence}${language}\n${visibleText}${visibleText.endsWith('\n') ? '' : '\n'}${fence}\n`
 }
 
 /** The text as a code span on one line. */
 function codeSpan(text: string): string {
-  const shown = visible(text).replaceAll(/\s+/g, ' ').trim()
-  const ticks = '`'.repeat(longestRun(shown) + 1)
-  return shown === '' ? '' : `${ticks} ${shown} ${ticks}`
+  const visibleText = visible(text).replaceAll(/\s+/g, ' ').trim()
+  const ticks = '`'.repeat(longestRun(visibleText) + 1)
+  return visibleText === '' ? '' : `${ticks} ${visibleText} ${ticks}`
 }
 
 function longestRun(text: string): number {

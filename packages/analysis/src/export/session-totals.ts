@@ -49,12 +49,12 @@ function goalsOf(runs: SessionTranscript['runs']): readonly (readonly [name: str
   const goal = runs.findLast(({ account }) => account.goal !== undefined)?.account.goal
   if (goal === undefined) return []
   return [
-    ['Goal', goal.goals.slice(0, mostGoals).map(goalName).join(', ')],
+    ['Goal', goal.goals.slice(0, maxGoals).map(goalName).join(', ')],
     ['Goal met', goalVerdict(goal)],
   ]
 }
 
-const mostGoals = 10
+const maxGoals = 10
 
 /** Whether the last change of the session was checked. */
 function lastChangeOf(runs: SessionTranscript['runs']): readonly (readonly [name: string, value: string])[] {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { eachParsedLine } from './parsed-lines.ts'
 import { ReadTogether, type AgentFiles } from './read-together.ts'
-import { textIn } from './values.ts'
+import { textIn } from './parse-values.ts'
 
 const agentName = /^agent-[^/]*\.jsonl$/
 
@@ -56,16 +56,16 @@ export async function withoutSubagents(
 }
 
 /** How deep a file may be below the folder of subagents: `subagents/workflows/wf_…`. */
-const deepest = 4
+const maxDepth = 4
 
 /** The closest folder named `subagents`: this one or one of its parents. */
 function ownFolderOf(folder: string): string | undefined {
   let at = folder
-  for (let level = 0; level <= deepest; level++, at = dirname(at)) if (basename(at) === 'subagents') return at
+  for (let level = 0; level <= maxDepth; level++, at = dirname(at)) if (basename(at) === 'subagents') return at
   return undefined
 }
 
-const longestHead = 200
+const maxHeadLines = 200
 
 /** The id of the session that a subagent's file belongs to. A missing id is not cached: it may be written later. */
 async function parentOf(path: string, { parents }: ReadTogether): Promise<string | undefined> {
@@ -75,7 +75,7 @@ async function parentOf(path: string, { parents }: ReadTogether): Promise<string
   let lines = 0
   await eachParsedLine(path, (line) => {
     id = textIn(line?.['sessionId'])
-    return id === undefined && ++lines < longestHead
+    return id === undefined && ++lines < maxHeadLines
   }).catch(() => undefined)
   if (id !== undefined) parents.set(path, id)
   return id

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { ForeignPayment } from './foreign-run.ts'
 import type { ReplyPart } from './runs-builder.ts'
-import { momentIn, textIn, usageIn, type Fields } from './values.ts'
+import { momentIn, textIn, usageIn, type Fields } from './parse-values.ts'
 
 /** A request of a subagent, and when it was made. */
 export interface AgentRequest {

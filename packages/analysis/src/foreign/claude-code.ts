@@ -4,7 +4,7 @@ import type { ForeignEnding } from './foreign-run.ts'
 import { AgentRequests, progressLine, type AgentRequest } from './agent-requests.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { momentIn, replyIn, resultIn, userContentIn, textIn, usageIn, type Fields } from './values.ts'
+import { momentIn, replyIn, resultIn, userContentIn, textIn, usageIn, type Fields } from './parse-values.ts'
 
 /** Types of lines without content of the conversation. */
 const bookkeeping: ReadonlySet<string> = new Set(

@@ -2,7 +2,7 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
 import { RunsBuilder } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { bounded, countIn, momentIn, textIn, type Fields } from './values.ts'
+import { bounded, countIn, momentIn, textIn, type Fields } from './parse-values.ts'
 
 /** Types of records without content of the conversation, or with content that other records repeat. */
 const bookkeeping: ReadonlySet<string> = new Set([

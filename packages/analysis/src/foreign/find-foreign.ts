@@ -44,13 +44,13 @@ async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promi
 }
 
 /** The minimum length of an abbreviated id. */
-const leastLetters = 4
+const minLetters = 4
 
 /** Sessions of other programs with this id, or with an id that starts with it. */
 export async function findForeign(id: string, place: ForeignPlace): Promise<readonly ForeignFile[]> {
-  const wanted = id.toLowerCase()
+  const prefix = id.toLowerCase()
   const all = [...(await foreignFiles('claude-code', place)), ...(await foreignFiles('codex', place))]
-  const exact = all.filter(({ sessionId }) => sessionId.toLowerCase() === wanted)
+  const exact = all.filter(({ sessionId }) => sessionId.toLowerCase() === prefix)
   if (exact.length > 0) return exact.slice(-1)
-  return wanted.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.toLowerCase().startsWith(wanted))
+  return prefix.length < minLetters ? [] : all.filter(({ sessionId }) => sessionId.toLowerCase().startsWith(prefix))
 }

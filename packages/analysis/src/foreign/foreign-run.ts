@@ -145,9 +145,11 @@ export class ForeignCosts {
     const { usage } = payment
     const input = totalTokensOf(usage) - usage.output_tokens
     const capTokens = Math.max(usage.output_tokens, replyTokens)
-    const least = this.#worstOf(payment, input, usefulTokens)
-    const most = this.#worstOf(payment, input, capTokens)
-    return least === undefined || most === undefined ? null : { least, most, usefulTokens, capTokens }
+    const smallest = this.#worstOf(payment, input, usefulTokens)
+    const largest = this.#worstOf(payment, input, capTokens)
+    return smallest === undefined || largest === undefined
+      ? null
+      : { least: smallest, most: largest, usefulTokens, capTokens }
   }
 
   #worstOf(

@@ -1,7 +1,7 @@
 import { HaltingError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { eachLine, type ReadLines } from './lines.ts'
-import type { Fields } from './values.ts'
+import type { Fields } from './parse-values.ts'
 
 /**
  * Passes each line of another program's file, parsed, to `take`; undefined for a line that is not an object. Reading stops when `take` returns false.

@@ -9,12 +9,12 @@ import { eachLine } from './lines.ts'
 import { eachParsedLine } from './parsed-lines.ts'
 import { ReadTogether } from './read-together.ts'
 import { SkipCount, type ForeignPart, type ForeignProgram, type ForeignSession } from './session.ts'
-import type { Fields } from './values.ts'
+import type { Fields } from './parse-values.ts'
 
 /** The program that recorded a session file. */
 export type SessionKind = 'halting' | ForeignProgram
 
-const longestHead = 200
+const maxHeadLines = 200
 
 /**
  * The program that recorded a session file, detected from its first lines; undefined for any other file.
@@ -26,7 +26,7 @@ export async function kindOfSession(path: string): Promise<SessionKind | undefin
   await eachParsedLine(path, (line) => {
     if (line !== undefined && isGeminiLine(line)) throw new HaltingError('driver', geminiCli(path))
     kind = line === undefined ? undefined : kindOfLine(line)
-    return kind === undefined && ++lines < longestHead
+    return kind === undefined && ++lines < maxHeadLines
   })
   if (kind === undefined && (await isGeminiDocument(path))) throw new HaltingError('driver', geminiCli(path))
   return kind

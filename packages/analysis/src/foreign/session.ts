@@ -56,7 +56,7 @@ export interface LongLine {
 /** `all`: everything that cost something. `newest_branch`: what the model would see when the session continues. */
 export type ForeignPart = 'all' | 'newest_branch'
 
-const mostNamed = 20
+const maxNamed = 20
 
 /** Counts skipped lines. */
 export class SkipCount {
@@ -68,7 +68,7 @@ export class SkipCount {
 
   unknown(kind: string): void {
     this.#unknown++
-    if (this.#kinds.size < mostNamed) this.#kinds.add(kind.slice(0, 60))
+    if (this.#kinds.size < maxNamed) this.#kinds.add(kind.slice(0, 60))
   }
 
   damaged(): void {
@@ -76,7 +76,7 @@ export class SkipCount {
   }
 
   tooLong(file: string, lines: readonly number[]): void {
-    for (const line of lines) if (this.#tooLong.length < mostNamed) this.#tooLong.push({ file, line })
+    for (const line of lines) if (this.#tooLong.length < maxNamed) this.#tooLong.push({ file, line })
   }
 
   copied(): void {

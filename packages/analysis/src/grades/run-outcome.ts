@@ -97,7 +97,7 @@ function personText(messages: readonly UserMessage[]): string {
 }
 
 /** Only the beginning of a prompt is searched for a rejection. */
-const longestBeginning = 400
+const maxPromptLength = 400
 
 // A few plain English phrases; a prompt without any of them is not a rejection.
 const rejections: readonly RegExp[] = [
@@ -114,6 +114,6 @@ const rejections: readonly RegExp[] = [
 // Spec R-GRADE-6.
 /** Whether a prompt rejects the answer before it, judged by a few English phrases. */
 export function isRejection(prompt: string): boolean {
-  const beginning = prompt.slice(0, longestBeginning).toLowerCase().trimStart()
+  const beginning = prompt.slice(0, maxPromptLength).toLowerCase().trimStart()
   return rejections.some((words) => words.test(beginning))
 }

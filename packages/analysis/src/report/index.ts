@@ -1,6 +1,6 @@
 // `@halting/analysis/report`: sums over many sessions, as figures and as an HTML page.
 export { ReportCollector as Collector } from './report-collector.ts'
-export { type Period, dayOf } from './days.ts'
+export { type Period, dayOf } from './period.ts'
 export { gatherReport, isBelow, type ReportScope } from './report-collector.ts'
 export type {
   Breakdown,

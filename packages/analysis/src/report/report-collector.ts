@@ -13,7 +13,7 @@ import { ungraded, type GradingSources } from '../grades/graded-runs.ts'
 import { CalibrationSums } from '../calibration/calibrate-sessions.ts'
 import { BudgetSums, LimitSums } from './limit-sums.ts'
 import { GoalSums, VerificationSums } from './goal-sums.ts'
-import { dayOf, isWithin, type Period } from './days.ts'
+import { dayOf, isWithin, type Period } from './period.ts'
 import { runFactsOf, type RunFacts } from './run-facts.ts'
 import { paidFor, Sum, SumsBy, SumsByModel, type Paid } from './sums.ts'
 import { TighterLimits } from './tighter-limits.ts'
@@ -341,7 +341,7 @@ export function isBelow(path: string, folder: string): boolean {
 
 /** Fewer sessions have no outliers. */
 const fewestSessions = 8
-const mostOutliers = 10
+const maxOutliers = 10
 
 /** Figures in which a session may be an outlier. Only the first one is reported. */
 const outlierFigures = ['costUsd', 'activeMs', 'turns', 'tokens'] as const
@@ -367,6 +367,6 @@ function outliersOf(sessions: readonly SessionSpent[]): readonly Outlier[] {
   })
   return found
     .toSorted((a, b) => b.times - a.times)
-    .slice(0, mostOutliers)
+    .slice(0, maxOutliers)
     .map(({ session, what, value, median }) => ({ session, what, value, median }))
 }

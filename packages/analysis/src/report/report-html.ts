@@ -4,7 +4,7 @@ import { escapeHtml } from '../export/escape-html.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
 import { calibratedRows, calibrationTexts, calibrationTitle, groupName, hasLimit } from '../words/calibration-texts.ts'
-import { dayOf } from './days.ts'
+import { dayOf } from './period.ts'
 import { flagOf, limitsWorthReporting } from './tighter-limits.ts'
 import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
 import {
@@ -31,8 +31,8 @@ import {
 // A single file without external resources (`pageHead`). Every text of a session is escaped: titles, folders, names of tools and models.
 
 /** The page lists at most this many sessions, because a larger page would not open. The JSON has all of them. */
-const mostSessions = 500
-const mostRows = 100
+const maxSessions = 500
+const maxRows = 100
 
 /** The report as an HTML page. */
 export function* reportHtml(report: Report, by?: Breakdown): Iterable<string> {
@@ -114,8 +114,8 @@ function table(name: string, head: readonly string[], rows: readonly (readonly s
   if (rows.length === 0) return ''
   const titles = head.map((cell) => `<th scope="col">${escapeHtml(cell)}</th>`).join('')
   const lines = rows.map(([first = '', ...cells]) => {
-    const others = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')
-    return `<tr><th scope="row" dir="auto">${escapeHtml(first)}</th>${others}</tr>`
+    const otherCells = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')
+    return `<tr><th scope="row" dir="auto">${escapeHtml(first)}</th>${otherCells}</tr>`
   })
   return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
 }
@@ -124,7 +124,7 @@ const some = (count: number): string => (count === 0 ? '' : counted(count))
 
 function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]): string {
   const named = rows
-    .slice(0, what === 'day' ? Infinity : mostRows)
+    .slice(0, what === 'day' ? Infinity : maxRows)
     .map((row) => ({ ...row, name: row.name || 'not known' }))
   const picture = barChart(
     `Cost by ${what}`,
@@ -198,14 +198,14 @@ function endingsHtml({ endings }: Report): string {
 
 function goalsHtml(report: Report, by: Breakdown | undefined): string {
   const tables = goalTables(report, by).map(([name, rows]) => {
-    const cells = rows.slice(0, mostRows).map((row) => [row.name || 'not known', ...goalCells(row)])
+    const cells = rows.slice(0, maxRows).map((row) => [row.name || 'not known', ...goalCells(row)])
     return table(`Goals by ${name}`, [name, ...goalHead], cells)
   })
   return list(goalTexts(report)) + tables.join('')
 }
 
 function calibrationHtml({ calibration }: Report): string {
-  const limited = calibration.groups.filter(hasLimit).slice(0, mostRows)
+  const limited = calibration.groups.filter(hasLimit).slice(0, maxRows)
   const head = ['limit', 'at most', 'lost', 'to expect', 'saves']
   const tables = limited.map((group) => {
     const cells = calibratedRows(group).map(({ label, limit, lost, toExpect, saves }) => [
@@ -236,7 +236,7 @@ function triedHtml({ tried }: Report): string {
 }
 
 function toolsHtml({ tools }: Report): string {
-  const called = tools.filter(({ calls }) => calls > 0).slice(0, mostRows)
+  const called = tools.filter(({ calls }) => calls > 0).slice(0, maxRows)
   const picture = barChart(
     'Calls by tool; failed, denied, invalid and cut calls are marked',
     called.slice(0, 20).map(({ tool, calls, failed, denied, invalid, cut }) => {
@@ -269,7 +269,7 @@ function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
 
 function sessionsHtml(sessions: readonly SessionSpent[]): string {
   const cells = sessions
-    .slice(0, mostSessions)
+    .slice(0, maxSessions)
     .map(({ session, title, folder, turns, tokens, activeMs, ending, ...row }) => [
       `${session.slice(0, 8)} ${title}`,
       costText(row),
@@ -280,7 +280,7 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
       dayOf(row.beganAt === null ? null : Date.parse(row.beganAt)),
       folder,
     ])
-  const left = sessions.length - mostSessions
+  const left = sessions.length - maxSessions
   const head = ['session', 'cost', 'turns', 'tokens', 'time', 'ended', 'began', 'folder']
   return (
     table('Sessions', head, cells) +
@@ -299,22 +299,22 @@ interface Bar {
 
 const [rowHeight, barHeight, labelColumns, valueColumns] = [22, 12, 170, 190]
 const width = 640
-const longestLabel = 24
+const maxLabelLength = 24
 
 /**
  * A bar chart as inline SVG, without scripts and styled by classes of the page. Labels and values are text, so that they can be read aloud, copied
  * and searched.
  */
 function barChart(title: string, rows: readonly Bar[]): string {
-  const most = Math.max(...rows.map(({ first, second = 0 }) => first + second))
-  if (rows.length === 0 || !(most > 0)) return ''
+  const highest = Math.max(...rows.map(({ first, second = 0 }) => first + second))
+  if (rows.length === 0 || !(highest > 0)) return ''
   const room = width - labelColumns - valueColumns
   const height = rows.length * rowHeight + 4
-  const drawn = rows.map(({ label, first, second = 0, value }, index) => {
+  const bars = rows.map(({ label, first, second = 0, value }, index) => {
     const y = index * rowHeight + 2
     const middle = y + rowHeight / 2
     // A value above zero is always visible.
-    const barLength = (part: number): number => (part > 0 ? Math.max(1.5, (part / most) * room) : 0)
+    const barLength = (part: number): number => (part > 0 ? Math.max(1.5, (part / highest) * room) : 0)
     const [one, two] = [barLength(first), barLength(second)]
     return [
       `<g><title>${escapeHtml(label)}: ${escapeHtml(value)}</title>`,
@@ -326,16 +326,16 @@ function barChart(title: string, rows: readonly Bar[]): string {
       `<text x="${fixed(labelColumns + one + two + 8)}" y="${middle}">${escapeHtml(value)}</text></g>`,
     ].join('')
   })
-  const picture = `<svg role="img" aria-label="${escapeHtml(title)}" viewBox="0 0 ${width} ${height}">${drawn.join('\n')}</svg>`
+  const picture = `<svg role="img" aria-label="${escapeHtml(title)}" viewBox="0 0 ${width} ${height}">${bars.join('\n')}</svg>`
   return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(title)}">${picture}</div>\n`
 }
 
 /** Shortens a label; of a path, the end is kept. */
 function shortLabel(label: string): string {
   const letters = Array.from(label)
-  if (letters.length <= longestLabel) return label
-  const most = longestLabel - 1
-  return /[/\\]/.test(label) ? `…${letters.slice(-most).join('')}` : `${letters.slice(0, most).join('')}…`
+  if (letters.length <= maxLabelLength) return label
+  const maxLength = maxLabelLength - 1
+  return /[/\\]/.test(label) ? `…${letters.slice(-maxLength).join('')}` : `${letters.slice(0, maxLength).join('')}…`
 }
 
 function fixed(value: number): string {

@@ -3,7 +3,7 @@ import { counted, elapsed, many, money } from '../words/figures.ts'
 import { programNames } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
-import { dayOf } from './days.ts'
+import { dayOf } from './period.ts'
 import { minuteText } from '../words/budget-words.ts'
 import { localMinute } from '../words/service-words.ts'
 import type {
@@ -77,7 +77,7 @@ export function programsText({ programs, sessions }: Report): string {
 
 /** The savings and losses of a limit, in sentences. */
 export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lost, lostUsd }: LimitRow): string {
-  const shown = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
+  const names = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
   const more = lost.length > 3 ? ` and ${counted(lost.length - 3)} more` : ''
   return [
     `${reason} ended ${many(runs, 'run')}, which cost ${money(costUsd)}.`,
@@ -86,7 +86,7 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
     ...(answered > 0 ? [`${counted(answered)} gave an answer anyway.`] : []),
     ...(lost.length > 0
       ? [
-          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${shown.join(', ')}${more}.`,
+          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${names.join(', ')}${more}.`,
         ]
       : []),
   ].join(' ')
@@ -171,20 +171,20 @@ function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): 
 const [mostWaiting, mostWaitRows] = [5, 5]
 
 function waitRows(rows: readonly ServiceWaitRow[]): string {
-  const shown = rows
+  const lines = rows
     .slice(0, mostWaitRows)
     .map(({ name, ms, waits }) => `${name === '' ? 'not known' : name} ${elapsed(ms)} (${many(waits, 'wait')})`)
-  const more = rows.length - shown.length
-  return [...shown, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')
+  const more = rows.length - lines.length
+  return [...lines, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')
 }
 
 function endedAtServices({ runs, costUsd, wentOn, retryAt }: ServiceWaitSums['ended'], now: number): readonly string[] {
   if (runs === 0 || retryAt === null) return []
-  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  const continuedText = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
   const at = Date.parse(retryAt)
   const when = `${at <= now ? 'took' : 'takes'} requests again at ${localMinute(at)}`
   return [
-    `${many(runs, 'run')} ended because a service was rate-limited or unavailable, which cost ${money(costUsd)}${gone}. ${runs === 1 ? 'It' : 'The last of them'} ${when}. With --wait-for-limits runs wait instead.`,
+    `${many(runs, 'run')} ended because a service was rate-limited or unavailable, which cost ${money(costUsd)}${continuedText}. ${runs === 1 ? 'It' : 'The last of them'} ${when}. With --wait-for-limits runs wait instead.`,
   ]
 }
 
@@ -196,11 +196,11 @@ export function budgetText(
   const used = usedUsd === null || limitUsd === null ? '' : ` ${money(usedUsd)} of ${money(limitUsd)} was used then.`
   const isOver = resetsAt !== null && Date.parse(resetsAt) <= Date.parse(now)
   const reset = resetsAt === null ? '' : ` It ${isOver ? 'was reset' : 'resets'} at ${minuteText(resetsAt)}.`
-  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  const continuedText = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
   return [
     ...(runs === 0
       ? []
-      : [`${budget} ended ${many(runs, 'run')}, which cost ${money(costUsd)}${gone}.${used}${reset}`]),
+      : [`${budget} ended ${many(runs, 'run')}, which cost ${money(costUsd)}${continuedText}.${used}${reset}`]),
     ...(waited === 0
       ? []
       : [`${many(waited, 'request')} waited ${elapsed(waitedMs)} for what others had reserved of ${budget}.`]),
@@ -248,14 +248,14 @@ export function triedText({
     elapsed(savedMs),
   ]
   const [least, most] = atTheLatest > 0 ? ['at least ', 'at most '] : ['', '']
-  const lost = [
+  const losses = [
     ...(lostAnswers > 0 ? [many(lostAnswers, 'answer')] : []),
     ...(lostChanges > 0 ? [many(lostChanges, 'change')] : []),
   ]
   const loses =
-    lost.length > 0 ? `loses ${most}${lost.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
-  const others = unknown > 0 ? `; unknown for ${many(unknown, 'more run')}` : ''
-  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${others}`
+    losses.length > 0 ? `loses ${most}${losses.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
+  const unknownText = unknown > 0 ? `; unknown for ${many(unknown, 'more run')}` : ''
+  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${unknownText}`
 }
 
 const figureTexts = {

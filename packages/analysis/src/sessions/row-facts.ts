@@ -79,11 +79,11 @@ function factsOf(
 }
 
 /** Longer texts are not stored in the index. */
-const longestText = 2_000
+const maxTextLength = 2_000
 
 /** Whether the facts may be stored. Text is never cut for this: a cut key might no longer be recognized and redacted. */
 export function isShort({ title, prompt, cwd }: RowFacts): boolean {
-  return title.length + prompt.length + cwd.length <= longestText
+  return title.length + prompt.length + cwd.length <= maxTextLength
 }
 
 /** Whether a value from the index has the form of facts. The checksum alone does not prove it, because anyone can compute one. */

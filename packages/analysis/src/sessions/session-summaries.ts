@@ -61,15 +61,15 @@ function listedSummary(
   redact: (text: string) => string,
   index: SessionIndex,
 ): SessionSummary | undefined {
-  const seen = listedFile(file)
-  if (seen === undefined || seen.isLocked || !seen.stats.isFile()) return undefined
-  const known = knownSummary(index.getListed(file.path, seen, 'summary'))
+  const listed = listedFile(file)
+  if (listed === undefined || listed.isLocked || !listed.stats.isFile()) return undefined
+  const known = knownSummary(index.getListed(file.path, listed, 'summary'))
   // The keys in use may have changed since it was stored.
   if (known !== undefined) return { ...file, ...redactedTexts(known, redact) }
   const ends = endsOfKept(file.path)
   if (ends === undefined) return undefined
   const facts = redactedTexts(factsOfEnds(ends), redact)
-  if (isShort(facts)) index.noteListed(file.path, seen, 'summary', facts)
+  if (isShort(facts)) index.noteListed(file.path, listed, 'summary', facts)
   return { ...file, ...facts }
 }
 
@@ -92,10 +92,10 @@ async function indexedSummary(
 }
 
 /** Longer texts are not stored in the index. */
-const longestText = 2_000
+const maxTextLength = 2_000
 
 function isShort({ firstPrompt, title = '' }: SessionFacts): boolean {
-  return firstPrompt.length + title.length <= longestText
+  return firstPrompt.length + title.length <= maxTextLength
 }
 
 /** What a summary contains of the session itself. */

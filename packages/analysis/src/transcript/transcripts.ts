@@ -33,10 +33,10 @@ export async function readRecordedTranscript(path: string): Promise<Transcript> 
 
 /** The first line of a transcript that contains this text, ignoring case. */
 export function lineWith(transcript: Transcript, text: string): string | undefined {
-  const wanted = text.toLowerCase()
+  const query = text.toLowerCase()
   for (const message of transcript.messages())
     for (const part of textsOf(message)) {
-      const line = part.split('\n').find((candidate) => candidate.toLowerCase().includes(wanted))
+      const line = part.split('\n').find((candidate) => candidate.toLowerCase().includes(query))
       if (line !== undefined) return line
     }
   return undefined

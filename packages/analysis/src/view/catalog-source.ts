@@ -11,7 +11,7 @@ import type { SessionSource } from './session-source.ts'
 import type { Entry, SessionCatalog } from './session-catalog.ts'
 
 /** The number of sessions that stay loaded: the one on screen and those that it is compared with. */
-const mostOpen = 3
+const maxOpen = 3
 
 /** A session that was read, completely or its beginning. */
 interface Opened {
@@ -92,8 +92,8 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
 
   async row(key: string): Promise<SessionRow | undefined> {
     // As of the last scan: the next scan reports what changed since then.
-    const seen = this.#known.get(key)
-    return seen === undefined ? undefined : this.#rowOf(seen)
+    const known = this.#known.get(key)
+    return known === undefined ? undefined : this.#rowOf(known)
   }
 
   async session(key: string, asked: 'whole' | 'beginning' = 'whole'): Promise<SessionView | undefined> {
@@ -149,11 +149,11 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
     const isFirst = !this.#hasScanned
     this.#hasScanned = true
     const changed = all.filter((found) => this.#known.get(found.key)?.signature !== found.signature)
-    const there = new Set(all.map(({ key }) => key))
-    const gone = [...this.#known.keys()].filter((key) => !there.has(key))
+    const present = new Set(all.map(({ key }) => key))
+    const removed = [...this.#known.keys()].filter((key) => !present.has(key))
     for (const found of changed) this.#known.set(found.key, found)
-    for (const key of gone) this.#forget(key)
-    if (!isFirst) this.#notify([...changed.map(({ key }) => key), ...gone])
+    for (const key of removed) this.#forget(key)
+    if (!isFirst) this.#notify([...changed.map(({ key }) => key), ...removed])
     return all
   }
 
@@ -169,8 +169,8 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
   }
 
   async #find(key: string): Promise<Found | undefined> {
-    const seen = this.#known.get(key)
-    const found = seen === undefined ? undefined : await this.#withReadableError(this.#catalog.lookAt(seen))
+    const known = this.#known.get(key)
+    const found = known === undefined ? undefined : await this.#withReadableError(this.#catalog.lookAt(known))
     if (found !== undefined) return found
     if (this.#catalog.find !== undefined) return this.#withReadableError(this.#catalog.find(key))
     return (await this.#withReadableError(this.#scan())).find((each) => each.key === key)
@@ -261,7 +261,7 @@ export class CatalogSource<Found extends Entry> implements CatalogSessionSource 
 function cacheAsNewest<Value>(cache: Map<string, Value>, key: string, value: Value): void {
   cache.delete(key)
   cache.set(key, value)
-  for (const old of cache.keys()) if (cache.size > mostOpen) cache.delete(old)
+  for (const old of cache.keys()) if (cache.size > maxOpen) cache.delete(old)
 }
 
 /** An operating system error may not happen the next time. */

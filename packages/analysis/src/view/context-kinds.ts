@@ -102,8 +102,8 @@ export class ContextKinds {
     const scaled = noSums()
     // Rounded down, so that the remainder is never negative.
     for (const kind of kinds) scaled[kind] = Math.floor(this.#sums[kind] * scale + 1e-9)
-    const shown = kinds.reduce((sum, kind) => sum + scaled[kind], 0)
-    return { fixed: counted === 0 ? Math.round(fixed) : counted - shown, ...scaled }
+    const scaledTokens = kinds.reduce((sum, kind) => sum + scaled[kind], 0)
+    return { fixed: counted === 0 ? Math.round(fixed) : counted - scaledTokens, ...scaled }
   }
 
   #forget(): void {

@@ -2,17 +2,17 @@ import { isJsonObject } from '@halting/core/adapters'
 import { isServiceWait } from '../account/service-waits.ts'
 import { isLookUp, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
 import type { ExternalInput } from '@halting/core/steps'
-import { callLabel, longestLabel } from './call-label.ts'
+import { callLabel, maxLabelLength } from './call-label.ts'
 import type { ItemKind } from './types.ts'
 
 /** A label on one line. */
 export function oneLabel(text: string): string {
   // Only the beginning of a long text is processed.
   return text
-    .slice(0, 4 * longestLabel)
+    .slice(0, 4 * maxLabelLength)
     .replaceAll(/\s+/g, ' ')
     .trim()
-    .slice(0, longestLabel)
+    .slice(0, maxLabelLength)
 }
 
 /** A call with its label: the tool and the first text of its input. */

@@ -58,7 +58,7 @@ function pagePart(part: Part): TranscriptPart {
       return part
     case 'call': {
       const { callId, name, input, result, isError, durationMs, agent } = part
-      const shown: CallPart = {
+      const shownPart: CallPart = {
         kind: 'call',
         callId,
         name,
@@ -69,7 +69,7 @@ function pagePart(part: Part): TranscriptPart {
         changes: changeLines(part),
         agent: agent.map(pagePart),
       }
-      return shown
+      return shownPart
     }
   }
 }

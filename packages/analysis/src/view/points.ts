@@ -251,8 +251,8 @@ export function timesBetween(
   return starts.map((start, index) => {
     const times = timeByPhase(pieces[index] ?? [])
     const counted = Object.values(times).reduce((sum, ms) => sum + ms, 0)
-    const whole = Math.max(start, starts[index + 1] ?? activeMs) - start
-    return { ...times, other: times.other + Math.max(0, whole - counted) }
+    const totalMs = Math.max(start, starts[index + 1] ?? activeMs) - start
+    return { ...times, other: times.other + Math.max(0, totalMs - counted) }
   })
 }
 

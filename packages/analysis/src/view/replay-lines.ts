@@ -109,8 +109,8 @@ function resultLines(
   }
   if (typeof status !== 'string' || content === undefined) return [{ atMs, what: name, text: took }]
   // The step engine records a result with message content for a call.
-  const shown = textOf(content as string | readonly ContentBlock[])
-  return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]
+  const text = textOf(content as string | readonly ContentBlock[])
+  return [{ atMs, what: name, text: `${status}, ${took}: ${text}` }]
 }
 
 /** The line of a step about a limit or a standing budget; undefined for any other step. */

@@ -11,12 +11,12 @@ import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
 
 /** Longer titles are cut, because a list shows one line. */
-const longestTitle = 300
+const maxTitleLength = 300
 
 /** Bounds of other texts of a row, because a file may contain anything. */
-const longestText = 4_096
-const longestName = 200
-const mostNames = 100
+const maxTextLength = 4_096
+const maxNameLength = 200
+const maxNames = 100
 
 /**
  * The row of a session in a list. Copied runs are not counted.
@@ -160,10 +160,10 @@ function rowFieldsFrom(
 ): Omit<SessionRow, Figures | 'runs' | 'copiedRuns'> {
   return {
     key,
-    sessionId: sessionId.slice(0, longestName),
+    sessionId: sessionId.slice(0, maxNameLength),
     program,
-    title: (title === '' ? prompt : title).slice(0, longestTitle),
-    cwd: cwd.slice(0, longestText),
+    title: (title === '' ? prompt : title).slice(0, maxTitleLength),
+    cwd: cwd.slice(0, maxTextLength),
     path,
     changedAt,
     isLive,
@@ -219,7 +219,7 @@ export function firstPrompt(records: readonly StepRecord[], redact: (text: strin
 }
 
 function namesOf(names: readonly string[]): readonly string[] {
-  return [...new Set(names.map((name) => name.slice(0, longestName)))].slice(0, mostNames)
+  return [...new Set(names.map((name) => name.slice(0, maxNameLength)))].slice(0, maxNames)
 }
 
 function modelsIn(records: readonly StepRecord[]): readonly string[] {

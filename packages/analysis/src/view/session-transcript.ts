@@ -379,12 +379,12 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
 }
 
 /** More characters than any context window holds. A file may repeat one text very often. */
-const longestConversation = 8_000_000
+const maxConversationLength = 8_000_000
 
 function textOfMessages(messages: readonly ModelMessage[]): string {
   let text = ''
   for (const [index, { content }] of messages.entries()) {
-    if (text.length > longestConversation) return `${text}\n\n… and ${many(messages.length - index, 'more message')}`
+    if (text.length > maxConversationLength) return `${text}\n\n… and ${many(messages.length - index, 'more message')}`
     text += `${index === 0 ? '' : '\n\n'}${plainText(content)}`
   }
   return text

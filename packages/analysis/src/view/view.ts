@@ -18,7 +18,7 @@ import type { Part } from './session-transcript.ts'
 import type { ModelWindow, RunView, SessionView, TimelineItem, TurnPoint } from './types.ts'
 
 /** A prompt is shown on one line. */
-const longestPrompt = 300
+const maxPromptLength = 300
 
 /**
  * What the page shows of a session at first; records and transcripts are loaded in pieces.
@@ -50,7 +50,7 @@ export function readView(session: InspectedSession): ReadView {
     const trajectory = memoized(() => withoutInputs(trajectoryOf(records)))
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
-      prompt: firstPrompt(records).slice(0, longestPrompt),
+      prompt: firstPrompt(records).slice(0, maxPromptLength),
       isCopy: isCopiedRun(records),
       isContinued: outcomes[index]?.isContinued === true,
       graded: gradedIn(session, index, outcomes, trajectory),
@@ -88,18 +88,18 @@ interface ReadRun {
 }
 
 function memoized<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined
-  return () => (made ??= { value: make() }).value
+  let cached: { readonly value: Value } | undefined
+  return () => (cached ??= { value: make() }).value
 }
 
 /** Recomputed after garbage collection. */
 function weaklyMemoized<Value extends object>(make: () => Value): () => Value {
-  let made: WeakRef<Value> | undefined
+  let cached: WeakRef<Value> | undefined
   return () => {
-    const known = made?.deref()
+    const known = cached?.deref()
     if (known !== undefined) return known
     const value = make()
-    made = new WeakRef(value)
+    cached = new WeakRef(value)
     return value
   }
 }
@@ -107,14 +107,14 @@ function weaklyMemoized<Value extends object>(make: () => Value): () => Value {
 /** The points of each run. All earlier runs must be read first, because their conversation fills the window, too. */
 function lazyPoints(runs: readonly ReadRun[]): (run: number) => readonly TurnPoint[] {
   const kinds = new ContextKinds()
-  const made: (readonly TurnPoint[])[] = []
+  const computed: (readonly TurnPoint[])[] = []
   return (run) => {
-    for (const { records, recorded, account } of runs.slice(made.length, run + 1)) {
-      const left = entriesLeft(runs[made.length - 1]?.records ?? [])
+    for (const { records, recorded, account } of runs.slice(computed.length, run + 1)) {
+      const left = entriesLeft(runs[computed.length - 1]?.records ?? [])
       if (left !== undefined) kinds.goBackTo(left)
-      made.push(pointsOf(records, kinds, account.totals.activeMs - account.carried.activeMs, recorded()))
+      computed.push(pointsOf(records, kinds, account.totals.activeMs - account.carried.activeMs, recorded()))
     }
-    return made[run] ?? []
+    return computed[run] ?? []
   }
 }
 

@@ -30,22 +30,22 @@ interface LimitedBudget {
  */
 export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): BudgetStop {
   const limited = limitedBudgets(trajectory, limits)
-  const asked = limited.length === 0 ? [] : requestsByStart(trajectory)
+  const requests = limited.length === 0 ? [] : requestsByStart(trajectory)
   const shortened = new Map<PastPayment, PastPayment>()
   let mayStopAt: number | undefined
   const found = (at: Stop | Divergence | undefined): BudgetStop => ({
     at,
     turns: withPayments(trajectory.turns, shortened),
   })
-  for (const [index, { lap, place, payment }] of asked.entries()) {
-    const next = nextRequestOfRun(asked, index)
+  for (const [index, { lap, place, payment }] of requests.entries()) {
+    const next = nextRequestOfRun(requests, index)
     const fits = limited.map((each) => fitOf(payment, each, next))
     let paid = payment
     if (!fits.every(({ isWhole }) => isWhole)) {
       if (payment.of !== 'run' || limited.some(({ budget }) => budget.isShared))
         return found({ kind: 'parting', why: 'beside', lap, atMs: payment.beganMs })
       // An amount that was charged at worst case is not what the service sent.
-      const isUnsure = payment.isAtWorst && index === asked.length - 1
+      const isUnsure = payment.isAtWorst && index === requests.length - 1
       const isFailed = payment.isAtWorst && !isUnsure && fits.every(({ cap }) => typeof cap === 'number')
       if (isFailed) {
         // With a lower cap it would also have failed, and cost less.
@@ -211,8 +211,8 @@ function lowestCap(fits: readonly BudgetFit[]): number {
 
 /** A request without recorded bounds costs at most what was left. */
 function atMost({ tokens, nanos }: PastPayment, { of, left }: BudgetFit): Shortened {
-  const most = Math.max(0, left)
-  return isDollars(of.limit) ? { tokens, nanos: Math.min(most, nanos) } : { tokens: Math.min(most, tokens), nanos }
+  const max = Math.max(0, left)
+  return isDollars(of.limit) ? { tokens, nanos: Math.min(max, nanos) } : { tokens: Math.min(max, tokens), nanos }
 }
 
 type CutPayment = Pick<PastPayment, 'tokens' | 'nanos' | 'outputTokens' | 'isAtWorst' | 'bounds'>
@@ -294,12 +294,12 @@ export function leastBudget(trajectory: Trajectory, currency: 'nanos' | 'tokens'
   const amountOf = (of: Pick<PastPayment, 'nanos' | 'tokens'>): number => of[currency]
   // The budget starts at zero, so its rest is the negative of what is spent and reserved.
   const budget = new Budget(-trajectory.carried[currency], amountOf)
-  const asked = requestsByStart(trajectory)
+  const requests = requestsByStart(trajectory)
   let least = trajectory.carried[currency]
-  for (const [index, each] of asked.entries()) {
+  for (const [index, each] of requests.entries()) {
     const { payment } = each
     const before = -budget.leftAt(payment.beganMs)
-    const room = budget.roomAfter(payment, nextRequestOfRun(asked, index))
+    const room = budget.roomAfter(payment, nextRequestOfRun(requests, index))
     // Before it runs calls, the loop ends a run whose dollars are used up completely.
     const more = currency === 'nanos' && isAnswered(each, trajectory) ? 1 : 0
     const spent = -budget.unspent + amountOf(payment) + more

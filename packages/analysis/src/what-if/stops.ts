@@ -113,12 +113,12 @@ function stopByCalls(
   // Each background agent reserves its possible calls, at most half of what is left.
   const all = turns.reduce((sum, { calls }) => sum + calls.length, carried.toolCalls ?? 0)
   const isRoomy = backgroundAgents === 0 || max >= all * backgroundAgents * 2 ** (backgroundAgents + 2)
-  let made = carried.toolCalls ?? 0
+  let used = carried.toolCalls ?? 0
   for (const [index, turn] of turns.entries()) {
     const own = ownCalls(turn).length
     const ofAgents = turn.calls.length - own
-    const left = Math.max(0, max - made)
-    const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: made + left, max } as const
+    const left = Math.max(0, max - used)
+    const stop = { kind: 'stop', reason: 'max_tool_calls', limit: 'maxToolCalls', used: used + left, max } as const
     // The model is asked to verify only when a call is left.
     if (turn.verifies === true && left === 0) return { ...stop, wholeTurns: index }
     if (own > left) {
@@ -128,7 +128,7 @@ function stopByCalls(
       const replies = turn.payments.filter(({ of }) => of === 'run').map(({ endMs }) => endMs)
       return { kind: 'parting', why: 'agent', lap: index, atMs: Math.max(0, ...replies) }
     }
-    made += turn.calls.length
+    used += turn.calls.length
   }
   return undefined
 }

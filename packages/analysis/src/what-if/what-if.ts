@@ -246,22 +246,22 @@ function pay(sum: { tokens: number; nanos: number; worstNanos: number }, { token
 
 /** Upper bound for what a stopped run spends. A request that is cut was made, and is paid for. */
 function keptBy(turns: readonly PastTurn[], { wholeTurns, cut, allowed }: Stop): Sum {
-  const whole = turns.slice(0, wholeTurns)
-  const sum = { ...sumOf(whole) }
-  if (allowed !== undefined) sum.activeMs = Math.max(sumOf(whole.slice(0, -1)).activeMs, allowed.untilMs)
+  const wholePart = turns.slice(0, wholeTurns)
+  const sum = { ...sumOf(wholePart) }
+  if (allowed !== undefined) sum.activeMs = Math.max(sumOf(wholePart.slice(0, -1)).activeMs, allowed.untilMs)
   const next = turns[wholeTurns]
   if (cut === undefined || next === undefined) return sum
   if ('atMs' in cut) {
     // Requests that would have begun at that moment are not made.
-    const made = next.payments.filter(({ beganMs }) => beganMs < cut.atMs)
-    for (const payment of made) pay(sum, payment)
-    const isAsked = made.some((payment) => payment.of === 'run')
+    const paid = next.payments.filter(({ beganMs }) => beganMs < cut.atMs)
+    for (const payment of paid) pay(sum, payment)
+    const isAsked = paid.some((payment) => payment.of === 'run')
     return { ...sum, turns: sum.turns + (next.isTold && isAsked ? 1 : 0), activeMs: cut.atMs }
   }
-  const made = next.payments.slice(0, cut.atPayment)
-  for (const payment of made) pay(sum, payment)
+  const paid = next.payments.slice(0, cut.atPayment)
+  for (const payment of paid) pay(sum, payment)
   const last = next.payments[cut.atPayment]
-  const isAsked = cut.paid !== null || made.some((payment) => payment.of === 'run')
+  const isAsked = cut.paid !== null || paid.some((payment) => payment.of === 'run')
   if (last !== undefined && cut.paid !== null) pay(sum, { ...cut.paid, isAtWorst: last.isAtWorst })
   // A refused request comes after the wait for it.
   const endMs = cut.paid === null ? last?.beganMs : last?.endMs

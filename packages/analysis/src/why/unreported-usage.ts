@@ -51,17 +51,17 @@ export function unreportedUsageText({
   usd,
 }: Omit<UnreportedUsage, 'chargedTokens'>): string {
   if (attempts === 0) return ''
-  const most = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
+  const bound = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
   const broken = attempts - unreported
   const replies = unreported === 1 ? 'one reply' : `${counted(unreported)} replies`
   if (broken === 0)
     return unreported === 1
-      ? `The service reported no usage for ${replies}. Its cost is unknown: ${most}.`
-      : `The service reported no usage for ${replies}. Their cost is unknown: ${most}.`
+      ? `The service reported no usage for ${replies}. Its cost is unknown: ${bound}.`
+      : `The service reported no usage for ${replies}. Their cost is unknown: ${bound}.`
   const cut =
     broken === 1
       ? 'One model request failed or is still running'
       : `${many(broken, 'model request')} failed or are still running`
-  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is unknown: ${most}.`
-  return `${cut}, and the service reported no usage for ${replies}. Their cost is unknown: ${most}.`
+  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is unknown: ${bound}.`
+  return `${cut}, and the service reported no usage for ${replies}. Their cost is unknown: ${bound}.`
 }

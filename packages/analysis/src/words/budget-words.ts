@@ -33,6 +33,6 @@ export function waitText({
   const waited = `${many(requests, 'request')} waited ${elapsed(ms)}`
   if (budget !== undefined)
     return `${waited} for ${requests === 1 ? '' : 'at most '}${money(mostReservedUsd)} that others had reserved of ${budget}${end}`
-  const most = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
-  return `${waited} for ${mostReservedUsd > 0 ? 'money' : 'tokens'} that other requests had reserved${most}${end}`
+  const peak = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
+  return `${waited} for ${mostReservedUsd > 0 ? 'money' : 'tokens'} that other requests had reserved${peak}${end}`
 }

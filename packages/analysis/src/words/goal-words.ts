@@ -7,10 +7,10 @@ import type { RunGrade } from '../grades/graded-run.ts'
 // The goals of a run in words, for the terminal, exports, reports and the page.
 
 /** The number of files or goals that are named in one sentence; more are only counted. */
-const mostNames = 8
+const maxNames = 8
 
 /** Names may have any length: a judged goal is a text, and anyone may have written the record. */
-const longestName = 200
+const maxNameLength = 200
 
 /** How much of the end of a report is shown. */
 const [mostLines, mostCharacters] = [5, 600]
@@ -54,7 +54,7 @@ export function roundText({ place, met, isCut, checks, tampered, durationMs }: R
       : last === undefined
         ? ''
         : met
-          ? checks.map(goalName).slice(0, mostNames).join(', ')
+          ? checks.map(goalName).slice(0, maxNames).join(', ')
           : checkText(last)
   return `${placeNames[place]}: ${verdict}, ${elapsed(durationMs)}${why === '' ? '' : `: ${why}`}`
 }
@@ -74,8 +74,8 @@ export function roundDetails({ met, checks, report, changedByChecks, changedTest
 /** Whether the goals were met, in one sentence. */
 export function goalVerdict(goal: GoalFigures): string {
   const { met, tries, maxTries, baseline, heldFromStart } = goal
-  const made = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
-  const after = tries === 0 ? '' : ` after ${made} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
+  const count = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
+  const after = tries === 0 ? '' : ` after ${count} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
   const begin =
     baseline === null ? 'it was not checked at the start' : `it was ${baseline ? 'met' : 'not met'} at the start`
   if (met === 'unknown') return `Unknown${after}: ${whyUnknown[goal.whyUnknown ?? 'changed']}; ${begin}.`
@@ -126,12 +126,12 @@ function changedTestsText(files: readonly string[]): string {
 }
 
 function shortName(name: string): string {
-  return name.length > longestName ? `${headOf(name, longestName)}…` : name
+  return name.length > maxNameLength ? `${headOf(name, maxNameLength)}…` : name
 }
 
 function namesText(names: readonly string[]): string {
-  const shown = names.slice(0, mostNames).map(shortName)
-  return `${shown.join(', ')}${names.length > mostNames ? ` and ${counted(names.length - mostNames)} more` : ''}`
+  const listed = names.slice(0, maxNames).map(shortName)
+  return `${listed.join(', ')}${names.length > maxNames ? ` and ${counted(names.length - maxNames)} more` : ''}`
 }
 
 const sources: { readonly [by in RunGrade['by']]: string } = {

@@ -51,7 +51,7 @@ const earlyEnds = {
 } as const satisfies { readonly [outcome in Exclude<ServiceWaitEnd, 'over'>]: string }
 
 /** The number of causes that are named. */
-const mostCauses = 5
+const maxCauses = 5
 
 /** The waits of a run for services, a sentence each; empty for a run that never waited. */
 export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): readonly string[] {
@@ -66,9 +66,9 @@ export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): reado
     ...(isOne
       ? []
       : causes
-          .slice(0, mostCauses)
+          .slice(0, maxCauses)
           .map((cause) => `${refusalText(cause)}: ${elapsed(cause.ms)}, ${timesText(cause.waits)}.`)),
-    ...(causes.length > mostCauses ? [`${counted(causes.length - mostCauses)} more causes.`] : []),
+    ...(causes.length > maxCauses ? [`${counted(causes.length - maxCauses)} more causes.`] : []),
     ...early.map((end) => `Ended early by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
   ]
 }
@@ -121,16 +121,16 @@ function pauseEndText({ outcome, limit, to }: RecordedLimitPause): string {
 }
 
 /** The number of pauses that are listed, the last ones. */
-const mostPauses = 5
+const maxPauses = 5
 
 /** The ended pauses of a run, a sentence each; empty for a run that never paused. */
 export function limitPauseFacts(figures: LimitPauseFigures | undefined): readonly string[] {
   if (figures === undefined || figures.pauses.length === 0) return []
   const { pauses, ms } = figures
-  const earlier = pauses.length - mostPauses
+  const earlier = pauses.length - maxPauses
   return [
     ...(earlier > 0 ? [`${many(earlier, 'earlier pause')} at a limit.`] : []),
-    ...pauses.slice(-mostPauses).map((pause) => `${limitPauseText(pause)}.`),
+    ...pauses.slice(-maxPauses).map((pause) => `${limitPauseText(pause)}.`),
     `Pauses took ${elapsed(ms)} in total. This does not count as active time.`,
   ]
 }

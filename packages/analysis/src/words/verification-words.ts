@@ -5,7 +5,7 @@ import { counted, many } from './figures.ts'
 // Whether the last change of a run was checked, in words, for the terminal, exports and the page.
 
 /** A command may have any length. */
-const longestCommand = 200
+const maxCommandLength = 200
 
 /** The first sentence of `verificationFacts`; '' when nothing changed. */
 export function verificationVerdict({ verified, changedLines, uncheckedLines }: VerificationFigures): string {
@@ -29,7 +29,7 @@ export function verificationFacts(figures: VerificationFigures): readonly string
 
 function checkFact({ verified, lastCheck, hasPassed, uncheckedLines }: VerificationFigures): string {
   if (lastCheck === null) return verified === true ? '' : 'No check ran.'
-  const last = `\`${headOf(lastCheck, longestCommand)}\``
+  const last = `\`${headOf(lastCheck, maxCommandLength)}\``
   if (verified === true && uncheckedLines === 0) return `The last check was ${last}.`
   return hasPassed
     ? `A check passed before that; the last one that ran was ${last}.`

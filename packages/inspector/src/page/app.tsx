@@ -69,14 +69,14 @@ export function App(): JSX.Element {
 }
 
 function CurrentView(): JSX.Element {
-  const shown = route.value
-  switch (shown.view) {
+  const current = route.value
+  switch (current.view) {
     case 'sessions':
       return <SessionsView />
     case 'session':
-      return <SessionPage key={shown.key} sessionKey={shown.key} run={shown.run} tab={shown.tab} />
+      return <SessionPage key={current.key} sessionKey={current.key} run={current.run} tab={current.tab} />
     case 'compare':
-      return <CompareView keys={shown.keys} />
+      return <CompareView keys={current.keys} />
     case 'what-if':
       return <FolderWhatIf />
   }

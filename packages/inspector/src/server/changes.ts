@@ -21,9 +21,9 @@ export async function sendChanges(answer: ResponseWriter, source: SessionSource)
     isSending = true
     while (changed.size + rowsWanted.size > 0 && !answer.gone.aborted) {
       if (changed.size === 0)
-        await answer.write(`${JSON.stringify(await rowsOf(taken(rowsWanted, rowsPerLine), source))}\n`)
+        await answer.write(`${JSON.stringify(await rowsOf(takeFirst(rowsWanted, rowsPerLine), source))}\n`)
       else {
-        const keys = taken(changed, Infinity)
+        const keys = takeFirst(changed, Infinity)
         for (const key of keys) rowsWanted.add(key)
         await answer.write(`${JSON.stringify({ keys })}\n`)
       }
@@ -47,7 +47,7 @@ export async function sendChanges(answer: ResponseWriter, source: SessionSource)
   }
 }
 
-function taken(from: Set<string>, most: number): readonly string[] {
+function takeFirst(from: Set<string>, most: number): readonly string[] {
   const keys = [...from].slice(0, most)
   for (const key of keys) from.delete(key)
   return keys
@@ -59,11 +59,11 @@ async function rowsOf(
   source: SessionSource,
 ): Promise<{ readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }> {
   const rows: SessionRow[] = []
-  const gone: string[] = []
+  const removed: string[] = []
   for (const key of keys) {
     const row = await source.row(key)
-    if (row === undefined) gone.push(key)
+    if (row === undefined) removed.push(key)
     else rows.push(row)
   }
-  return { rows, gone }
+  return { rows, gone: removed }
 }

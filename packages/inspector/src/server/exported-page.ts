@@ -1,6 +1,6 @@
 import { HaltingError } from '@halting/core'
 import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
-import { mostAtOnce } from './query-parameters.ts'
+import { maxPerRequest } from './query-parameters.ts'
 import { figureKinds, figureLines, outlineOf } from './figures.ts'
 import { bodyStart, end, escapeHtml, filePolicy, headOf, type PageFiles } from './page-files.ts'
 
@@ -29,7 +29,7 @@ export async function* exportedPage({ page, view, source }: ExportSource): Async
     ...head.slice(3),
     `<style>${files.style}</style>`,
     ...bodyStart,
-    dataElement('session', { view: outlineOf(view), inElement: mostInElement }),
+    dataElement('session', { view: outlineOf(view), inElement: maxPerElement }),
     '',
   ].join('\n')
   for (const kind of figureKinds) {
@@ -51,8 +51,8 @@ async function* pieces(
   total: number,
   read: (from: number, count: number) => Promise<readonly unknown[]>,
 ): AsyncGenerator<string> {
-  for (let from = 0; from < total; from += mostInElement) {
-    const count = Math.min(mostInElement, total - from)
+  for (let from = 0; from < total; from += maxPerElement) {
+    const count = Math.min(maxPerElement, total - from)
     const values = await read(from, count)
     // An incomplete page would look complete.
     if (values.length !== count)
@@ -62,7 +62,7 @@ async function* pieces(
 }
 
 /** The page finds a piece by the number of its first element. */
-const mostInElement = Math.min(200, mostAtOnce)
+const maxPerElement = Math.min(200, maxPerRequest)
 
 /** Data that is no script: nothing runs it, and nothing in it ends its element. */
 function dataElement(name: string, value: unknown): string {

@@ -28,7 +28,7 @@ export interface FigureLine {
 }
 
 /** Maximum number of rows per batch. */
-const mostRows = 5_000
+const maxRows = 5_000
 
 export function outlineOf({ runs, ...view }: SessionView): SessionOutline {
   return { ...view, runs: runs.map(runOutline) }
@@ -46,8 +46,8 @@ export function* figureLines(view: SessionView, kind: FigureKind, only?: number)
   for (const [run, of] of view.runs.entries()) {
     if (only !== undefined && run !== only) continue
     const { rows, once } = figuresOf(of, kind)
-    for (let from = 0; from === 0 || from < rows.length; from += mostRows)
-      yield { run, ...(from === 0 && { once }), rows: packed(rows.slice(from, from + mostRows)) }
+    for (let from = 0; from === 0 || from < rows.length; from += maxRows)
+      yield { run, ...(from === 0 && { once }), rows: packed(rows.slice(from, from + maxRows)) }
   }
 }
 

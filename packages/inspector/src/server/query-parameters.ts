@@ -6,7 +6,7 @@ export class BadRequest extends Error {
 }
 
 /** Maximum number of records or parts per request. */
-export const mostAtOnce = 1_000
+export const maxPerRequest = 1_000
 
 /**
  * The key of the session.
@@ -28,8 +28,8 @@ export function pieceIn(query: URLSearchParams): {
   readonly count: number
 } {
   const count = numberIn(query, 'count')
-  if (count < 1 || count > mostAtOnce)
-    throw new BadRequest(`count takes a whole number from 1 to ${mostAtOnce}. Ask for more in pieces.`)
+  if (count < 1 || count > maxPerRequest)
+    throw new BadRequest(`count takes a whole number from 1 to ${maxPerRequest}. Ask for more in pieces.`)
   return { run: numberIn(query, 'run'), from: numberIn(query, 'from'), count }
 }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { axisOf, panned, showing, ticks, usualScale, whole, zoomed } from '../../src/page/session/axis.ts'
+import { axisOf, panned, showing, ticks, usualScale, wholeRange, zoomed } from '../../src/page/session/axis.ts'
 import { barsOf } from '../../src/page/session/draw-lanes.ts'
 import { itemAt, lanesOf, parentOf, type Lane } from '../../src/page/session/lanes.ts'
 import { itemOfPart, matching, partOf, placeIn } from '../../src/page/session/selection.ts'
@@ -110,7 +110,7 @@ describe('the lanes of a timeline', () => {
     expect(items.length).toBeGreaterThan(5 * turns)
     const axis = axisOf(items, 'time')
     for (const lane of lanesOf(items, axis, new Set()))
-      expect(barsOf(lane, whole(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
+      expect(barsOf(lane, wholeRange(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
   })
 
   it('find the item at a place, or none', () => {
@@ -141,7 +141,7 @@ describe('the axis of a timeline', () => {
     )
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        let range = whole(axis)
+        let range = wholeRange(axis)
         for (const each of steps)
           range = 'by' in each ? panned(range, axis, each.by) : zoomed(range, axis, each.about, each.factor)
         expect(range.from).toBeGreaterThanOrEqual(0)

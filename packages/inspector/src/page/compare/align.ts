@@ -17,7 +17,7 @@ export interface Alignment {
 }
 
 /** The maximum size of one table: 9 MB, and a quarter of a second. */
-const mostCells = 2_250_000
+const maxCells = 2_250_000
 const pieceTurns = 1_500
 
 const same = 1_000
@@ -31,7 +31,7 @@ const sameTool = 250
 export function aligned(
   first: readonly AlignableTurn[],
   second: readonly AlignableTurn[],
-  cells: number = mostCells,
+  cells: number = maxCells,
   piece: number = pieceTurns,
 ): Alignment {
   const ids = new Map<string, number>()

@@ -1,7 +1,7 @@
 import type { SessionView } from '@halting/analysis/view'
 import { stacked, sideBySide, heading, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
-import { table, mostPictureRows, type PictureCell } from '../picture/table.ts'
+import { table, maxPictureRows, type PictureCell } from '../picture/table.ts'
 import { turnAt, type ComparedFigure } from './differences.ts'
 import { callTexts, pairMark, pairText, sideTexts, turnLines, turnName } from './pair-words.ts'
 import type { ShownPairs } from './turn-pairs.tsx'
@@ -47,7 +47,7 @@ export function pictureOfComparison(
       table({
         columns: [{ title: 'First' }, { title: '' }, { title: 'Second' }],
         rows: pairs
-          .slice(0, mostPictureRows)
+          .slice(0, maxPictureRows)
           .map(({ pair, differences }): readonly PictureCell[] => [
             { text: sideText(turnAt(first, pair.first), first) },
             { text: `${pairMark(pair, differences)} ${pairText(pair, differences)}` },
@@ -62,8 +62,8 @@ export function pictureOfComparison(
             heading('The selected pair of turns'),
             paragraph(pairText(chosen.pair, chosen.differences)),
             sideBySide([
-              whole(first, turnAt(first, chosen.pair.first), turnAt(second, chosen.pair.second)),
-              whole(second, turnAt(second, chosen.pair.second), turnAt(first, chosen.pair.first)),
+              wholeTurn(first, turnAt(first, chosen.pair.first), turnAt(second, chosen.pair.second)),
+              wholeTurn(second, turnAt(second, chosen.pair.second), turnAt(first, chosen.pair.first)),
             ]),
           ]),
     ],
@@ -89,9 +89,9 @@ function sideText(turn: ComparedTurn | undefined, turns: readonly ComparedTurn[]
 }
 
 /** The maximum number of calls shown for one turn. */
-const mostCalls = 60
+const maxCalls = 60
 
-function whole(
+function wholeTurn(
   turns: readonly ComparedTurn[],
   turn: ComparedTurn | undefined,
   counterpart: ComparedTurn | undefined,
@@ -105,11 +105,9 @@ function whole(
       paragraph(`${own}; ${soFar}`),
       ...(calls.length === 0 ? [paragraph('An answer without tool calls.')] : []),
       ...calls
-        .slice(0, mostCalls)
+        .slice(0, maxCalls)
         .map(({ text, differs }) => paragraph(`• ${text}${differs === '' ? '' : ` ${differs}`}`)),
-      ...(calls.length > mostCalls
-        ? [paragraph(`${calls.length - mostCalls} more calls are not in this picture.`)]
-        : []),
+      ...(calls.length > maxCalls ? [paragraph(`${calls.length - maxCalls} more calls are not in this picture.`)] : []),
     ],
     tight,
   )

@@ -100,17 +100,17 @@ function firstDifferenceText(
   return `turn ${turn?.turn ?? 0} of the ${side} has no counterpart. It was: ${callsText(turn?.calls ?? [], false)}.`
 }
 
-const mostCallsShown = 3
+const maxCalls = 3
 
 /** The calls of a turn on one line; `an answer` when there are none. */
 export function callsText(calls: readonly TurnCall[], withOutcomes: boolean): string {
   if (calls.length === 0) return 'an answer'
-  const shown = calls.slice(0, mostCallsShown).map(({ label, status }) => {
+  const labels = calls.slice(0, maxCalls).map(({ label, status }) => {
     const text = visible(label.length > 90 ? `${label.slice(0, 89)}…` : label)
     return withOutcomes && status !== '' ? `${text} (${status})` : text
   })
-  const left = calls.length - shown.length
-  return `${shown.join(', ')}${left > 0 ? `, and ${many(left, 'more call')}` : ''}`
+  const left = calls.length - labels.length
+  return `${labels.join(', ')}${left > 0 ? `, and ${many(left, 'more call')}` : ''}`
 }
 
 /** One figure of both sides as text, and its change. */

@@ -34,8 +34,8 @@ export function pairMark({ kind }: Pair, differences: readonly Difference[]): st
 }
 
 export function pairText(pair: Pair, differences: readonly Difference[]): string {
-  const others = differences.filter((each) => each !== 'calls').map((each) => differenceTexts[each])
-  return [kindTexts[pair.kind], ...others].join(', ')
+  const texts = differences.filter((each) => each !== 'calls').map((each) => differenceTexts[each])
+  return [kindTexts[pair.kind], ...texts].join(', ')
 }
 
 /** The number of a turn, with its run when several runs are compared. */
@@ -50,12 +50,12 @@ export function turnLines(turn: ComparedTurn): readonly [model: string, calls: s
   return [
     `${visible(model)}${isCompacted ? ', compacted' : ''}`,
     callsText(calls, false),
-    spent({ costUsd, tokens, ms }),
-    `so far ${spent(soFar)}`,
+    spentText({ costUsd, tokens, ms }),
+    `so far ${spentText(soFar)}`,
   ]
 }
 
-function spent({ costUsd, tokens, ms }: ComparedTurn['soFar']): string {
+function spentText({ costUsd, tokens, ms }: ComparedTurn['soFar']): string {
   return `${money(costUsd)}, ${counted(tokens)} tokens, ${elapsed(ms)}`
 }
 

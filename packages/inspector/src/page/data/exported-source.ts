@@ -45,7 +45,7 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
 }
 
 /** The number of pieces that stay parsed: users look at neighbouring records. */
-const mostKept = 16
+const maxCached = 16
 
 /** Records and parts of the file; each piece is parsed on demand. */
 class Pieces {
@@ -77,7 +77,7 @@ class Pieces {
     // The server writes a list.
     const read = JSON.parse(text) as readonly unknown[]
     this.parsed.set(name, read)
-    for (const old of this.parsed.keys()) if (this.parsed.size > mostKept) this.parsed.delete(old)
+    for (const old of this.parsed.keys()) if (this.parsed.size > maxCached) this.parsed.delete(old)
     return read
   }
 }

@@ -58,32 +58,32 @@ function figureRequest(view: SessionOutline, kinds: string, only: number | undef
   const name = `${kinds} ${only}`
   const found = of.get(name)
   if (found !== undefined) return found
-  const asked: FigureRequest = {
+  const request: FigureRequest = {
     is: { kind: 'loading' },
     done: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
-      (value) => void (asked.is = { kind: 'loaded', value }),
-      (error: unknown) => void (asked.is = { kind: 'failed', message: messageOf(error) }),
+      (value) => void (request.is = { kind: 'loaded', value }),
+      (error: unknown) => void (request.is = { kind: 'failed', message: messageOf(error) }),
     ),
   }
-  of.set(name, asked)
-  return asked
+  of.set(name, request)
+  return request
 }
 
 /** The same as a hook. The previous figures stay visible until the new ones arrive. */
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
-  const asked = view === undefined ? undefined : figureRequest(view, kinds, only)
-  const shown = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
+  const request = view === undefined ? undefined : figureRequest(view, kinds, only)
+  const latest = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
   const [, draw] = useState({})
   useEffect(() => {
     let isWanted = true
-    void asked?.done.then(() => isWanted && draw({}))
+    void request?.done.then(() => isWanted && draw({}))
     return () => {
       isWanted = false
     }
-  }, [asked])
-  if (asked !== undefined && asked.is.kind !== 'loading') shown.current = { name, is: asked.is }
-  return shown.current?.name === name ? shown.current.is : { kind: 'loading' }
+  }, [request])
+  if (request !== undefined && request.is.kind !== 'loading') latest.current = { name, is: request.is }
+  return latest.current?.name === name ? latest.current.is : { kind: 'loading' }
 }
 
 /** Unpacks values that the server packed. */

@@ -16,15 +16,15 @@ export type SessionTab = (typeof sessionTabs)[number]
  */
 export function routeOf(fragment: string): Route {
   const [, path = '', query] = /^#?\/?([^?]*)(?:\?(.+))?$/s.exec(fragment) ?? []
-  const asked = query === undefined ? {} : { query }
+  const queryField = query === undefined ? {} : { query }
   const [view, ...given] = path.split('/').map((part) => decoded(part))
   const [first = '', second = '', third = ''] = given
   if (view === 'session' && first !== '') {
     const tab = sessionTabs.find((each) => each === third) ?? 'timeline'
     return { view, key: first, run: Math.max(1, Math.trunc(Number(second)) || 1), tab }
   }
-  if (view === 'compare' && first !== '' && second !== '') return { view, keys: [first, second], ...asked }
-  return view === 'what-if' ? { view } : { view: 'sessions', ...asked }
+  if (view === 'compare' && first !== '' && second !== '') return { view, keys: [first, second], ...queryField }
+  return view === 'what-if' ? { view } : { view: 'sessions', ...queryField }
 }
 
 export function addressOf(route: Route): string {

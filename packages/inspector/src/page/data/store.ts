@@ -171,7 +171,7 @@ class SessionResource {
 }
 
 const openSessions = new Map<string, SessionResource>()
-const mostKept = 4
+const maxCached = 4
 
 /** A session as a hook; the component is rendered again when it changes. */
 export function useSession(key: string): Loaded<SessionOutline> {
@@ -183,7 +183,7 @@ export function useSession(key: string): Loaded<SessionOutline> {
       resource.users--
       // The last few sessions stay loaded, for going back.
       for (const [old, { users }] of openSessions)
-        if (openSessions.size > mostKept && users === 0) openSessions.delete(old)
+        if (openSessions.size > maxCached && users === 0) openSessions.delete(old)
     }
   }, [resource])
   return resource.state.value

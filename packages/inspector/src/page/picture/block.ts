@@ -33,15 +33,15 @@ export interface ParagraphStyle extends Partial<TextLook> {
 }
 
 /** Longer texts are cut before layout. */
-const mostCharacters = 8_000
+const maxCharacters = 8_000
 
 /** Text, on as many lines as it needs. */
 export function paragraph(text: string, style: ParagraphStyle = {}): Block {
   const { size = 14, color = 'ink', mostLines = 40, isBold = false, isCode = false } = style
   const look = { size, isBold, isCode }
   return (width) => {
-    const shown = visible(text.slice(0, mostCharacters))
-    const lines = linesOf(text.length > mostCharacters ? `${shown}…` : shown, width, look, mostLines)
+    const visibleText = visible(text.slice(0, maxCharacters))
+    const lines = linesOf(text.length > maxCharacters ? `${visibleText}…` : visibleText, width, look, mostLines)
     return {
       height: lines.length * size * lineHeight,
       draw: ({ svg, color: colorOf }, left, top) => {
@@ -57,7 +57,7 @@ export function heading(text: string): Block {
 }
 
 /** The maximum number of lines; more are only counted. */
-const mostCodeLines = 300
+const maxCodeLines = 300
 
 /** Monospaced text, line by line. */
 export function code(text: string): Block {
@@ -65,9 +65,9 @@ export function code(text: string): Block {
   return (width) => {
     const pad = 10
     const look = { size, isCode: true }
-    const shown = visible(text.slice(0, 100_000)).replaceAll('\t', '    ').trimEnd()
-    const all = linesOf(shown, width - 2 * pad, look)
-    const lines = all.slice(0, mostCodeLines)
+    const visibleText = visible(text.slice(0, 100_000)).replaceAll('\t', '    ').trimEnd()
+    const all = linesOf(visibleText, width - 2 * pad, look)
+    const lines = all.slice(0, maxCodeLines)
     const left = all.length - lines.length
     const rest = left === 0 ? [] : [`… ${counted(left)} more lines are not in this picture`]
     const height = (lines.length + rest.length) * size * lineHeight + 2 * pad

@@ -64,8 +64,8 @@ function momentText(now: Date): string {
 }
 
 async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
-  const drawn = new Blob([svg], { type: 'image/svg+xml' })
-  const address = URL.createObjectURL(kind === 'svg' ? drawn : await pngOf(drawn))
+  const blob = new Blob([svg], { type: 'image/svg+xml' })
+  const address = URL.createObjectURL(kind === 'svg' ? blob : await pngOf(blob))
   const link = document.createElement('a')
   link.href = address
   link.download = `${fileName(name)}.${kind}`
@@ -77,7 +77,7 @@ async function savePicture(name: string, svg: string, kind: PictureKind): Promis
 /** Pixels of a PNG per pixel of the picture: sharp in print and on dense screens. */
 const density = 2
 /** The maximum length that all browsers can paint on a canvas. */
-const longest = 16_000
+const maxPixels = 16_000
 
 /** Paints the SVG as a PNG, so that both look the same. */
 async function pngOf(svg: Blob): Promise<Blob> {
@@ -87,7 +87,7 @@ async function pngOf(svg: Blob): Promise<Blob> {
     image.src = address
     await image.decode()
     const { naturalWidth: width, naturalHeight: height } = image
-    const scale = Math.min(density, longest / Math.max(width, height))
+    const scale = Math.min(density, maxPixels / Math.max(width, height))
     const canvas = document.createElement('canvas')
     canvas.width = Math.round(width * scale)
     canvas.height = Math.round(height * scale)

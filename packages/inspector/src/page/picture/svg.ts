@@ -69,7 +69,7 @@ export class SvgWriter {
       ...(halo === undefined ? [] : [`stroke="${escapeXml(halo)}" stroke-width="3" paint-order="stroke"`]),
       ...(isUpward ? [`transform="rotate(-90 ${rounded(x)} ${rounded(y)})"`] : []),
     ]
-    this.pieces.push(`<text ${attributes.join(' ')}>${shown(text)}</text>`)
+    this.pieces.push(`<text ${attributes.join(' ')}>${escapedText(text)}</text>`)
     return this
   }
 
@@ -111,14 +111,14 @@ function rounded(value: number): string {
 }
 
 /** Names are shown as tooltips, which nobody reads when they are longer. */
-const longestName = 600
+const maxNameLength = 600
 
 function titleOf(name: string): string {
-  return `<title>${shown(name.length > longestName ? `${name.slice(0, longestName)}…` : name)}</title>`
+  return `<title>${escapedText(name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name)}</title>`
 }
 
 /** Untrusted text. */
-function shown(text: string): string {
+function escapedText(text: string): string {
   return escapeXml(visible(text))
 }
 

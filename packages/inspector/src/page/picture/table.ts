@@ -26,7 +26,7 @@ export interface PictureTable {
 }
 
 /** The maximum number of rows of a picture; more are only counted. */
-export const mostPictureRows = 200
+export const maxPictureRows = 200
 
 const [size, mostCharacters, pad] = [12, 600, 8] as const
 const look = { size }
@@ -35,10 +35,10 @@ const markWidth = 14
 
 /** A table. Numbers stay on one line; other texts wrap if the columns are too narrow, and are cut with `…` if they are far too long. */
 export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block {
-  const shown = rows.slice(0, mostPictureRows)
-  const left = of.count - shown.length
+  const shownRows = rows.slice(0, maxPictureRows)
+  const left = of.count - shownRows.length
   const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${of.name} are not in this picture.`)]
-  return stacked([grid(columns, shown, mostLines), ...rest])
+  return stacked([grid(columns, shownRows, mostLines), ...rest])
 }
 
 function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], mostLines: number): Block {
@@ -115,8 +115,8 @@ function linesIn({ text, mark }: PictureCell, width: number, mostLines: number):
 }
 
 function cellText(text: string): string {
-  const shown = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
-  return text.length > mostCharacters ? `${shown}…` : shown
+  const visibleText = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
+  return text.length > mostCharacters ? `${visibleText}…` : visibleText
 }
 
 /** As wide as the content; if that is too wide, the widest text columns shrink. */
@@ -125,7 +125,7 @@ function columnWidths(
   cells: readonly (readonly PictureCell[])[],
   width: number,
 ): readonly number[] {
-  const wanted = columns.map(({ title }, index) =>
+  const widths = columns.map(({ title }, index) =>
     Math.max(
       textWidth(title, { size, isBold: true }),
       ...cells.map((row) => {
@@ -137,16 +137,16 @@ function columnWidths(
     ),
   )
   const room = width - columns.length * 2 * pad
-  const fixed = wanted.reduce((sum, each, index) => sum + (columns[index]?.isNumber === true ? each : 0), 0)
-  const most = sharedMost(
-    wanted.filter((_, index) => columns[index]?.isNumber !== true),
+  const fixed = widths.reduce((sum, each, index) => sum + (columns[index]?.isNumber === true ? each : 0), 0)
+  const maxWidth = sharedMaxWidth(
+    widths.filter((_, index) => columns[index]?.isNumber !== true),
     Math.max(0, room - fixed),
   )
-  return wanted.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, most)))
+  return widths.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, maxWidth)))
 }
 
 /** The maximum width that lets all columns fit together. */
-function sharedMost(widths: readonly number[], room: number): number {
+function sharedMaxWidth(widths: readonly number[], room: number): number {
   let left = room
   const rising = widths.toSorted((a, b) => a - b)
   for (const [index, each] of rising.entries()) {

@@ -9,7 +9,7 @@ import {
   axisLabels,
   drawnSeries,
   valueText,
-  leastStep,
+  minStep,
   movedBy,
   nearest,
   placeText,
@@ -35,7 +35,7 @@ interface PlotCanvasProps {
 export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasProps): JSX.Element {
   const host = useRef<HTMLDivElement>(null)
   const readout = useRef<HTMLParagraphElement>(null)
-  const drawn = useRef<UPlot | undefined>(undefined)
+  const chartRef = useRef<UPlot | undefined>(undefined)
   const latest = useRef({ seen, onSeen, onChoose })
   latest.current = { seen, onSeen, onChoose }
   const pointed = useRef(-1)
@@ -49,7 +49,7 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
     if (place === null) return
     const series = drawnSeries(plot, hidden)
     const chart = new UPlot(optionsFor(plot, series, place, latest, showValues), dataOf(plot, series), place)
-    drawn.current = chart
+    chartRef.current = chart
     // Tests read what was drawn from the chart.
     Object.assign(place, { chart })
     const observer = new ResizeObserver(() => chart.setSize(sizeOf(place)))
@@ -59,14 +59,14 @@ export function PlotCanvas({ plot, hidden, seen, onSeen, onChoose }: PlotCanvasP
       chart.destroy()
     }
   }, [plot, hidden, dark])
-  useEffect(() => drawn.current?.setScale('x', { min: seen.from, max: seen.to }), [seen])
+  useEffect(() => chartRef.current?.setScale('x', { min: seen.from, max: seen.to }), [seen])
   const onKeyDown = (event: KeyboardEvent): void => {
     const all = fullRange(plot)
     const last = plot.x.values.length - 1
     const goTo = (index: number): void => {
       const place = Math.max(0, Math.min(last, index))
       showValues(place)
-      drawn.current?.setCursor({ left: drawn.current.valToPos(plot.x.values[place] ?? 0, 'x'), top: 0 }, false)
+      chartRef.current?.setCursor({ left: chartRef.current.valToPos(plot.x.values[place] ?? 0, 'x'), top: 0 }, false)
     }
     const keys: { readonly [key: string]: () => void } = {
       ArrowRight: () => goTo(pointed.current + 1),
@@ -137,7 +137,7 @@ const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each)
 function ticksOf(unit: Unit): Pick<UPlot.Axis, 'incrs' | 'values'> {
   return {
     values: (_, splits) => [...axisLabels(splits, unit)],
-    ...(leastStep(unit) === 1 ? { incrs: wholeSteps } : {}),
+    ...(minStep(unit) === 1 ? { incrs: wholeSteps } : {}),
   }
 }
 

@@ -10,7 +10,7 @@ import {
   axisLabels,
   drawnSeries,
   valueText,
-  leastStep,
+  minStep,
   legendLabel,
   placeText,
   scaleEnd,
@@ -93,14 +93,14 @@ function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
 
 /** The width of an axis with its name and tick labels. */
 function axisRoom(unit: Unit, top: number): number {
-  const texts = axisLabels(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
+  const texts = axisLabels(ticks({ from: 0, to: top }, 6, minStep(unit)), unit)
   return 24 + Math.max(0, ...texts.map((text) => textWidth(text, { size: textSize }))) + 8
 }
 
 function axes(frame: Frame, place: Place, hasRight: boolean): void {
   const { svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops } = frame
   const soft = color('soft')
-  const onLeft = ticks({ from: 0, to: tops.left }, 6, leastStep(plot.left))
+  const onLeft = ticks({ from: 0, to: tops.left }, 6, minStep(plot.left))
   const leftTexts = axisLabels(onLeft, plot.left)
   for (const [index, value] of onLeft.entries()) {
     const y = yOf(value, 'left')
@@ -113,12 +113,12 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
     )
     svg.text(left - 8, y + 4, leftTexts[index] ?? '', { color: soft, anchor: 'end' })
   }
-  const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, leastStep(plot.right)) : []
+  const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, minStep(plot.right)) : []
   const rightTexts = axisLabels(onRight, plot.right)
   for (const [index, value] of onRight.entries())
     svg.text(right + 8, yOf(value, 'right') + 4, rightTexts[index] ?? '', { color: soft })
   const { names, values, unit } = plot.x
-  const places = names === undefined ? ticks(seen, 8, leastStep(unit)) : values
+  const places = names === undefined ? ticks(seen, 8, minStep(unit)) : values
   const texts = names ?? axisLabels(places, unit)
   let free = -Infinity
   for (const [index, value] of places.entries()) {
@@ -191,12 +191,12 @@ function barWidth({ left, right, seen }: Frame, count: number): number {
 
 /** The visible indices and one on each side, so that lines continue to the edge. */
 function nearPlaces(values: readonly number[], { from, to }: VisibleRange): readonly number[] {
-  const seen: number[] = []
+  const places: number[] = []
   for (const [index, value] of values.entries()) {
     const [next, before] = [values[index + 1] ?? value, values[index - 1] ?? value]
-    if (next >= from && before <= to) seen.push(index)
+    if (next >= from && before <= to) places.push(index)
   }
-  return seen
+  return places
 }
 
 /** Sequences of consecutive values without gaps. */
@@ -233,8 +233,8 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
       if (point.y < low.y) low = point
       if (point.y > high.y) high = point
     }
-    const wanted = new Set([first, low, high, last])
-    remaining.push(...column.filter((point) => wanted.has(point)))
+    const extremes = new Set([first, low, high, last])
+    remaining.push(...column.filter((point) => extremes.has(point)))
   }
   for (const point of points) {
     if (column[0] !== undefined && Math.floor(point.x) !== Math.floor(column[0].x)) {

@@ -124,8 +124,8 @@ const farAbove = 4
 function niceAbove(value: number): number {
   if (!(value > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(value))
-  const wanted = value * 1.02
-  return ([1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= wanted) ?? 12) * power
+  const top = value * 1.02
+  return ([1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= top) ?? 12) * power
 }
 
 /** A value in words, exact enough for a table. */
@@ -149,12 +149,12 @@ export function axisLabel(value: number, unit: Unit): string {
   if (unit === 'share') return `${Math.round(value * 100)} %`
   if (unit === 'ms' && value === 0) return '0'
   if (unit !== 'tokens' && unit !== 'count') return valueText(value, unit)
-  if (Math.abs(value) >= 1e6) return `${shortest(value / 1e6)}M`
-  return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortest(value)
+  if (Math.abs(value) >= 1e6) return `${shortNumber(value / 1e6)}M`
+  return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortNumber(value)
 }
 
 function thousands(value: number): string {
-  return `${shortest(value / 1e3)}k`
+  return `${shortNumber(value / 1e3)}k`
 }
 
 /** The labels of one axis in a uniform format. Dollars have as many digits as needed, and at least cents. */
@@ -178,11 +178,11 @@ function digitsOf(value: number): number {
 }
 
 /** The minimum step between ticks: counts have no fractions. */
-export function leastStep(unit: Unit): number {
+export function minStep(unit: Unit): number {
   return unit === 'count' || unit === 'tokens' ? 1 : 0
 }
 
-function shortest(value: number): string {
+function shortNumber(value: number): string {
   return String(Math.round(value * 100) / 100)
 }
 

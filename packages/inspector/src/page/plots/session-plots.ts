@@ -129,8 +129,8 @@ function tokensPlot({ points }: RunView): Plot {
   const shape = barsOrArea(points.length)
   const of = (kind: keyof TurnPoint['usage']): readonly number[] => points.map(({ usage }) => usage[kind])
   const share = points.map(({ usage: { input, cacheRead, cacheWrite } }) => {
-    const asked = input + cacheRead + cacheWrite
-    return asked === 0 ? null : cacheRead / asked
+    const inputTokens = input + cacheRead + cacheWrite
+    return inputTokens === 0 ? null : cacheRead / inputTokens
   })
   return {
     name: 'Tokens by kind',
@@ -230,10 +230,10 @@ const lineColors: readonly ColorName[] = [
 function retryLimitsPlot({ points }: RunView): Plot {
   const turns = points.map(({ turnsLeft }) => turnsLeft)
   const names = [...new Set(points.flatMap(({ allowancesLeft }) => Object.keys(allowancesLeft)))].toSorted()
-  const others = names
+  const unusedNames = names
     .map((name) => ({ name, left: points.map(({ allowancesLeft }) => allowancesLeft[name] ?? null) }))
     .filter(({ left }) => left.some((value) => value !== null))
-  const [moved, still] = [others.filter(isMoving), others.filter((each) => !isMoving(each))]
+  const [moved, still] = [unusedNames.filter(isMoving), unusedNames.filter((each) => !isMoving(each))]
   const stillText = still.map(({ name, left }) => `${name} (${many(left.at(-1) ?? 0, 'time')})`).join(', ')
   return {
     name: 'Retries left',

@@ -40,17 +40,17 @@ export function usualScale(items: readonly TimelineItem[]): Scale {
   return items.some(({ startMs, endMs }) => startMs > 0 || (endMs ?? 0) > 0) ? 'time' : 'records'
 }
 
-export function whole({ length }: Axis): Range {
+export function wholeRange({ length }: Axis): Range {
   return { from: 0, to: length }
 }
 
 /** Zooms by a factor (below 1 zooms in) around a position, which stays in place as far as the axis permits. */
 export function zoomed(range: Range, axis: Axis, about: number, factor: number): Range {
   const width = range.to - range.from
-  const least = axis.scale === 'time' ? 1 : 2
-  const wanted = Math.min(axis.length, Math.max(Math.min(least, axis.length), width * factor))
+  const minWidth = axis.scale === 'time' ? 1 : 2
+  const newWidth = Math.min(axis.length, Math.max(Math.min(minWidth, axis.length), width * factor))
   const share = width === 0 ? 0.5 : (about - range.from) / width
-  return within(about - share * wanted, wanted, axis)
+  return within(about - share * newWidth, newWidth, axis)
 }
 
 export function panned(range: Range, axis: Axis, by: number): Range {
@@ -76,10 +76,10 @@ function within(from: number, width: number, { length }: Axis): Range {
 
 /** Round positions for ticks and labels: at most `most`, and at least `finest` apart. */
 export function ticks({ from, to }: Range, most: number, finest = 0): readonly number[] {
-  const least = to > from ? Math.max(finest, (to - from) / Math.max(1, most)) : 0
-  if (!(least > 0)) return []
-  const power = 10 ** Math.floor(Math.log10(least))
-  const step = ([1, 2, 5, 10].find((each) => each * power >= least) ?? 10) * power
+  const minStep = to > from ? Math.max(finest, (to - from) / Math.max(1, most)) : 0
+  if (!(minStep > 0)) return []
+  const power = 10 ** Math.floor(Math.log10(minStep))
+  const step = ([1, 2, 5, 10].find((each) => each * power >= minStep) ?? 10) * power
   const found: number[] = []
   for (let place = Math.ceil(from / step) * step; place <= to; place += step) found.push(place)
   return found

@@ -24,7 +24,7 @@ export interface Bar {
   readonly isWrong: boolean
 }
 
-const leastWidth = 2
+const minWidth = 2
 
 /**
  * The visible bars of a lane. Bars narrower than two pixels are merged with the next ones. So there are never more bars than pixels, however many
@@ -45,10 +45,10 @@ export function barsOf(
     const end = Math.min(left + width, pixelOf(lane.ends[index] ?? 0))
     let next = index + 1
     // At least the next index: an item that began before the visible range is drawn from its edge.
-    if (end - start < leastWidth)
-      next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + leastWidth) * perPixel))
+    if (end - start < minWidth)
+      next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + minWidth) * perPixel))
     const isWrong = (lane.failedBefore[next] ?? 0) > (lane.failedBefore[index] ?? 0)
-    bars.push({ index, count: next - index, x: start, width: Math.max(leastWidth, end - start), isWrong })
+    bars.push({ index, count: next - index, x: start, width: Math.max(minWidth, end - start), isWrong })
     index = next
   }
   return bars
@@ -57,13 +57,13 @@ export function barsOf(
 /** Font size of the labels on bars. */
 const labelSize = 12
 /** A shorter piece of a label is useless. */
-const leastCut = 6
+const minCutLength = 6
 
 /** As much of a label as fits; '' when that is too short. */
 export function labelIn(label: string, width: number, size: number): string {
-  const whole = visible(label.slice(0, 200))
-  const text = fitted(whole, width, { size })
-  return text === whole || text.length > leastCut ? text : ''
+  const fullLabel = visible(label.slice(0, 200))
+  const text = fitted(fullLabel, width, { size })
+  return text === fullLabel || text.length > minCutLength ? text : ''
 }
 
 interface Drawing {

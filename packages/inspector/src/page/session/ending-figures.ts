@@ -38,12 +38,12 @@ export function headline({ account: { ending } }: Pick<RunView, 'account'>): str
 /** The totals of the run on one line. */
 export function totalsText({ account: { totals }, unpriced }: RunView): string {
   const unknownUsd = Math.round((totals.committedUsd - totals.costUsd) * 1e9) / 1e9
-  const most = unknownUsd > 0 ? ` and up to ${moneyAtMost(unknownUsd)} more` : ''
+  const bound = unknownUsd > 0 ? ` and up to ${moneyAtMost(unknownUsd)} more` : ''
   return [
     many(totals.turns, 'turn'),
     many(totals.requests, 'request'),
     `${counted(totals.tokens)} tokens`,
-    `${costWithGaps(totals.costUsd, unpriced)}${most}`,
+    `${costWithGaps(totals.costUsd, unpriced)}${bound}`,
     elapsed(totals.activeMs),
   ].join(', ')
 }
@@ -79,16 +79,21 @@ export function limitBars({ account: { limits, ending } }: RunView): readonly Pi
 
 /** A bar for each phase; waits for services are not active time, and have no bar. */
 export function timeBars({ account: { totals, carried, phases, serviceWaits } }: RunView): readonly PictureBar[] {
-  const whole = totals.activeMs - carried.activeMs
+  const totalMs = totals.activeMs - carried.activeMs
   const waited: readonly PictureBar[] =
     serviceWaits === undefined || serviceWaits.waits === 0
       ? []
       : [{ label: 'services', share: null, value: `${elapsed(serviceWaits.ms)}, not active`, color: 'soft' }]
   const active = phases.flatMap(({ phase, ms }) => {
     if (ms === 0) return []
-    const share = whole === 0 ? '' : `, ${Math.round((100 * ms) / whole)} %`
+    const share = totalMs === 0 ? '' : `, ${Math.round((100 * ms) / totalMs)} %`
     return [
-      { label: phase, share: whole === 0 ? 0 : ms / whole, value: `${elapsed(ms)}${share}`, color: phaseColors[phase] },
+      {
+        label: phase,
+        share: totalMs === 0 ? 0 : ms / totalMs,
+        value: `${elapsed(ms)}${share}`,
+        color: phaseColors[phase],
+      },
     ]
   })
   return [...active, ...waited]
@@ -97,10 +102,10 @@ export function timeBars({ account: { totals, carried, phases, serviceWaits } }:
 /** The goals of the run and their results, a sentence each; empty for a run without goals. */
 export function goalLines({ account: { goal } }: RunView): readonly string[] {
   if (goal === undefined) return []
-  return [...goal.goals.slice(0, mostGoals).map(goalName), ...goalFacts(goal)].map(visible)
+  return [...goal.goals.slice(0, maxGoals).map(goalName), ...goalFacts(goal)].map(visible)
 }
 
-const mostGoals = 10
+const maxGoals = 10
 
 /** Whether the last change was checked, a sentence each; empty when nothing changed or changes were not tracked. */
 export function lastChangeLines({ account: { verification } }: RunView): readonly string[] {

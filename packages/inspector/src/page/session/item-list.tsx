@@ -8,7 +8,7 @@ import { placeIn } from './selection.ts'
 import { choose, type TimelineModel } from './timeline-model.ts'
 import type { TimelineItem } from '@halting/analysis/view'
 import type { Picture } from '../picture/picture.ts'
-import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'
+import { maxPictureRows, table, type PictureCell } from '../picture/table.ts'
 
 interface ItemListProps {
   readonly model: TimelineModel
@@ -64,10 +64,12 @@ interface PicturedItems {
 /** The items as a table; of many, those around the selected one. */
 export function pictureOfItems({ items, ids, chosen, words }: PicturedItems): Picture {
   const count = ids.length
-  const from = Math.max(0, Math.min(chosen - mostPictureRows / 2, count - mostPictureRows))
-  const shown = ids.slice(from, from + mostPictureRows)
+  const from = Math.max(0, Math.min(chosen - maxPictureRows / 2, count - maxPictureRows))
+  const shownIds = ids.slice(from, from + maxPictureRows)
   const part =
-    count > shown.length ? `Items ${counted(from + 1)} to ${counted(from + shown.length)} of ${counted(count)}.` : ''
+    count > shownIds.length
+      ? `Items ${counted(from + 1)} to ${counted(from + shownIds.length)} of ${counted(count)}.`
+      : ''
   return {
     title: 'Items of the run',
     about: [...(words === '' ? [] : [`Items with: ${visible(words)}.`]), ...(part === '' ? [] : [part])],
@@ -75,7 +77,7 @@ export function pictureOfItems({ items, ids, chosen, words }: PicturedItems): Pi
     blocks: [
       table({
         columns: [{ title: 'Kind' }, { title: 'Item' }, { title: 'Result' }, { title: 'Figures', isNumber: true }],
-        rows: [...shown].flatMap((id) => {
+        rows: [...shownIds].flatMap((id) => {
           const item = items[id]
           return item === undefined ? [] : [rowOf(item)]
         }),

@@ -40,7 +40,7 @@ const labels: { readonly [kind in ItemKind]: string } = {
 }
 
 /** Parallel items get separate lanes, up to this number; further ones share the last lane. */
-const mostLanes = 24
+const maxLanes = 24
 
 /** The lanes of the main loop, and of each unfolded agent whose parents are unfolded. A folded agent is one bar. */
 export function lanesOf(items: readonly TimelineItem[], axis: Axis, unfolded: ReadonlySet<string>): readonly Lane[] {
@@ -76,10 +76,10 @@ function groupedByScope(items: readonly TimelineItem[]): ReadonlyMap<string, Sco
   const scopeOf = (name: string): Scope => {
     const found = scopes.get(name)
     if (found !== undefined) return found
-    const made: Scope = { byKind: new Map(), marks: [], children: new Set() }
-    scopes.set(name, made)
+    const scope: Scope = { byKind: new Map(), marks: [], children: new Set() }
+    scopes.set(name, scope)
     if (name !== '') scopeOf(parentOf(name)).children.add(name)
-    return made
+    return scope
   }
   scopeOf('')
   for (const { id, kind, scope } of items) {
@@ -111,7 +111,7 @@ function pack(ids: readonly number[], axis: Axis): readonly number[][] {
   const free: number[] = []
   for (const id of ids.toSorted((a, b) => axis.startOf(a) - axis.startOf(b) || a - b)) {
     const found = free.findIndex((end) => end <= axis.startOf(id))
-    const lane = found >= 0 ? found : Math.min(lanes.length, mostLanes - 1)
+    const lane = found >= 0 ? found : Math.min(lanes.length, maxLanes - 1)
     const packed = lanes[lane]
     if (packed === undefined) lanes.push([id])
     else packed.push(id)
@@ -180,12 +180,12 @@ export function firstAtLeast(numbers: Float64Array, value: number): number {
 /** The item of a lane at this position, or the nearest within the tolerance; undefined for none. */
 export function itemAt(lane: Lane, place: number, tolerance: number): number | undefined {
   let best: number | undefined
-  let least = tolerance
+  let nearest = tolerance
   const from = firstAtLeast(lane.reach, place - tolerance)
   for (let index = from; index < lane.ids.length && (lane.starts[index] ?? 0) <= place + tolerance; index++) {
     const distance = Math.max((lane.starts[index] ?? 0) - place, place - (lane.ends[index] ?? 0), 0)
-    if (distance > least) continue
-    least = distance
+    if (distance > nearest) continue
+    nearest = distance
     best = lane.ids[index]
     if (distance === 0) break
   }

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { colorOf } from '../common/colors.ts'
-import { panned, whole } from './axis.ts'
+import { panned, wholeRange } from './axis.ts'
 import { useCanvas } from './canvas.ts'
 import { drawLane } from './draw-lanes.ts'
 import type { Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
-const mostRows = 8
+const maxRows = 8
 
 interface OverviewProps {
   readonly model: TimelineModel
@@ -21,9 +21,9 @@ export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element
   const isDragging = useRef(false)
   const canvas = useCanvas(
     (context, width, height) => {
-      const rows = lanes.filter(({ scope }) => scope === '').slice(0, mostRows)
+      const rows = lanes.filter(({ scope }) => scope === '').slice(0, maxRows)
       const axis = model.axis()
-      const all = whole(axis)
+      const all = wholeRange(axis)
       const each = height / Math.max(1, rows.length)
       for (const [index, lane] of rows.entries()) {
         const place = { left: 0, width, top: index * each, height: each }

@@ -31,7 +31,7 @@ interface TranscriptSearch {
 }
 
 const pageSize = 200
-const mostHits = 200
+const maxHits = 200
 
 /** Filters the items while typing, and searches the transcript when Enter is pressed. */
 export function Search(props: SearchProps): JSX.Element {
@@ -88,7 +88,7 @@ interface HitsProps {
 
 function Hits({ result: { hits, searched, state, problem }, count, onPart, onStop }: HitsProps): JSX.Element {
   const all = state === 'searching' ? `, ${searched} of ${many(count, 'part')} searched` : ''
-  const more = hits.length >= mostHits ? ' (more are not shown)' : ''
+  const more = hits.length >= maxHits ? ' (more are not shown)' : ''
   return (
     <div class="hits">
       <p role="status">
@@ -117,19 +117,19 @@ async function searchTranscript(
   signal: AbortSignal,
   report: (result: TranscriptSearch) => void,
 ): Promise<void> {
-  const asked = words.trim().toLowerCase()
+  const query = words.trim().toLowerCase()
   const hits: Hit[] = []
   let searched = 0
   const end = (state: TranscriptSearch['state'], problem?: string): void =>
     report({ hits: [...hits], searched, state, ...(problem !== undefined && { problem }) })
   end('searching')
   try {
-    while (searched < count && hits.length < mostHits) {
+    while (searched < count && hits.length < maxHits) {
       const parts = await source().parts(sessionKey, run, searched, pageSize)
       if (signal.aborted) return end('stopped')
       for (const [index, part] of parts.entries()) {
-        const excerpt = excerptOf(part, asked)
-        if (excerpt !== undefined && hits.length < mostHits) hits.push({ part: searched + index, excerpt })
+        const excerpt = excerptOf(part, query)
+        if (excerpt !== undefined && hits.length < maxHits) hits.push({ part: searched + index, excerpt })
       }
       searched += pageSize
       end('searching')

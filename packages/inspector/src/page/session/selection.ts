@@ -3,14 +3,14 @@ import type { TimelineItem } from '@halting/analysis/view'
 
 /** Items whose label, kind or status contains all of these words, in order; all items for an empty search. */
 export function matching(items: readonly TimelineItem[], words: string): Int32Array {
-  const asked = words
+  const terms = words
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
-  if (asked.length === 0) return Int32Array.from(items, ({ id }) => id)
+  if (terms.length === 0) return Int32Array.from(items, ({ id }) => id)
   const found = items.filter(({ label, kind, status }) => {
     const text = `${kind} ${status} ${label}`.toLowerCase()
-    return asked.every((word) => text.includes(word))
+    return terms.every((word) => text.includes(word))
   })
   return Int32Array.from(found, ({ id }) => id)
 }

@@ -1,4 +1,4 @@
-import { panned, showing, whole, zoomed } from './axis.ts'
+import { panned, showing, wholeRange, zoomed } from './axis.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 import { toggleAgent, type TimelineModel } from './timeline-model.ts'
 
@@ -50,7 +50,7 @@ export function keyOnTimeline(
       break
     }
     case '0':
-      range.value = whole(axis)
+      range.value = wholeRange(axis)
       break
     case 'f': {
       const scope = items[at ?? -1]?.scope ?? ''

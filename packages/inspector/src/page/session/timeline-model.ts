@@ -1,5 +1,5 @@
 import { signal, type Signal } from '@preact/signals'
-import { axisOf, showing, usualScale, whole, type Axis, type Range, type Scale } from './axis.ts'
+import { axisOf, showing, usualScale, wholeRange, type Axis, type Range, type Scale } from './axis.ts'
 import { agentScopes, lanesOf, parentOf, type Lane } from './lanes.ts'
 import type { Selection } from './selection.ts'
 
@@ -30,14 +30,14 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
     return found
   }
   // The lanes of one scale and set of agents are computed once.
-  let made: { readonly axis: Axis; readonly open: ReadonlySet<string>; readonly lanes: readonly Lane[] } | undefined
+  let cached: { readonly axis: Axis; readonly open: ReadonlySet<string>; readonly lanes: readonly Lane[] } | undefined
   const lanes = (): readonly Lane[] => {
     const [along, open] = [axis(), unfolded.value]
-    if (made === undefined || made.axis !== along || made.open !== open)
-      made = { axis: along, open, lanes: lanesOf(items, along, open) }
-    return made.lanes
+    if (cached === undefined || cached.axis !== along || cached.open !== open)
+      cached = { axis: along, open, lanes: lanesOf(items, along, open) }
+    return cached.lanes
   }
-  const range = before?.range ?? signal(whole(axis()))
+  const range = before?.range ?? signal(wholeRange(axis()))
   if (before !== undefined) followEnd(range, before.axis(), axis())
   return { ...selection, scale, range, unfolded, pointed: before?.pointed ?? signal(null), axis, lanes }
 }
@@ -46,7 +46,7 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
 function followEnd(range: Signal<Range>, was: Axis, is: Axis): void {
   const { from, to } = range.peek()
   if (to < was.length) return
-  range.value = from === 0 ? whole(is) : { from: from + is.length - was.length, to: is.length }
+  range.value = from === 0 ? wholeRange(is) : { from: from + is.length - was.length, to: is.length }
 }
 
 /** Selects an item and scrolls to it. */
@@ -59,7 +59,7 @@ export function choose(model: TimelineModel, id: number | null): void {
 
 export function setScale(model: TimelineModel, scale: Scale): void {
   model.scale.value = scale
-  model.range.value = whole(model.axis())
+  model.range.value = wholeRange(model.axis())
 }
 
 /** Folds an agent, or unfolds it with its parents. */

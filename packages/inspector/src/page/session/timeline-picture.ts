@@ -5,7 +5,7 @@ import { drawing, paragraph, type Block, type Pen, type Place } from '../picture
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import { textWidth } from '../picture/text-width.ts'
-import { ticks, whole as wholeOf } from './axis.ts'
+import { ticks, wholeRange as wholeOf } from './axis.ts'
 import { barsOf, labelIn } from './draw-lanes.ts'
 import { isMoment, itemLine, kindNames } from './item-words.ts'
 import { hasFailed, type Lane } from './lanes.ts'
@@ -17,7 +17,7 @@ const labelLook = { size: 11 }
 const tickLook = { size: 10 }
 
 /** An agent in every turn would make a thousand lanes. */
-const mostLanes = 100
+const maxLanes = 100
 
 /** A picture of the visible timeline; each bar has a tooltip. */
 export function pictureOfTimeline(model: TimelineModel, exitCode: number | null): Picture {
@@ -25,7 +25,7 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
   const range = model.range.value
   const axis = model.axis()
   const lanes = model.lanes()
-  const shown = lanes.slice(0, mostLanes)
+  const shownLanes = lanes.slice(0, maxLanes)
   const isPart = range.from > 0 || range.to < wholeOf(axis).to
   const along = scale.value === 'time' ? elapsed : counted
   const kinds = new Set(items.map(({ kind }) => kind))
@@ -43,10 +43,10 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
         ...known.map((kind) => ({ label: kindNames[kind], color: `kind-${kind}` as const })),
         ...(wrong === 0 ? [] : [{ label: `red line below: failed (${counted(wrong)})`, color: 'bad' as const }]),
       ]),
-      lanesBlock(model, shown, exitCode),
-      ...(lanes.length === shown.length
+      lanesBlock(model, shownLanes, exitCode),
+      ...(lanes.length === shownLanes.length
         ? []
-        : [paragraph(`${many(lanes.length - shown.length, 'more lane')} of agents are not in this picture.`)]),
+        : [paragraph(`${many(lanes.length - shownLanes.length, 'more lane')} of agents are not in this picture.`)]),
     ],
   }
 }
@@ -98,8 +98,8 @@ function drawLane(
     const tooltip = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
     // A mark has a minimum width, so that it is visible.
     const isMark = isMoment(item)
-    const drawn = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
-    svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), tooltip)
+    const barWidth = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
+    svg.rect(Math.min(bar.x, left + wide - barWidth), top + 1, barWidth, laneHeight - 2, color(name), tooltip)
     if (bar.isWrong) svg.rect(bar.x, top + laneHeight - 5, bar.width, 4, color('bad'))
     const text = isMark || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
     if (text !== '') svg.text(bar.x + 4, top + 14, text, { ...labelLook, color: color('paper') })

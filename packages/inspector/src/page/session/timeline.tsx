@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { counted, elapsed, visible } from '@halting/analysis/words'
 import { colorOf } from '../common/colors.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { panned, scales, ticks, whole, zoomed, type Scale } from './axis.ts'
+import { panned, scales, ticks, wholeRange, zoomed, type Scale } from './axis.ts'
 import { useCanvas } from './canvas.ts'
 import { drawLane } from './draw-lanes.ts'
 import { itemLine } from './item-words.ts'
@@ -82,7 +82,7 @@ function TimelineTools({ model, exitCode }: Pick<TimelineProps, 'model' | 'exitC
         <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
           −
         </button>
-        <button type="button" onClick={() => (range.value = whole(model.axis()))}>
+        <button type="button" onClick={() => (range.value = wholeRange(model.axis()))}>
           All
         </button>
       </span>

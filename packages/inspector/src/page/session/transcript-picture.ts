@@ -15,18 +15,18 @@ export interface PicturedTranscript {
 }
 
 /** The maximum number of parts in a picture. */
-const mostParts = 40
+const maxParts = 40
 const [mostLines, mostFolded] = [16, 4_000] as const
 
 export function pictureOfTranscript({ parts, from, count, isOpen }: PicturedTranscript): Picture {
-  const shown = parts.slice(0, mostParts)
-  const last = from + shown.length
+  const shownParts = parts.slice(0, maxParts)
+  const last = from + shownParts.length
   return {
     title: 'Transcript',
     about: [`Parts ${counted(from + 1)} to ${counted(last)} of ${counted(count)}.`],
     width: 960,
     blocks: [
-      ...shown.map((part, index) => partBlock(part, isOpen(from + index))),
+      ...shownParts.map((part, index) => partBlock(part, isOpen(from + index))),
       ...(last < count ? [paragraph(`${counted(count - last)} later parts are not in this picture.`)] : []),
     ],
   }

@@ -5,7 +5,7 @@ import type { TranscriptPart } from '@halting/analysis/view'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { Part } from './part.tsx'
-import { pageSize, usePages, type Pages } from './pages.ts'
+import { pageSize, usePages, type Pages } from './transcript-pages.ts'
 import { pictureOfTranscript, type PicturedTranscript } from './transcript-picture.ts'
 
 interface TranscriptProps {
@@ -85,11 +85,11 @@ function useScrollPosition(pages: Pages, count: number, chosen: number | null): 
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
-    const wanted = chosen !== null && chosen !== shownChoice.current ? partElement(element, chosen) : null
-    if (wanted !== null) {
+    const target = chosen !== null && chosen !== shownChoice.current ? partElement(element, chosen) : null
+    if (target !== null) {
       shownChoice.current = chosen
       // Not scrollIntoView: that would also scroll the page, away from the timeline.
-      const { top, bottom } = wanted.getBoundingClientRect()
+      const { top, bottom } = target.getBoundingClientRect()
       const box = element.getBoundingClientRect()
       if (top < box.top || bottom > box.bottom) element.scrollTop += top - box.top - 4
       return

@@ -15,7 +15,7 @@ interface ContentSearchProps {
 }
 
 /** The maximum number of listed hits; the table has all sessions that were found. */
-const mostListed = 50
+const maxListed = 50
 
 /** Searches the content of the sessions in the list, one after another, until the person stops it. */
 export function ContentSearchPanel({ rows }: ContentSearchProps): JSX.Element {
@@ -119,7 +119,7 @@ function Hits({ found, isSearching, titles }: HitsProps): JSX.Element {
         {found.unread === 0 ? '' : `; ${counted(found.unread)} could not be read`}.
       </p>
       <ul class="hits">
-        {found.hits.slice(0, mostListed).map(({ key, run, part, excerpt }) => (
+        {found.hits.slice(0, maxListed).map(({ key, run, part, excerpt }) => (
           <li key={`${key} ${run} ${part}`}>
             <a href={addressOf({ view: 'session', key, run: run + 1, tab: 'timeline' })}>{titles.get(key) ?? key}</a>{' '}
             <span class="soft">{excerpt}</span>

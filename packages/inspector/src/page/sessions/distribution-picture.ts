@@ -52,7 +52,7 @@ function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: nu
 }
 
 /** More bars would not be distinguishable. */
-const mostWords = 60
+const maxWords = 60
 
 /** A picture of word counts as bars. */
 export function pictureOfWords(
@@ -60,9 +60,9 @@ export function pictureOfWords(
   counts: readonly (WordCount & { readonly color: ColorName })[],
 ): Picture {
   const highest = Math.max(1, ...counts.map(({ count }) => count))
-  const shown = counts.slice(0, mostWords)
-  const left = counts.length - shown.length
-  const all = shown.map(({ word, count, color }) => ({
+  const shownCounts = counts.slice(0, maxWords)
+  const left = counts.length - shownCounts.length
+  const all = shownCounts.map(({ word, count, color }) => ({
     label: word,
     share: count / highest,
     value: counted(count),

@@ -12,7 +12,7 @@ export interface Histogram {
   readonly scale: 'logarithmic' | 'linear'
 }
 
-const mostBins = 24
+const maxBins = 24
 /** If the largest value is this many times the smallest, a linear scale would show one bar. */
 const farApart = 20
 
@@ -53,7 +53,7 @@ function bounds(values: readonly number[]): readonly [number, number] {
 function logarithmicEdges(lowest: number, highest: number): readonly number[] {
   const first = Math.floor(Math.log10(lowest)) - 1
   const last = Math.ceil(Math.log10(highest)) + 1
-  const steps = (last - first) * 3 > mostBins + 6 ? [1] : [1, 2, 5]
+  const steps = (last - first) * 3 > maxBins + 6 ? [1] : [1, 2, 5]
   const all: number[] = []
   // Parsed from decimals, so that an edge is exactly the number that is displayed.
   for (let power = first; power <= last; power++) all.push(...steps.map((step) => Number(`${step}e${power}`)))
@@ -85,8 +85,8 @@ function between(edges: readonly number[], lowest: number, highest: number): rea
 
 function linearEdges(lowest: number, highest: number, figure: FigureName): readonly number[] {
   // The step must be visible in the digits of an edge: values that are almost equal make one bar.
-  const least = Math.max(figure === 'costUsd' ? 1e-9 : 1, highest * 1e-9)
-  const step = roundStep(Math.max(least, (highest - lowest || highest) / 10))
+  const minStep = Math.max(figure === 'costUsd' ? 1e-9 : 1, highest * 1e-9)
+  const step = roundStep(Math.max(minStep, (highest - lowest || highest) / 10))
   const about = Math.floor(lowest / step)
   const first = edge(about, step) > lowest ? about - 1 : about
   const edges = [edge(first, step)]

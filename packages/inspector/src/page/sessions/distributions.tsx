@@ -4,7 +4,7 @@ import { counted, many } from '@halting/analysis/words'
 import type { SessionRow } from '@halting/analysis/view'
 import { endingColor, type ColorName } from '../common/colors.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { useRoving } from '../common/roving.ts'
+import { useRoving } from '../common/roving-focus.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
 import { pictureOfHistogram, pictureOfWords, type DistributionSubject } from './distribution-picture.ts'
 import { edgeText, rangeText } from './figure-text.ts'
@@ -65,8 +65,8 @@ function useOthers(props: DistributionsProps, left: RangeDimension | WordDimensi
 
 function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {
   const { filter, onFilter, figure, title } = props
-  const others = useOthers(props, figure)
-  const rows = useMemo(() => others.filter((row) => isKnownOf(row, figure)), [others, figure])
+  const otherRows = useOthers(props, figure)
+  const rows = useMemo(() => otherRows.filter((row) => isKnownOf(row, figure)), [otherRows, figure])
   const histogram = useMemo(
     (): Histogram =>
       histogramOf(
@@ -142,7 +142,7 @@ function subjectOf(title: string, rows: readonly SessionRow[], others: SessionFi
   return { title, sessions: rows.length, about: [filterText(others, '')] }
 }
 
-const mostBars = 12
+const maxBars = 12
 
 function WordBars(
   props: DistributionsProps & { readonly dimension: WordDimension; readonly title: string },
@@ -151,8 +151,8 @@ function WordBars(
   const rows = useOthers(props, dimension)
   const counts = useMemo(() => wordCounts(rows.map((row) => wordsOf(row, dimension))), [rows, dimension])
   const codes = useMemo(() => new Map(rows.map((row) => [endingOf(row), row.exitCode])), [rows])
-  const shown = counts.slice(0, mostBars)
-  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shown.length)
+  const shownCounts = counts.slice(0, maxBars)
+  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shownCounts.length)
   const highest = Math.max(1, ...counts.map(({ count }) => count))
   const chosen = filter.words[dimension] ?? []
   const colorOfWord = (word: string): ColorName =>
@@ -164,7 +164,7 @@ function WordBars(
         <span class="soft">{counts.length === 0 ? ': no session' : ''}</span>
       </figcaption>
       <div ref={group} class="bars" role="group" aria-label={`${title} of sessions`} onKeyDown={onKeyDown}>
-        {shown.map(({ word, count }, index) => {
+        {shownCounts.map(({ word, count }, index) => {
           const color = colorOfWord(word)
           return (
             <button
@@ -187,11 +187,11 @@ function WordBars(
             </button>
           )
         })}
-        {counts.length > shown.length ? (
-          <span class="soft">and {many(counts.length - shown.length, 'other')}</span>
+        {counts.length > shownCounts.length ? (
+          <span class="soft">and {many(counts.length - shownCounts.length, 'other')}</span>
         ) : null}
       </div>
-      {shown.length === 0 ? null : (
+      {shownCounts.length === 0 ? null : (
         <div class="pictures">
           <PictureButtons
             name={`${title} of sessions`}

@@ -108,16 +108,16 @@ function countsOfFlags(
 }
 
 /** There may be hundreds of folders; the text search finds the others. */
-const mostWords = 40
+const maxWords = 40
 
 function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension }): JSX.Element {
   const { rows, outlierKeys, filter, onFilter, dimension } = props
   const chosen = filter.words[dimension] ?? []
   const counts = useMemo(() => {
-    const others = rowsShown(rows, filter, outlierKeys, dimension)
-    return wordCounts(others.map((row) => wordsOf(row, dimension)))
+    const otherRows = rowsShown(rows, filter, outlierKeys, dimension)
+    return wordCounts(otherRows.map((row) => wordsOf(row, dimension)))
   }, [rows, filter, outlierKeys])
-  const listed = counts.slice(0, mostWords)
+  const listed = counts.slice(0, maxWords)
   const missing = chosen.filter((word) => listed.every((each) => each.word !== word))
   const all = [...missing.map((word) => ({ word, count: 0 })), ...listed]
   return (

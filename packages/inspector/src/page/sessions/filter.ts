@@ -104,10 +104,10 @@ export function hasFlag(row: SessionRow, flag: FlagDimension, outliers: Readonly
 
 /** Whether the title, the folder or the id contains every word of the text, ignoring case. */
 function hasText(row: SessionRow, text: string): boolean {
-  const asked = text.trim().toLowerCase()
-  if (asked === '') return true
+  const query = text.trim().toLowerCase()
+  if (query === '') return true
   const all = `${row.title}\n${row.cwd}\n${row.sessionId}`.toLowerCase()
-  return asked.split(/\s+/).every((word) => all.includes(word))
+  return query.split(/\s+/).every((word) => all.includes(word))
 }
 
 /** Whether a value is in a range. A missing value is in no range. */

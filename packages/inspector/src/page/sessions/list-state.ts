@@ -28,8 +28,8 @@ export function sortAgain(): void {
 
 /** Marks a session, or removes the mark. With a third mark, the first one is removed. */
 export function toggleMark(key: string): void {
-  const others = marked.value.filter((each) => each !== key)
-  marked.value = others.length < marked.value.length ? others : [...others, key].slice(-2)
+  const otherKeys = marked.value.filter((each) => each !== key)
+  marked.value = otherKeys.length < marked.value.length ? otherKeys : [...otherKeys, key].slice(-2)
 }
 
 /** Changes filter or sorting, by changing the address. */
@@ -63,9 +63,9 @@ export function useShownList(): ShownList {
     () => rowsShown(all, filter, outlierKeys).filter(({ key }) => foundKeys === null || foundKeys.has(key)),
     [all, filter, outlierKeys, foundKeys],
   )
-  const shown = useOrder(chosen, filter, sorting)
-  const isStale = useMemo(() => !isSorted(shown, sorting), [shown, sorting])
-  return { filter, sorting, all, shown, outliers, outlierKeys, isStale }
+  const ordered = useOrder(chosen, filter, sorting)
+  const isStale = useMemo(() => !isSorted(ordered, sorting), [ordered, sorting])
+  return { filter, sorting, all, shown: ordered, outliers, outlierKeys, isStale }
 }
 
 interface Order {

@@ -18,7 +18,7 @@ interface OutlierListProps {
   readonly onFilter: (filter: SessionFilter) => void
 }
 
-const mostListed = 10
+const maxListed = 10
 
 /** A list of outliers, with reasons. */
 export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
@@ -37,7 +37,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
         />
       )}
       <ul>
-        {found.slice(0, mostListed).map((row) => (
+        {found.slice(0, maxListed).map((row) => (
           <li key={row.key}>
             <a href={sessionAddress(row)}>{titleOf(row)}</a>:{' '}
             {(outliers.get(row.key) ?? []).map(({ why }) => (
@@ -46,7 +46,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
           </li>
         ))}
       </ul>
-      {found.length <= mostListed ? null : (
+      {found.length <= maxListed ? null : (
         <p>
           <button type="button" onClick={() => onFilter(withFlag(filter, 'outlier', true))}>
             All {counted(found.length)} in the table
@@ -66,7 +66,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
 }
 
 /** The maximum number of outliers in a picture. */
-const mostPictured = 100
+const maxPictured = 100
 
 /** A picture of the outliers, with reasons. */
 function pictureOfOutliers(
@@ -74,13 +74,13 @@ function pictureOfOutliers(
   outliers: ReadonlyMap<string, readonly Outlier[]>,
   about: readonly string[],
 ): Picture {
-  const left = found.length - mostPictured
+  const left = found.length - maxPictured
   return {
     title: many(found.length, 'outlier'),
     about,
     width: 960,
     blocks: [
-      ...found.slice(0, mostPictured).map((row) => {
+      ...found.slice(0, maxPictured).map((row) => {
         const why = (outliers.get(row.key) ?? []).map((each) => each.why).join(' ')
         return paragraph(`${titleOf(row)}: ${why}`, { size: 13, mostLines: 5 })
       }),

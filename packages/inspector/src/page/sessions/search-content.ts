@@ -23,9 +23,9 @@ export interface SearchProgress {
 export type Parts = (key: string, run: number, from: number, count: number) => Promise<readonly TranscriptPart[]>
 
 const partsAtOnce = 200
-const mostHits = 500
+const maxHits = 500
 /** The maximum number of hits per session. */
-const mostOfOne = 3
+const maxPerSession = 3
 
 /** Searches the content of sessions, one after another, ignoring case, and reports its progress. Stops at once when aborted. */
 export async function searchContent(
@@ -35,12 +35,12 @@ export async function searchContent(
   report: (progress: SearchProgress) => void,
   stop: AbortSignal,
 ): Promise<SearchProgress> {
-  const asked = text.trim().toLowerCase()
+  const query = text.trim().toLowerCase()
   let progress: SearchProgress = { text: text.trim(), searched: 0, of: rows.length, hits: [], unread: 0 }
-  if (asked === '') return progress
+  if (query === '') return progress
   for (const row of rows) {
-    if (stop.aborted || progress.hits.length >= mostHits) break
-    const found = await hitsIn(row, asked, parts, stop)
+    if (stop.aborted || progress.hits.length >= maxHits) break
+    const found = await hitsIn(row, query, parts, stop)
     if (stop.aborted) break
     progress = {
       ...progress,
@@ -67,7 +67,7 @@ async function hitsIn({ key, runs }: SessionRow, asked: string, parts: Parts, st
         for (const [index, part] of page.entries()) {
           const excerpt = excerptOf(part, asked)
           if (excerpt !== undefined) hits.push({ key, run, part: from + index, excerpt })
-          if (hits.length >= mostOfOne) return { hits, isUnread: false }
+          if (hits.length >= maxPerSession) return { hits, isUnread: false }
         }
         if (page.length < partsAtOnce) break
       }

@@ -1,7 +1,7 @@
 import type { SessionRow } from '@halting/analysis/view'
 import { paragraph } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
-import { mostPictureRows, table, type PictureCell } from '../picture/table.ts'
+import { maxPictureRows, table, type PictureCell } from '../picture/table.ts'
 import { columns, statusColor } from './columns.tsx'
 import { filterChips } from './filter-text.ts'
 import type { SessionFilter } from './filter.ts'
@@ -24,15 +24,15 @@ export interface PicturedList {
 /** The active filters, as a line for a picture. */
 export function filterText(filter: SessionFilter, contentText: string): string {
   const chips = filterChips(filter).map(({ text }) => text)
-  const asked = [...chips, ...(contentText === '' ? [] : [`“${contentText}” in the content`])]
-  return asked.length === 0 ? 'All sessions.' : `Sessions with: ${asked.join('; ')}.`
+  const conditions = [...chips, ...(contentText === '' ? [] : [`“${contentText}” in the content`])]
+  return conditions.length === 0 ? 'All sessions.' : `Sessions with: ${conditions.join('; ')}.`
 }
 
 /** A picture of the table of sessions with its sums. */
 export function pictureOfSessions({ shown, all, filter, sorting, outliers, contentText }: PicturedList): Picture {
   const { shown: count, figures, copies, unpriced, unread } = sumTexts(sumsOf(shown), all)
   const sortedBy = columns.find(({ name }) => name === sorting.by)?.title.toLowerCase() ?? sorting.by
-  const rows = shown.slice(0, mostPictureRows).map((row): readonly PictureCell[] => [
+  const rows = shown.slice(0, maxPictureRows).map((row): readonly PictureCell[] => [
     { text: outliers.has(row.key) ? '!' : '', color: 'warn' },
     ...columns.map(({ name, text }): PictureCell => ({
       text: text(row),

@@ -12,7 +12,7 @@ import {
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Busy } from '../common/notes.tsx'
-import { Choice } from './choice.tsx'
+import { Select } from './select.tsx'
 import { CommandLine } from './command-line.tsx'
 
 /** Selectable shares of solved runs, in percent. */
@@ -27,23 +27,23 @@ interface CalibratedProps {
 /** Limits that lose at most a selected share of the solved runs, for each model and repository, or why there are none. */
 export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   const percent = useSignal(2)
-  const shown = useSignal<Calibration | null>(null)
+  const result = useSignal<Calibration | null>(null)
   const mayLose = percent.value / 100
   useEffect(() => {
-    shown.value = null
+    result.value = null
     // Deferred, so that the page first shows that it is busy.
     const timer = setTimeout(() => {
       const found = calibrateTrajectories(runs, { mayLose })
-      shown.value = found
+      result.value = found
       onShow(found)
     })
     return () => clearTimeout(timer)
   }, [runs, mayLose])
-  const calibration = shown.value
+  const calibration = result.value
   return (
     <section class="calibrated" aria-label="Calibrated limits">
       <h2>{calibrationTitle({ mayLose })}</h2>
-      <Choice
+      <Select
         label="Solved runs that a limit may lose"
         value={`${percent.value}`}
         options={shares.map((each) => [`${each}`, `${each} %`])}
@@ -55,13 +55,13 @@ export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
 }
 
 /** Maximum number of tables; the limits of more groups are only described in sentences. */
-const mostTables = 20
+const maxTables = 20
 
 function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Element {
   const limited = calibration.groups.filter(hasLimit)
   return (
     <>
-      {limited.slice(0, mostTables).map((group) => (
+      {limited.slice(0, maxTables).map((group) => (
         <div key={groupName(group)}>
           <h3>{visible(groupName(group))}</h3>
           <table class="numbers">

@@ -23,12 +23,12 @@ export interface PicturedFolder {
 }
 
 /** The maximum number of runs in a picture. */
-const mostPictured = 60
+const maxPictured = 60
 
 /** A picture of savings and losses over all sessions, the limits without losses, and the runs that the selected value stops. */
 export function pictureOfFolder(shown: PicturedFolder): Picture {
   const { read, runs, suggested, calibration, plot, seen, hidden, chosen } = shown
-  const left = (chosen?.stopped.length ?? 0) - mostPictured
+  const left = (chosen?.stopped.length ?? 0) - maxPictured
   return {
     title: 'What other limits would have done',
     about: [read],
@@ -55,7 +55,7 @@ export function pictureOfFolder(shown: PicturedFolder): Picture {
         : [
             heading(chosen.title),
             ...chosen.stopped
-              .slice(0, mostPictured)
+              .slice(0, maxPictured)
               .map((each) => paragraph(`${runName(each.run)} · ${stoppedText(each)}`, { size: 13, mostLines: 6 })),
             ...(left <= 0 ? [] : [paragraph(`${counted(left)} more runs are not in this picture.`)]),
           ]),

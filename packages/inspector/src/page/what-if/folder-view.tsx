@@ -8,7 +8,7 @@ import { addressOf } from '../data/route.ts'
 import { listing, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
 import { Calibrated } from './calibrated.tsx'
-import { Choice } from './choice.tsx'
+import { Select } from './select.tsx'
 import {
   savingsPlot,
   stoppedBy,
@@ -22,7 +22,7 @@ import {
 import { pictureOfFolder } from './folder-picture.ts'
 import { nothingSuggested, runName, stoppedText, stoppedTitle, suggestedText } from './folder-words.ts'
 import { limitNames, limitWords, type LimitName } from './limits.ts'
-import { readAll, reading, stopReading } from './reading.ts'
+import { readAll, reading, stopReading } from './read-runs.ts'
 
 /** What-if over all sessions: savings and losses for each value of a limit, and the limits without losses. */
 export function FolderWhatIf(): JSX.Element {
@@ -117,7 +117,7 @@ function LimitEffects({ runs, graded, read }: LimitEffectsProps): JSX.Element {
     <>
       <Calibrated runs={graded} onShow={(shown) => (calibration.value = shown)} />
       <Suggested suggested={suggested} runs={runs.length} />
-      <Choice
+      <Select
         label="Limit"
         value={limit}
         options={limitNames.map((each) => [each, limitWords[each].label])}
@@ -169,21 +169,21 @@ function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; reado
 }
 
 /** The maximum number of listed runs; more are counted. */
-const mostListed = 200
+const maxListed = 200
 
 function Stopped({ title, stopped }: { readonly title: string; readonly stopped: readonly StoppedRun[] }): JSX.Element {
   return (
     <section aria-label="Runs that this limit would stop">
       <h2>{title}</h2>
       <ul class="stopped-runs">
-        {stopped.slice(0, mostListed).map(({ run, answer }) => (
+        {stopped.slice(0, maxListed).map(({ run, answer }) => (
           <li key={`${run.key} ${run.run}`}>
             <a href={addressOf({ view: 'session', key: run.key, run: run.run, tab: 'what-if' })}>{runName(run)}</a> ·{' '}
             {stoppedText({ run, answer })}
           </li>
         ))}
       </ul>
-      {stopped.length > mostListed ? <p>{many(stopped.length - mostListed, 'more run')} not listed.</p> : null}
+      {stopped.length > maxListed ? <p>{many(stopped.length - maxListed, 'more run')} not listed.</p> : null}
     </section>
   )
 }

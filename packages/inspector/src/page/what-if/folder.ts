@@ -35,7 +35,7 @@ export interface LimitSums {
 }
 
 /** More values would not be distinguishable on a plot, and each is tried on every run. */
-const mostValues = 60
+const maxValues = 60
 
 /** Values at which something changes: what runs used, and suggested limits; evenly sampled if there are too many. */
 export function valuesToTry(
@@ -44,21 +44,21 @@ export function valuesToTry(
   suggested: readonly SuggestedLimit[],
 ): readonly number[] {
   const used = runs.map(({ trajectory }) => usedOf(trajectory)[name]).filter((value) => value > 0)
-  const most = Math.max(0, ...used)
-  if (most === 0) return []
+  const highest = Math.max(0, ...used)
+  if (highest === 0) return []
   const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
-  const whole = (value: number): number =>
+  const rounded = (value: number): number =>
     isDollars(name) ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
   const all = new Set<number>()
-  if (isSmall(name) && most <= mostValues) for (let turns = 1; turns <= most; turns++) all.add(turns)
+  if (isSmall(name) && highest <= maxValues) for (let turns = 1; turns <= highest; turns++) all.add(turns)
   else
     for (const value of [...used, ...used.flatMap((each) => [each / 4, each / 2, (each * 3) / 4])])
-      all.add(whole(value))
+      all.add(rounded(value))
   const sorted = [...all].toSorted((a, b) => a - b)
-  const every = sorted.length / mostValues
+  const every = sorted.length / maxValues
   const chosen =
-    every <= 1 ? sorted : Array.from({ length: mostValues }, (_, index) => sorted[Math.floor(index * every)] ?? most)
-  return [...new Set([...chosen, ...wished, whole(most)])].toSorted((a, b) => a - b)
+    every <= 1 ? sorted : Array.from({ length: maxValues }, (_, index) => sorted[Math.floor(index * every)] ?? highest)
+  return [...new Set([...chosen, ...wished, rounded(highest)])].toSorted((a, b) => a - b)
 }
 
 /** Tries one value on all runs. */
@@ -112,13 +112,13 @@ export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggest
     ({ stops, diverged: parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
   )
   const best = losesNothing.map(({ value, saved }) => ({ value, amount: isPriced ? saved.costUsd : saved.tokens }))
-  const most = Math.max(0, ...best.map(({ amount }) => amount))
+  const highest = Math.max(0, ...best.map(({ amount }) => amount))
   const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
   const marks =
     wished.length > 0
       ? wished.map((at) => ({ at, label: 'suggested' }))
       : best
-          .filter(({ amount }) => amount === most)
+          .filter(({ amount }) => amount === highest)
           .slice(-1)
           .map(({ value }) => ({ at: value, label: 'loses nothing' }))
   const latest = isDollars(name) || name === 'maxTotalTokens'

@@ -45,7 +45,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
             step="any"
             placeholder="unchanged"
             aria-label={`${label}: ${unit}`}
-            value={limitFrom(name, typed.value) === chosen ? typed.value : shown(chosen, factor)}
+            value={limitFrom(name, typed.value) === chosen ? typed.value : valueText(chosen, factor)}
             onInput={({ currentTarget }) => {
               typed.value = currentTarget.value
               onChoose(limitFrom(name, typed.value))
@@ -74,6 +74,6 @@ function valueOf(name: LimitName, value: number): number {
   return isDollars(name) ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
 }
 
-function shown(chosen: number | undefined, factor: number): string {
+function valueText(chosen: number | undefined, factor: number): string {
   return chosen === undefined ? '' : String(Number((chosen / factor).toPrecision(12)))
 }

@@ -51,19 +51,19 @@ export function usedOf({ turns, limits, carried }: Trajectory): { readonly [name
   let nanos = carried.nanos
   let tokens = carried.tokens
   let ms = 0
-  let made = carried.toolCalls ?? 0
+  let callCount = carried.toolCalls ?? 0
   for (const { payments, calls, endMs } of turns) {
     for (const payment of payments) {
       nanos += payment.nanos
       tokens += payment.tokens
     }
     ms = Math.max(ms, endMs)
-    made += calls.length
+    callCount += calls.length
   }
   const begun = turns.filter(({ countsAsTurn }) => countsAsTurn).length
   return {
     maxTurns: carried.turns + begun,
-    maxToolCalls: made,
+    maxToolCalls: callCount,
     maxBudgetUsd: (nanos + Math.round(limits.spentBeforeUsd * 1e9)) / 1e9,
     maxRunUsd: nanos / 1e9,
     maxTotalTokens: tokens,
@@ -90,8 +90,8 @@ export function sliderOf(
   used: number,
 ): { readonly min: number; readonly max: number; readonly step: number } {
   if (isSmall(name)) return { min: 1, max: Math.max(1, used), step: 1 }
-  const least = isDollars(name) ? 0.0001 : 1
-  const step = roundStep(Math.max(least, used / fineness), least)
+  const smallest = isDollars(name) ? 0.0001 : 1
+  const step = roundStep(Math.max(smallest, used / fineness), smallest)
   return { min: step, max: Math.max(step, Math.ceil(used / step - 1e-9) * step), step }
 }
 
@@ -106,17 +106,17 @@ function roundStep(wanted: number, least: number): number {
 export function limitFrom(name: LimitName, text: string): number | undefined {
   const value = Number(text) * limitWords[name].factor
   if (text.trim() === '' || !Number.isFinite(value) || value <= 0) return undefined
-  if (isDollars(name)) return value < leastUsd ? undefined : value
-  if (name === 'maxDurationMs') return value > longestMs ? undefined : Math.max(1, Math.round(value))
+  if (isDollars(name)) return value < minUsd ? undefined : value
+  if (name === 'maxDurationMs') return value > maxMs ? undefined : Math.max(1, Math.round(value))
   if (name === 'maxGoalTries' && value > mostGoalTries) return undefined
   return Number.isSafeInteger(value) ? value : undefined
 }
 
 /** Money is counted in integer nano-dollars. */
-const leastUsd = 1e-9
+const minUsd = 1e-9
 
 /** The maximum of a timer: about 24 days. */
-const longestMs = 2_147_483_647
+const maxMs = 2_147_483_647
 
 /** The value of the flag. */
 function flagOf(name: LimitName, value: number): string {
@@ -130,12 +130,12 @@ function plainNumber(value: number): string {
   const text = String(value)
   if (!text.includes('e')) return text
   if (value >= 1) return String(BigInt(value))
-  const decimals = Array.from({ length: mostDecimals }, (_, more) => value.toFixed(more + 1))
-  return decimals.find((each) => Number(each) === value) ?? value.toFixed(mostDecimals)
+  const decimals = Array.from({ length: maxDecimals }, (_, more) => value.toFixed(more + 1))
+  return decimals.find((each) => Number(each) === value) ?? value.toFixed(maxDecimals)
 }
 
 /** Enough decimals for the smallest limit. */
-const mostDecimals = 30
+const maxDecimals = 30
 
 /** The equivalent command in a terminal; null when no limit is set. `shellArguments` identify the session, quoted for a shell. */
 export function commandLine(shellArguments: string, limits: OtherLimits): string | null {

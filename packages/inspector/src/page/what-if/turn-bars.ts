@@ -14,7 +14,7 @@ export interface TurnBar {
 }
 
 /** The maximum number of bars. */
-const mostBars = 240
+const maxBars = 240
 
 /** The turns of a run, and where other limits would have stopped it. */
 export function turnBars({ turns }: Trajectory, answer: WhatIf): readonly TurnBar[] {
@@ -22,12 +22,12 @@ export function turnBars({ turns }: Trajectory, answer: WhatIf): readonly TurnBa
   const counted: { spent: number; beganMs: number; endMs: number }[] = []
   let beganMs = 0
   for (const { isTold, payments, endMs } of turns) {
-    const spent = payments.reduce((sum, { nanos, tokens }) => sum + (isPriced ? nanos / 1e9 : tokens), 0)
+    const amount = payments.reduce((sum, { nanos, tokens }) => sum + (isPriced ? nanos / 1e9 : tokens), 0)
     const last = counted.at(-1)
     // Further attempts of a turn are part of it.
-    if (isTold || last === undefined) counted.push({ spent, beganMs, endMs })
+    if (isTold || last === undefined) counted.push({ spent: amount, beganMs, endMs })
     else {
-      last.spent += spent
+      last.spent += amount
       last.endMs = Math.max(last.endMs, endMs)
     }
     beganMs = Math.max(beganMs, endMs)
@@ -40,16 +40,16 @@ export function turnBars({ turns }: Trajectory, answer: WhatIf): readonly TurnBa
     const length = turn.endMs - turn.beganMs
     return length <= 0 ? 1 : Math.max(0, Math.min(1, (answer.kept.activeMs - turn.beganMs) / length))
   }
-  const together = Math.max(1, Math.ceil(counted.length / mostBars))
+  const together = Math.max(1, Math.ceil(counted.length / maxBars))
   const bars: TurnBar[] = []
   for (let begin = 0; begin < counted.length; begin += together) {
     const group = counted.slice(begin, begin + together)
-    const kept = group.reduce((sum, _, offset) => sum + keptOf(begin + offset), 0) / group.length
+    const keptShare = group.reduce((sum, _, offset) => sum + keptOf(begin + offset), 0) / group.length
     bars.push({
       from: begin + 1,
       to: begin + group.length,
       height: group.reduce((sum, { spent }) => sum + spent, 0),
-      kept,
+      kept: keptShare,
     })
   }
   return bars

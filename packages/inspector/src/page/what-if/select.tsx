@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 
-interface ChoiceProps {
+interface SelectProps {
   readonly label: string
   readonly value: string
   readonly options: readonly (readonly [value: string, text: string])[]
@@ -8,7 +8,7 @@ interface ChoiceProps {
 }
 
 /** A drop-down list. */
-export function Choice({ label, value, options, onChoose }: ChoiceProps): JSX.Element {
+export function Select({ label, value, options, onChoose }: SelectProps): JSX.Element {
   return (
     <p>
       <label>

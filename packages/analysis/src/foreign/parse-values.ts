@@ -16,11 +16,11 @@ export function momentIn(value: unknown): number | undefined {
   return Number.isFinite(moment) ? moment : undefined
 }
 
-const deepest = 200
+const maxDepth = 200
 
 /** A value, unless it is nested too deeply to be serialized again. */
 export function bounded(value: unknown): unknown {
-  return isTooDeep(value, deepest) ? '[too deep]' : value
+  return isTooDeep(value, maxDepth) ? '[too deep]' : value
 }
 
 function isTooDeep(value: unknown, left: number): boolean {
@@ -59,7 +59,7 @@ function blocksIn(value: unknown): readonly ContentBlock[] {
 
 /** Checks the fields that identify a block. */
 function isBlock(block: unknown): block is ContentBlock {
-  if (!isJsonObject(block) || isTooDeep(block, deepest)) return false
+  if (!isJsonObject(block) || isTooDeep(block, maxDepth)) return false
   switch (block['type']) {
     case 'text':
       return typeof block['text'] === 'string' && block['text'] !== ''
@@ -80,7 +80,7 @@ function isBlock(block: unknown): block is ContentBlock {
 }
 
 /** A larger number of tokens is not plausible. */
-const mostTokens = 1e9
+const maxTokens = 1e9
 
 /** The usage of a request; undefined for none. An implausible number counts as zero. */
 export function usageIn(value: unknown): Usage | undefined {
@@ -104,5 +104,5 @@ export function usageIn(value: unknown): Usage | undefined {
 }
 
 export function countIn(value: unknown): number {
-  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= mostTokens ? value : 0
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= maxTokens ? value : 0
 }

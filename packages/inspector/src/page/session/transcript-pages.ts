@@ -4,7 +4,7 @@ import { messageOf, source } from '../data/store.ts'
 
 /** Number of parts per page, and the maximum number of pages in the document. */
 export const pageSize = 40
-const mostPages = 5
+const maxPages = 5
 
 interface PagesOf {
   readonly sessionKey: string
@@ -64,7 +64,7 @@ export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): 
   }, [sessionKey, run, chosen])
   useEffect(() => {
     const { first, pages } = latest.current
-    if (pages.length > 0) load(first, Math.min(mostPages, Math.max(pages.length, Math.min(3, last - first + 1))))
+    if (pages.length > 0) load(first, Math.min(maxPages, Math.max(pages.length, Math.min(3, last - first + 1))))
   }, [version])
   const { first, pages } = shown
   const parts = pages.flat()
@@ -73,10 +73,10 @@ export function usePages({ sessionKey, run, count, version, chosen }: PagesOf): 
     to: first * pageSize + parts.length,
     parts,
     problem,
-    earlier: () => load(Math.max(0, first - 1), Math.min(mostPages, pages.length + 1)),
+    earlier: () => load(Math.max(0, first - 1), Math.min(maxPages, pages.length + 1)),
     later: () => {
       const end = Math.min(last, first + pages.length)
-      const start = Math.max(first, end - mostPages + 1)
+      const start = Math.max(first, end - maxPages + 1)
       load(start, end - start + 1)
     },
   }
