@@ -166,7 +166,7 @@ export function accountWith(records: readonly StepRecord[], recorded: RecordedSt
   const ended = end?.type === 'end' ? end : undefined
   const before = carriedInto(begin)
   const { spent, isTurnOpen, totals } = recordedProgress(records, recorded)
-  const carried = notAbove(before, totals)
+  const carried = cappedBy(before, totals)
   const inForce = limitsInForce(records)
   const waited = serviceWaitFigures(records, inForce)
   const paused = limitPauseFigures(records)
@@ -225,7 +225,7 @@ export function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>
 }
 
 /** Caps the carried totals at the totals of the run, which include them. A record that says otherwise must not make the difference negative. */
-export function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
+export function cappedBy({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
   return {
     turns: Math.min(turns, totals.turns),
     tokens: Math.min(tokens, totals.tokens),

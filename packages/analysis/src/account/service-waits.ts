@@ -79,7 +79,7 @@ export interface ServiceWaitFigures {
 const maxReportedMs = 1e13
 
 /** The end of the year 9999. */
-const latestMs = 253_402_300_799_999
+const maxMomentMs = 253_402_300_799_999
 
 /** `retry:3.2.service` of a run or agent, and `…/retry:1.2.service` of a step that asks a model. */
 const waitName = /^(.*\/)?retry:([^/]+)\.(\d+)\.service$/s
@@ -176,7 +176,7 @@ export function serviceWaitFigures(
   for (const { outcome } of waits) ends[outcome]++
   return {
     waits: waits.length,
-    ms: msTogether(waits),
+    ms: unionMs(waits),
     longestMs: Math.max(0, ...waits.map(({ waitedMs }) => waitedMs)),
     maxMs: waitForLimitsMs ?? null,
     ends,
@@ -186,7 +186,7 @@ export function serviceWaitFigures(
 }
 
 /** Milliseconds during which at least one wait was in progress. */
-function msTogether(waits: readonly RecordedServiceWait[]): number {
+function unionMs(waits: readonly RecordedServiceWait[]): number {
   const spans = waits
     .flatMap(({ endedMs, waitedMs }) => (endedMs === null ? [] : [{ from: endedMs - waitedMs, to: endedMs }]))
     .toSorted((a, b) => a.from - b.from)
@@ -255,7 +255,7 @@ function endOf({ outcome, why }: { readonly [field: string]: unknown }): Service
 
 /** A time in milliseconds since 1970, up to the year 9999; null for anything else. */
 export function momentOf(value: unknown): number | null {
-  return typeof value === 'number' && value >= 0 && value <= latestMs ? value : null
+  return typeof value === 'number' && value >= 0 && value <= maxMomentMs ? value : null
 }
 
 /** A positive number; zero for anything else. */

@@ -12,7 +12,7 @@ import {
   type RunUnderLimits,
   type SavedUse,
 } from './calibrated-limit.ts'
-import { countInterval, lossToExpect, savedInterval, type UsedAndSaved } from './intervals.ts'
+import { countInterval, expectedLoss, savedInterval, type UsedAndSaved } from './intervals.ts'
 
 /** How limits are calibrated. */
 export interface CalibrationOptions<Run extends GradedRun = GradedRun> {
@@ -144,7 +144,7 @@ function calibrated<Run extends GradedRun>(
     },
     ungraded: runs.filter(({ grade }) => grade === null).length,
     limits,
-    together: togetherOf(limits, runs, solved, options),
+    together: combinedEffect(limits, runs, solved, options),
   }
 }
 
@@ -177,7 +177,7 @@ function limitOnFigure<Run extends GradedRun>(
     rank,
     solved: count,
     lost: lostOf(outcomes.filter(({ run }) => run.use[figure] !== null)),
-    toExpect: lossToExpect(rank, count),
+    toExpect: expectedLoss(rank, count),
     stops: stopsOf(outcomes),
     saved: savedOf(figure, outcomes),
   }
@@ -233,7 +233,7 @@ function savedOf(figure: CalibratedFigure, outcomes: readonly Outcome[]): SavedU
   return { amount, of, share: of === 0 ? 0 : amount / of, interval: savedInterval(each) }
 }
 
-function togetherOf<Run extends GradedRun>(
+function combinedEffect<Run extends GradedRun>(
   given: CalibratedGroup['limits'],
   runs: readonly Run[],
   solved: readonly Run[],
@@ -274,12 +274,12 @@ const timeSteps: readonly (readonly [number, number])[] = [
 export function roundedUp(figure: keyof RunUse, value: number): number {
   switch (figure) {
     case 'usd':
-      return upToStep(value, Math.max(0.01, stepOf(value)))
+      return roundedUpTo(value, Math.max(0.01, stepOf(value)))
     case 'tokens':
     case 'turns':
-      return upToStep(value, Math.max(1, stepOf(value)))
+      return roundedUpTo(value, Math.max(1, stepOf(value)))
     case 'activeMs':
-      return upToStep(value, timeSteps.find(([most]) => value <= most)?.[1] ?? minute)
+      return roundedUpTo(value, timeSteps.find(([most]) => value <= most)?.[1] ?? minute)
   }
 }
 
@@ -288,7 +288,7 @@ function stepOf(value: number): number {
   return 10 ** (Math.floor(Math.log10(value)) - 1)
 }
 
-function upToStep(value: number, step: number): number {
+function roundedUpTo(value: number, step: number): number {
   const times = (steps: number): number => (step < 1 ? steps / Math.round(1 / step) : steps * step)
   // Steps below one are inexact: 0.07 / 0.01 is slightly more than 7.
   const steps = Math.floor(value / step + 1e-9)

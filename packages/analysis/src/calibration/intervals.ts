@@ -20,7 +20,7 @@ export function countInterval(count: number, of: number): ShareInterval {
  * The expected share of future solved runs above the k-th smallest of n solved runs: Beta(n + 1 − k, k). It accounts for the limit being chosen on
  * these same runs, which a Clopper–Pearson interval does not.
  */
-export function lossToExpect(rank: number, of: number): { readonly share: number; readonly interval: ShareInterval } {
+export function expectedLoss(rank: number, of: number): { readonly share: number; readonly interval: ShareInterval } {
   const above = of + 1 - rank
   return {
     share: above / (of + 1),
@@ -35,7 +35,7 @@ export interface UsedAndSaved {
 }
 
 /** Bounds of the number of bootstrap samples: fewer samples when there are so many runs that it would take seconds. */
-const [mostSamples, leastSamples, mostDraws] = [1_000, 200, 3_000_000]
+const [maxSamples, minSamples, maxDraws] = [1_000, 200, 3_000_000]
 
 /**
  * The bootstrap interval of the share that is saved, with a fixed seed: 1,000 samples, fewer for more than 3,000 runs. Null when no run saves
@@ -45,7 +45,7 @@ export function savedInterval(runs: readonly UsedAndSaved[]): ShareInterval | nu
   if (!runs.some(({ saved }) => saved > 0)) return null
   const sorted = runs.toSorted((a, b) => a.used - b.used || a.saved - b.saved)
   const [used, saved] = [Float64Array.from(sorted, (run) => run.used), Float64Array.from(sorted, (run) => run.saved)]
-  const samples = Math.round(Math.min(mostSamples, Math.max(leastSamples, mostDraws / used.length)))
+  const samples = Math.round(Math.min(maxSamples, Math.max(minSamples, maxDraws / used.length)))
   const shares = bootstrapShares(used, saved, samples)
   const at = (share: number): number => shares[Math.round(share * (samples - 1))] ?? 0
   return { low: at(below), high: at(1 - below) }

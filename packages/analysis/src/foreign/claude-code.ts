@@ -7,7 +7,7 @@ import { programNames, type ForeignPart, type ForeignSession, type SkipCount } f
 import { momentIn, replyIn, resultIn, userContentIn, textIn, usageIn, type Fields } from './parse-values.ts'
 
 /** Types of lines without content of the conversation. */
-const bookkeeping: ReadonlySet<string> = new Set(
+const ignoredLineTypes: ReadonlySet<string> = new Set(
   (
     'summary file-history-snapshot file-history-delta queue-operation last-prompt progress custom-title ai-title agent-name agent-color agent-setting ' +
     'tag permission-mode mode pr-link content-replacement worktree-state task-summary attribution-snapshot started result ' +
@@ -74,7 +74,7 @@ export class ClaudeCodeReader {
       return
     }
     if (kind !== 'user' && kind !== 'assistant' && kind !== 'system' && kind !== 'attachment') {
-      if (!bookkeeping.has(kind)) this.#skipped.unknown(kind === '' ? 'without a type' : kind)
+      if (!ignoredLineTypes.has(kind)) this.#skipped.unknown(kind === '' ? 'without a type' : kind)
       // Messages may still refer to it as their parent.
       if (typeof uuid === 'string') this.#add(uuid, line, { kind: 'nothing' })
       return

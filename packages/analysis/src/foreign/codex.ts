@@ -5,7 +5,7 @@ import { programNames, type ForeignPart, type ForeignSession, type SkipCount } f
 import { bounded, countIn, momentIn, textIn, type Fields } from './parse-values.ts'
 
 /** Types of records without content of the conversation, or with content that other records repeat. */
-const bookkeeping: ReadonlySet<string> = new Set([
+const ignoredEvents: ReadonlySet<string> = new Set([
   'world_state',
   'session_state',
   'ghost_snapshot',
@@ -66,7 +66,7 @@ export class CodexReader {
       case 'compacted':
         return this.#compacted(payload, at)
       default:
-        if (!bookkeeping.has(String(type))) this.#skipped.unknown(textIn(type) ?? 'without a type')
+        if (!ignoredEvents.has(String(type))) this.#skipped.unknown(textIn(type) ?? 'without a type')
     }
   }
 

@@ -35,19 +35,19 @@ export async function takeOver(session: ForeignSession, options: JournalOptions)
     )
   await makeDurableFolder(dirname(options.path))
   // A store writes all of it at once.
-  if (workingCopiesOf(options.path) !== undefined) return writeAside(runs, options)
+  if (workingCopiesOf(options.path) !== undefined) return writeToTemporaryFile(runs, options)
   const lock = await lockSession(options.path, options.sessionId)
   try {
     if (existsSync(options.path))
       throw new HaltingError('driver', `The session ${options.sessionId} already exists. Continue that one.`)
-    await writeAside(runs, options)
+    await writeToTemporaryFile(runs, options)
   } finally {
     await lock.release()
   }
 }
 
 /** Writes to a temporary folder first, so that a process that dies leaves no incomplete session. */
-async function writeAside(runs: readonly ForeignRun[], options: JournalOptions): Promise<void> {
+async function writeToTemporaryFile(runs: readonly ForeignRun[], options: JournalOptions): Promise<void> {
   const aside = join(dirname(options.path), `.${basename(options.path, extname(options.path))}.part`)
   // Left by a process that died.
   await rm(aside, { recursive: true, force: true })

@@ -15,7 +15,7 @@ export function gradeOf(outcome: RunOutcome, person?: 'good' | 'bad'): RunGrade 
   if (reason === null) return null
   switch (endings[reason].announcement) {
     case 'success':
-      return guessOfAnswer(outcome)
+      return gradeOfAnswer(outcome)
     case 'stopped':
     case 'interrupted':
     case 'paused':
@@ -26,7 +26,7 @@ export function gradeOf(outcome: RunOutcome, person?: 'good' | 'bad'): RunGrade 
   }
 }
 
-function guessOfAnswer({ goal, verified, isRejected }: RunOutcome): RunGrade | null {
+function gradeOfAnswer({ goal, verified, isRejected }: RunOutcome): RunGrade | null {
   if (goal === false || isRejected) return { isGood: false, by: 'guess' }
   if (goal === 'unknown' || verified === false) return null
   return { isGood: true, by: 'guess' }

@@ -48,7 +48,7 @@ export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSour
     sessionId,
     model: mainModelOf(trajectory),
     repository: cwd === '' ? '' : repositoryOf(cwd),
-    use: useOf(trajectory, unpriced),
+    use: runUse(trajectory, unpriced),
     grade: gradeOf(outcome, grades.of(sessionId, outcome.runId)?.grade),
     trajectory,
     unpriced,
@@ -65,7 +65,7 @@ export function gradedRuns(session: PastSession, sources: GradingSources): reado
   })
 }
 
-function useOf({ turns, carried }: Trajectory, unpriced: readonly string[]): RunUse {
+function runUse({ turns, carried }: Trajectory, unpriced: readonly string[]): RunUse {
   let { nanos, tokens, turns: counted } = carried
   for (const { countsAsTurn, payments } of turns) {
     if (countsAsTurn) counted++

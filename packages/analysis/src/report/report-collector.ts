@@ -85,7 +85,7 @@ export class ReportCollector {
     for (const [index, records] of runs.entries()) {
       const at = began[index] ?? null
       if (!isWithin(this.#period, at)) continue
-      const facts = withoutAnswered(runFactsOf(records), runs[index + 1])
+      const facts = withoutAnsweredCalls(runFactsOf(records), runs[index + 1])
       if (title === '') title = facts.prompt
       if (isCopiedRun(records)) {
         this.#copies++
@@ -263,7 +263,7 @@ export class ReportCollector {
 }
 
 /** A call that waited for a person counts in the run that received the answer. */
-function withoutAnswered(facts: RunFacts, next: readonly StepRecord[] | undefined): RunFacts {
+function withoutAnsweredCalls(facts: RunFacts, next: readonly StepRecord[] | undefined): RunFacts {
   const first = next?.[0]
   const answers = first?.type === 'start' ? (first.start.answers ?? []) : []
   if (answers.length === 0) return facts

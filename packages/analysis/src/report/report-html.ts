@@ -49,7 +49,7 @@ ${programs === '' ? '' : `<p class="soft">${escapeHtml(programs)}</p>`}
 `
   if (report.totals.runs > 0) {
     yield* breakdownHtml(report, by)
-    if (by === undefined) yield* restHtml(report)
+    if (by === undefined) yield* laterSectionsHtml(report)
   } else yield `<p>${escapeHtml(nothingText(report))}</p>\n`
   yield section(
     `Not read: ${many(report.skipped.length, 'file')}`,
@@ -74,7 +74,7 @@ function* breakdownHtml(report: Report, by: Breakdown | undefined): Iterable<str
   if (by !== undefined) yield section('Goals', goalsHtml(report, by))
 }
 
-function* restHtml(report: Report): Iterable<string> {
+function* laterSectionsHtml(report: Report): Iterable<string> {
   yield section('How they ended', endingsHtml(report))
   yield section('Goals', goalsHtml(report, undefined))
   yield section('Last changes', list(verificationTexts(report)))
@@ -120,7 +120,7 @@ function table(name: string, head: readonly string[], rows: readonly (readonly s
   return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
 }
 
-const some = (count: number): string => (count === 0 ? '' : counted(count))
+const countOrBlank = (count: number): string => (count === 0 ? '' : counted(count))
 
 function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]): string {
   const named = rows
@@ -164,7 +164,7 @@ function modelsHtml(report: Report): string {
       model || 'not known',
       modelCostText(report, row),
       counted(requests),
-      some(failed),
+      countOrBlank(failed),
       counted(tokens),
       counted(output),
       sent === 0 ? '' : shareText(cacheRead / sent),
@@ -227,9 +227,9 @@ function triedHtml({ tried }: Report): string {
     costText({ costUsd: saved.savedUsd, unknownUsd: saved.savedUnknownUsd }),
     counted(saved.savedTokens),
     elapsed(saved.savedMs),
-    some(lostAnswers),
-    some(lostChanges),
-    some(unknown),
+    countOrBlank(lostAnswers),
+    countOrBlank(lostChanges),
+    countOrBlank(unknown),
   ])
   const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes', 'not known']
   return list(limitsWorthReporting(tried).map(triedText)) + table('Limits that were tried', head, cells)
@@ -248,7 +248,7 @@ function toolsHtml({ tools }: Report): string {
   const cells = called.map(({ tool, calls, failed, denied, invalid, cut, ms, tokens, ...cost }) => [
     tool ?? '',
     counted(calls),
-    ...[failed, denied, invalid, cut].map(some),
+    ...[failed, denied, invalid, cut].map(countOrBlank),
     elapsed(ms),
     counted(tokens),
     costText(cost),

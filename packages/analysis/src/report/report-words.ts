@@ -146,11 +146,11 @@ export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readon
           `By cause: ${waitRows(byCause)}.`,
         ]),
     ...(longest === null ? [] : [`The longest wait took ${elapsed(longest.ms)}: ${from(longest)}.`]),
-    ...waiting.slice(0, mostWaiting).map(({ until, ...name }) => {
+    ...waiting.slice(0, maxWaiting).map(({ until, ...name }) => {
       const at = Date.parse(until)
       return `${from(name)} waits until ${localMinute(at)}${at <= now ? ' (already past)' : ''}.`
     }),
-    ...(waiting.length > mostWaiting ? [`And ${counted(waiting.length - mostWaiting)} more wait.`] : []),
+    ...(waiting.length > maxWaiting ? [`And ${counted(waiting.length - maxWaiting)} more wait.`] : []),
     ...endedAtServices(ended, now),
     ...pauseTexts(limitPauses),
   ]
@@ -163,16 +163,16 @@ function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): 
       : [
           `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. This does not count as active time.`,
         ]),
-    ...open.slice(0, mostWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
-    ...(open.length > mostWaiting ? [`And ${counted(open.length - mostWaiting)} more pause.`] : []),
+    ...open.slice(0, maxWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
+    ...(open.length > maxWaiting ? [`And ${counted(open.length - maxWaiting)} more pause.`] : []),
   ]
 }
 
-const [mostWaiting, mostWaitRows] = [5, 5]
+const [maxWaiting, maxWaitRows] = [5, 5]
 
 function waitRows(rows: readonly ServiceWaitRow[]): string {
   const lines = rows
-    .slice(0, mostWaitRows)
+    .slice(0, maxWaitRows)
     .map(({ name, ms, waits }) => `${name === '' ? 'not known' : name} ${elapsed(ms)} (${many(waits, 'wait')})`)
   const more = rows.length - lines.length
   return [...lines, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')

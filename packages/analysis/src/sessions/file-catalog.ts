@@ -73,7 +73,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
       const entry = this.#entryOf(path)
       if (entry !== undefined) found.push(entry)
       // Lets other requests be answered in between.
-      if (index % atOnce === atOnce - 1) await pause()
+      if (index % filesPerBatch === filesPerBatch - 1) await pause()
     }
     return found.toSorted((a, b) => (b.changedAt ?? 0) - (a.changedAt ?? 0))
   }
@@ -113,7 +113,7 @@ export class FileCatalog implements SessionCatalog<FileEntry> {
 
   // Spec R-LIST-9a.
   async readBeginning(found: FileEntry): Promise<Beginning | undefined> {
-    if (found.size < longBytes) return undefined
+    if (found.size < longFileBytes) return undefined
     // Without stored sums it is unknown which run is the last.
     const ends = endsOfKept(found.path)
     if (ends === undefined) return undefined
@@ -192,10 +192,10 @@ class Keys {
 }
 
 /** The number of files that are examined without a pause. */
-const atOnce = 256
+const filesPerBatch = 256
 
 /** Shorter files are read completely at once. */
-const longBytes = 4_000_000
+const longFileBytes = 4_000_000
 /** More than the first screen shows. */
 const beginningBytes = 400_000
 

@@ -36,7 +36,7 @@ export interface SessionSummary extends StoredSessionFile {
 }
 
 /** The number of sessions that are listed without a pause; takes a few milliseconds. */
-const atOnce = 64
+const filesPerBatch = 64
 
 /** Summaries of these files, in order (see `summaryOf`). With an index, files that did not change since an earlier list are not read. */
 export async function summariesOf(
@@ -49,7 +49,7 @@ export async function summariesOf(
     // Most files need no await.
     const listed = index === undefined ? undefined : listedSummary(file, redact, index)
     found.push(listed ?? (await indexedSummary(file, { redact, index })))
-    if (at % atOnce === atOnce - 1) await pause()
+    if (at % filesPerBatch === filesPerBatch - 1) await pause()
   }
   index?.save()
   return found

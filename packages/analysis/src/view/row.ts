@@ -1,7 +1,7 @@
 import { endings, type EndingReason, type MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { redactedValue } from '@halting/core/redact'
-import { carriedInto, notAbove, type Account } from '../account/account.ts'
+import { carriedInto, cappedBy, type Account } from '../account/account.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import { recordedProgress } from '../account/recorded-progress.ts'
 import { recordedSteps, type RecordedSteps } from '../account/recorded-steps.ts'
@@ -78,7 +78,7 @@ export function figuresWith(
   { recorded, calls, failedCalls }: Pick<RunFigures, 'calls' | 'failedCalls'> & { readonly recorded: RecordedSteps },
 ): RunFigures {
   const { totals } = recordedProgress(records, recorded)
-  const carried = notAbove(carriedInto(beginningOf(records)), totals)
+  const carried = cappedBy(carriedInto(beginningOf(records)), totals)
   return {
     isCopy: isCopiedRun(records),
     turns: totals.turns - carried.turns,

@@ -300,13 +300,13 @@ function partsOf(scope: string, recorded: RecordedEntries, noteEntry: NoteEntry 
       case 'user': {
         const { content } = entry.message
         if (entry.origin !== 'tool_results' || typeof content === 'string') {
-          parts.push({ kind: 'person', by: people[entry.origin], content })
+          parts.push({ kind: 'person', by: personNames[entry.origin], content })
           break
         }
         for (const block of content) {
           const call = isToolResult(block) ? calls.get(block.tool_use_id) : undefined
           if (call === undefined || !isToolResult(block)) {
-            parts.push({ kind: 'person', by: people.hook, content: [block] })
+            parts.push({ kind: 'person', by: personNames.hook, content: [block] })
             continue
           }
           call.result = block.content
@@ -335,7 +335,7 @@ function partsOf(scope: string, recorded: RecordedEntries, noteEntry: NoteEntry 
   return parts
 }
 
-const people = {
+const personNames = {
   prompt: 'Prompt',
   steer: 'Steering message',
   follow_up: 'Queued message',

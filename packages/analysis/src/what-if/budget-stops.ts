@@ -43,7 +43,7 @@ export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): Budg
     let paid = payment
     if (!fits.every(({ isWhole }) => isWhole)) {
       if (payment.of !== 'run' || limited.some(({ budget }) => budget.isShared))
-        return found({ kind: 'parting', why: 'beside', lap, atMs: payment.beganMs })
+        return found({ kind: 'divergence', why: 'beside', lap, atMs: payment.beganMs })
       // An amount that was charged at worst case is not what the service sent.
       const isUnsure = payment.isAtWorst && index === requests.length - 1
       const isFailed = payment.isAtWorst && !isUnsure && fits.every(({ cap }) => typeof cap === 'number')
@@ -69,7 +69,7 @@ export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): Budg
     }
     for (const { budget } of limited) budget.addRequest(paid)
   }
-  return found(mayStopAt === undefined ? undefined : { kind: 'parting', why: 'reserved', lap: mayStopAt, atMs: 0 })
+  return found(mayStopAt === undefined ? undefined : { kind: 'divergence', why: 'reserved', lap: mayStopAt, atMs: 0 })
 }
 
 /** Where budgets stop a run, and its turns with adjusted payments. */

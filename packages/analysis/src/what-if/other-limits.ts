@@ -59,7 +59,7 @@ export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced' | 'undated
 
 /** From this iteration on, the run may have been different. */
 export interface Divergence {
-  readonly kind: 'parting'
+  readonly kind: 'divergence'
   readonly why: WhyUnknown
   readonly lap: number
   /** Active milliseconds of the run at that point. */

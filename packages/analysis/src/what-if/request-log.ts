@@ -23,7 +23,7 @@ export interface LoggedRequest {
 }
 
 /** Number of values per request. */
-const stride = 13
+const fieldsPerRequest = 13
 const [ownBit, worstBit, boundsBit] = [1, 2, 4]
 
 /** The requests of many runs, stored as numbers only: about a hundred bytes each. */
@@ -34,25 +34,25 @@ export class RequestLog {
   /** Adds the requests of one run. */
   add(requests: readonly LoggedRequest[]): void {
     if (requests.length === 0) return
-    const part = new Float64Array(requests.length * stride)
-    for (const [index, request] of requests.entries()) part.set(numbersOf(request), index * stride)
+    const part = new Float64Array(requests.length * fieldsPerRequest)
+    for (const [index, request] of requests.entries()) part.set(numbersOf(request), index * fieldsPerRequest)
     this.#parts.push(part)
     this.#count += requests.length
   }
 
   /** All requests in the order in which they began; ties in the order in which they were added. */
   *inOrder(): Iterable<LoggedRequest> {
-    const all = new Float64Array(this.#count * stride)
+    const all = new Float64Array(this.#count * fieldsPerRequest)
     let length = 0
     for (const part of this.#parts) {
       all.set(part, length)
       length += part.length
     }
     this.#parts.splice(0, Infinity, all)
-    const began = (index: number): number => all[index * stride] ?? 0
+    const began = (index: number): number => all[index * fieldsPerRequest] ?? 0
     const order = Uint32Array.from({ length: this.#count }, (_, index) => index)
     order.sort((a, b) => began(a) - began(b) || a - b)
-    for (const index of order) yield requestOf(all.subarray(index * stride, (index + 1) * stride))
+    for (const index of order) yield requestOf(all.subarray(index * fieldsPerRequest, (index + 1) * fieldsPerRequest))
   }
 }
 

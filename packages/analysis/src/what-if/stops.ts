@@ -44,12 +44,12 @@ export function firstStop(trajectory: Trajectory, limits: OtherLimits): FirstSto
   // A run without a turn left is not reminded.
   const lastReminder = at.kind === 'stop' && at.reason === 'max_turns' ? at.wholeTurns - 1 : wholeTurnsOf(at)
   const toldAfterTurn = remindedAfter !== null && remindedAfter <= lastReminder ? remindedAfter : null
-  if (at.kind === 'parting' || mayStopAt > lap) return { at, toldAfterTurn, turns }
+  if (at.kind === 'divergence' || mayStopAt > lap) return { at, toldAfterTurn, turns }
   return { at: { ...at, mayStopAt }, toldAfterTurn, turns }
 }
 
 function isReserved(each: Stop | Divergence): boolean {
-  return each.kind === 'parting' && each.why === 'reserved'
+  return each.kind === 'divergence' && each.why === 'reserved'
 }
 
 function mayStopAtOf(each: Stop | Divergence): number {
@@ -58,7 +58,7 @@ function mayStopAtOf(each: Stop | Divergence): number {
 }
 
 function wholeTurnsOf(each: Stop | Divergence): number {
-  return each.kind === 'parting' ? each.lap : each.wholeTurns
+  return each.kind === 'divergence' ? each.lap : each.wholeTurns
 }
 
 /** The iteration in which the loop detects a stop, and when. */
@@ -68,7 +68,7 @@ interface StopPlace {
 }
 
 function placeOf(each: Stop | Divergence): StopPlace {
-  if (each.kind === 'parting') return each
+  if (each.kind === 'divergence') return each
   const { wholeTurns, atMs, allowed } = each
   if (allowed !== undefined) return { lap: wholeTurns - 1, atMs: allowed.untilMs }
   if (atMs === undefined) return { lap: wholeTurns - 1, atMs: Infinity }
@@ -126,7 +126,7 @@ function stopByCalls(
     }
     if ((ofAgents > 0 && ofAgents > Math.floor((left - own) / Math.max(1, own))) || (ofAgents > 0 && !isRoomy)) {
       const replies = turn.payments.filter(({ of }) => of === 'run').map(({ endMs }) => endMs)
-      return { kind: 'parting', why: 'agent', lap: index, atMs: Math.max(0, ...replies) }
+      return { kind: 'divergence', why: 'agent', lap: index, atMs: Math.max(0, ...replies) }
     }
     used += turn.calls.length
   }
@@ -158,7 +158,7 @@ function stopByWaits({ turns, limits }: Trajectory, { waitForLimitsMs }: OtherLi
     const wait = waits.find(({ beforeMs, neededMs: needed }) => max - beforeMs < needed)
     if (wait === undefined) continue
     const { beforeMs: used, atMs, atPayment, of } = wait
-    if (of !== 'run') return { kind: 'parting', why: of === 'agent' ? 'agent' : 'beside', lap, atMs }
+    if (of !== 'run') return { kind: 'divergence', why: of === 'agent' ? 'agent' : 'beside', lap, atMs }
     const cut = { atPayment, paid: null }
     return { kind: 'stop', reason: 'model_error', limit: 'waitForLimitsMs', used, max, wholeTurns: lap, atMs, cut }
   }
@@ -178,7 +178,7 @@ function divergenceOfAgents({ turns, limits }: Trajectory, others: OtherLimits):
   if (turn === undefined) return undefined
   // A subagent starts after the reply that called it.
   const replies = turn.payments.filter((payment) => payment.of === 'run').map(({ endMs }) => endMs)
-  return { kind: 'parting', why: 'agent', lap, atMs: Math.max(0, ...replies) }
+  return { kind: 'divergence', why: 'agent', lap, atMs: Math.max(0, ...replies) }
 }
 
 function stopByTime({ turns, limits, carried }: Trajectory, { maxDurationMs }: OtherLimits): Stop | undefined {

@@ -94,15 +94,16 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   const { at, toldAfterTurn, turns: adjusted } = firstStop(trajectory, limits)
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)
   if (isEarlier) return answerOfStop(trajectory, at, options, { toldAfterTurn, turns: adjusted })
-  const parting = at?.kind === 'parting' ? at : undefined
+  const divergence = at?.kind === 'divergence' ? at : undefined
   const isUnknown =
-    parting !== undefined || ending === null || isLoosened(trajectory, limits) || wouldWait(trajectory, limits)
+    divergence !== undefined || ending === null || isLoosened(trajectory, limits) || wouldWait(trajectory, limits)
   return {
     verdict: isUnknown ? 'unknown' : 'same',
     reason: isUnknown ? null : ending.reason,
     by: null,
     isAtTheLatest: false,
-    unknownFrom: parting === undefined ? null : { turn: turnsIn(turns.slice(0, parting.lap + 1)), why: parting.why },
+    unknownFrom:
+      divergence === undefined ? null : { turn: turnsIn(turns.slice(0, divergence.lap + 1)), why: divergence.why },
     toldAfterTurn,
     kept: spentBy(sumOf(turns)),
     saved: spentBy(nothingSpent),

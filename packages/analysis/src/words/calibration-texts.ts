@@ -14,14 +14,14 @@ import {
   noLimitText,
   shareText,
   solvedText,
-  toExpectText,
+  expectedLossText,
 } from './calibration-words.ts'
 import { counted, many } from './figures.ts'
 
 // Calibrated limits in words, for reports and the page of the inspector.
 
 /** The number of groups that are described; more are only counted. */
-const [mostGroups, mostRefused] = [8, 3]
+const [maxGroups, maxRefused] = [8, 3]
 
 /** A limit of a group, or why it has no limit, as a row of a table. */
 export interface CalibratedRow {
@@ -52,7 +52,7 @@ export function calibratedRows({ limits }: CalibratedGroup): readonly Calibrated
       flag,
       limit: figureText(figure, limit),
       lost: lostText(lost),
-      toExpect: toExpectText(toExpect),
+      toExpect: expectedLossText(toExpect),
       saves,
     }
   })
@@ -116,14 +116,14 @@ export function calibrationTexts(calibration: Calibration): readonly string[] {
   const limited = groups.filter(hasLimit)
   const refused = groups.filter((group) => !hasLimit(group))
   const left = [
-    ...(limited.length > mostGroups ? [`${many(limited.length - mostGroups, 'more group')} with limits`] : []),
-    ...(refused.length > mostRefused
-      ? [`${many(refused.length - mostRefused, 'more group')} with too few solved runs`]
+    ...(limited.length > maxGroups ? [`${many(limited.length - maxGroups, 'more group')} with limits`] : []),
+    ...(refused.length > maxRefused
+      ? [`${many(refused.length - maxRefused, 'more group')} with too few solved runs`]
       : []),
   ]
   return [
-    ...limited.slice(0, mostGroups).map((group) => limitsText(group, nameOf(group))),
-    ...refused.slice(0, mostRefused).map((group) => refusedText(group, nameOf(group))),
+    ...limited.slice(0, maxGroups).map((group) => limitsText(group, nameOf(group))),
+    ...refused.slice(0, maxRefused).map((group) => refusedText(group, nameOf(group))),
     ...(left.length === 0 ? [] : [`and ${left.join(', ')}; --json has all of them`]),
     ...calibrationWarnings(limited),
     ...(limited.length > 0 ? [`To save the limits of a project: ${calibrationCommand(calibration)}`] : []),
@@ -146,7 +146,7 @@ function limitsText(group: CalibratedGroup, name: string): string {
 
 function limitText(figure: CalibratedFigure, { limit, lost, toExpect, saved }: CalibratedLimit): string {
   const saves = saved.amount > 0 ? `, saves ${shareText(saved.share)}` : ''
-  return `${calibratedLimitNames[figure].label} ${figureText(figure, limit)} (lost ${counted(lost.runs)} of ${counted(lost.of)}; expect ${toExpectText(toExpect)}${saves})`
+  return `${calibratedLimitNames[figure].label} ${figureText(figure, limit)} (lost ${counted(lost.runs)} of ${counted(lost.of)}; expect ${expectedLossText(toExpect)}${saves})`
 }
 
 function refusedText(group: CalibratedGroup, name: string): string {

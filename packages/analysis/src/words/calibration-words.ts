@@ -78,7 +78,7 @@ export function lostText({ runs, of, share, interval }: LostRuns): string {
 }
 
 /** The expected loss of future solved runs: `1.5 % (0.1–5.6 %)`. */
-export function toExpectText({ share, interval }: CalibratedLimit['toExpect']): string {
+export function expectedLossText({ share, interval }: CalibratedLimit['toExpect']): string {
   return `${shareText(share)} (${intervalText(interval)})`
 }
 

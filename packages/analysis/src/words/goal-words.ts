@@ -13,7 +13,7 @@ const maxNames = 8
 const maxNameLength = 200
 
 /** How much of the end of a report is shown. */
-const [mostLines, mostCharacters] = [5, 600]
+const [maxLines, maxCharacters] = [5, 600]
 
 /** The name of a goal: a command as code, or the text that a model judges. */
 export function goalName({ name, judged }: Pick<GoalSpec, 'name' | 'judged'>): string {
@@ -34,7 +34,7 @@ export function checkText(check: GoalCheck): string {
 
 /** The last lines of a check's output. */
 export function checkTail({ tail }: Pick<GoalCheck, 'tail'>): string {
-  return tailOf(tail, mostCharacters).trimEnd().split('\n').slice(-mostLines).join('\n')
+  return tailOf(tail, maxCharacters).trimEnd().split('\n').slice(-maxLines).join('\n')
 }
 
 const placeNames = {

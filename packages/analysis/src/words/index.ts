@@ -9,7 +9,7 @@ export {
   noLimitText,
   shareText,
   solvedText,
-  toExpectText,
+  expectedLossText as toExpectText,
 } from './calibration-words.ts'
 export {
   calibratedRows,

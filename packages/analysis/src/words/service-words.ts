@@ -43,7 +43,7 @@ function timesText(count: number): string {
   return count === 1 ? 'once' : count === 2 ? 'twice' : `${counted(count)} times`
 }
 
-const earlyEnds = {
+const earlyEndTexts = {
   retried: 'a requested retry',
   model: 'a model change',
   stopped: 'a stop request',
@@ -69,7 +69,7 @@ export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): reado
           .slice(0, maxCauses)
           .map((cause) => `${refusalText(cause)}: ${elapsed(cause.ms)}, ${timesText(cause.waits)}.`)),
     ...(causes.length > maxCauses ? [`${counted(causes.length - maxCauses)} more causes.`] : []),
-    ...early.map((end) => `Ended early by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
+    ...early.map((end) => `Ended early by ${earlyEndTexts[end]}: ${timesText(ends[end])}.`),
   ]
 }
 

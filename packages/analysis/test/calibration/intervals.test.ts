@@ -5,7 +5,7 @@ import {
   betaProbability,
   betaQuantile,
   countInterval,
-  lossToExpect,
+  expectedLoss,
   savedInterval,
 } from '../../src/calibration/intervals.ts'
 
@@ -62,7 +62,7 @@ describe('the interval of a count', () => {
 })
 
 test('has on average 2 of 101 future runs above the 99th smallest of 100', () => {
-  const { share, interval } = lossToExpect(99, 100)
+  const { share, interval } = expectedLoss(99, 100)
   expect(share).toBeCloseTo(2 / 101, 12)
   expect(interval.low).toBeCloseTo(0.00242, 4)
   expect(interval.high).toBeCloseTo(0.05446, 4)

@@ -15,14 +15,14 @@ export function App(): JSX.Element {
   const isHelpShown = useSignal(false)
   const { isExported } = source()
   useKeys([
-    { keys: ['?'], does: 'Show these keys', run: () => (isHelpShown.value = true) },
+    { keys: ['?'], description: 'Show these keys', run: () => (isHelpShown.value = true) },
     ...(isExported
       ? []
       : [
-          { keys: ['s'], does: 'Show the list of sessions', run: () => goTo({ view: 'sessions' }) },
+          { keys: ['s'], description: 'Show the list of sessions', run: () => goTo({ view: 'sessions' }) },
           {
             keys: ['W'],
-            does: 'Show what other limits would have done in all sessions',
+            description: 'Show what other limits would have done in all sessions',
             run: () => goTo({ view: 'what-if' }),
           },
         ]),
@@ -108,14 +108,14 @@ function Help(props: { readonly onClose: () => void }): JSX.Element {
     <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={props.onClose}>
       <h2 id="help-title">Keys</h2>
       <dl>
-        {bindings.value.flat().map(({ keys, does }) => (
-          <div key={`${keys.join()} ${does}`}>
+        {bindings.value.flat().map(({ keys, description }) => (
+          <div key={`${keys.join()} ${description}`}>
             <dt>
               {keys.map((key) => (
                 <kbd key={key}>{keyNames[key] ?? key}</kbd>
               ))}
             </dt>
-            <dd>{does}</dd>
+            <dd>{description}</dd>
           </div>
         ))}
         <div>

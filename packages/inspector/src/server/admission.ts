@@ -17,11 +17,11 @@ export type Admission =
  * Admits only programs of this machine that know the token and use a local host name. Pages of other origins are refused even if they know the token.
  * So are other host names that resolve to this machine (DNS rebinding).
  */
-export function admission({ method, url = '', headers }: RequestInfo, port: number, token: string): Admission {
+export function admit({ method, url = '', headers }: RequestInfo, port: number, token: string): Admission {
   const [path = '', search = ''] = url.split(/\?(.*)/s)
   const [, receivedToken = '', ...rest] = path.split('/')
   // Checked first, with the same answer as for an unknown path, so that nobody without the token learns that an inspector is running.
-  if (!path.startsWith('/') || !isSame(receivedToken, token)) return refused(404, nothingHere)
+  if (!path.startsWith('/') || !isSame(receivedToken, token)) return refused(404, notFoundText)
   const names = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!names.includes(headers.host?.toLowerCase() ?? ''))
     return refused(421, 'The inspector only answers at 127.0.0.1 and localhost.')
@@ -33,7 +33,7 @@ export function admission({ method, url = '', headers }: RequestInfo, port: numb
 }
 
 /** The same text for an unknown path and for a wrong token. */
-export const nothingHere = 'There is nothing at this address.'
+export const notFoundText = 'There is nothing at this address.'
 
 function refused(status: number, error: string): Admission & { readonly kind: 'refused' } {
   return { kind: 'refused', status, error }

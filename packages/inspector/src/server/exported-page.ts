@@ -2,7 +2,7 @@ import { HaltingError } from '@halting/core'
 import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
 import { maxPerRequest } from './query-parameters.ts'
 import { figureKinds, figureLines, outlineOf } from './figures.ts'
-import { bodyStart, end, escapeHtml, filePolicy, headOf, type PageFiles } from './page-files.ts'
+import { bodyStart, pageEnd, escapeHtml, filePolicy, headOf, type PageFiles } from './page-files.ts'
 
 /** What an exported session is built from. */
 export interface ExportSource {
@@ -41,7 +41,7 @@ export async function* exportedPage({ page, view, source }: ExportSource): Async
     yield* pieces('parts', run, parts, (from, count) => source.parts(view.row.key, run, from, count))
   }
   // After the data, which the script reads when it starts.
-  yield [`<script type="module">${files.script}</script>`, ...end].join('\n')
+  yield [`<script type="module">${files.script}</script>`, ...pageEnd].join('\n')
 }
 
 /** One data element per piece, so that the page parses only what it shows. */

@@ -51,7 +51,7 @@ export function servedPage(title: string): string {
     '<link rel="stylesheet" href="page.css">',
     '<script type="module" src="page.js"></script>',
     ...bodyStart,
-    ...end,
+    ...pageEnd,
   ].join('\n')
 }
 
@@ -77,7 +77,7 @@ export const bodyStart: readonly string[] = [
   '<div id="app"></div>',
   '<noscript>This page needs JavaScript. halting why prints the ending and the figures in a terminal.</noscript>',
 ]
-export const end: readonly string[] = ['</body>', '</html>', '']
+export const pageEnd: readonly string[] = ['</body>', '</html>', '']
 
 /** Escapes text for HTML, between tags or in quotes. */
 export function escapeHtml(text: string): string {

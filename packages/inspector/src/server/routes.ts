@@ -1,5 +1,5 @@
 import { HaltingError } from '@halting/core'
-import { nothingHere } from './admission.ts'
+import { notFoundText } from './admission.ts'
 import type { ResponseWriter } from './response-writer.ts'
 import { BadRequest, figuresIn, keyIn, pieceIn, sizeIn } from './query-parameters.ts'
 import { sendChanges } from './changes.ts'
@@ -100,7 +100,7 @@ async function answerOf(
       return answer.end()
     }
     default:
-      return answer.fail(404, nothingHere, closeConnection)
+      return answer.fail(404, notFoundText, closeConnection)
   }
 }
 

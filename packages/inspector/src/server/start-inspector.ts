@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { admission } from './admission.ts'
+import { admit } from './admission.ts'
 import { ResponseWriter } from './response-writer.ts'
 import { answerTo, commonHeaders, closeConnection, type ServerContext } from './routes.ts'
 import { readPageFiles } from './page-files.ts'
@@ -85,7 +85,7 @@ async function serve(
   request.resume()
   request.on('error', () => undefined)
   const answer = new ResponseWriter(response, request.method === 'HEAD', commonHeaders)
-  const admitted = admission(request, port, token)
+  const admitted = admit(request, port, token)
   if (admitted.kind === 'admitted') {
     await answerTo(admitted.name, admitted.query, answer, answered)
     return

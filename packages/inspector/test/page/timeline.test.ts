@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { axisOf, panned, showing, ticks, usualScale, wholeRange, zoomed } from '../../src/page/session/axis.ts'
+import { axisOf, panned, rangeShowing, ticks, usualScale, wholeRange, zoomed } from '../../src/page/session/axis.ts'
 import { barsOf } from '../../src/page/session/draw-lanes.ts'
 import { itemAt, lanesOf, parentOf, type Lane } from '../../src/page/session/lanes.ts'
-import { itemOfPart, matching, partOf, placeIn } from '../../src/page/session/selection.ts'
+import { itemOfPart, matchingItems, partOf, placeIn } from '../../src/page/session/selection.ts'
 import type { TimelineItem } from '@halting/analysis/view'
 import { isDeep } from '../../../agent/test/support/deep.ts'
 import { generatedSession } from '../support/generated-session.ts'
@@ -153,8 +153,8 @@ describe('the axis of a timeline', () => {
 
   it('keeps the zoomed place fixed, and shows the selection', () => {
     expect(zoomed({ from: 0, to: 1_000 }, axis, 500, 0.5)).toEqual({ from: 250, to: 750 })
-    expect(showing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
-    const { from, to } = showing({ from: 0, to: 100 }, axis, 500, 540)
+    expect(rangeShowing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
+    const { from, to } = rangeShowing({ from: 0, to: 100 }, axis, 500, 540)
     expect([from <= 500, to >= 540, to - from]).toEqual([true, true, 100])
   })
 
@@ -179,8 +179,8 @@ describe('the selection in a run', () => {
   })
 
   it('can be searched for by all its words in any order', () => {
-    expect([...matching(items, 'FAILED edit')].map((id) => items[id]?.label)).toEqual(['Edit file-7.ts'])
-    expect(matching(items, ' ').length).toBe(items.length)
+    expect([...matchingItems(items, 'FAILED edit')].map((id) => items[id]?.label)).toEqual(['Edit file-7.ts'])
+    expect(matchingItems(items, ' ').length).toBe(items.length)
     const some = Int32Array.from([2, 5, 9])
     expect([2, 3, 9, 10].map((id) => placeIn(some, id))).toEqual([0, 1, 2, 3])
   })

@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { anything, array, assert, constantFrom, dictionary, integer, oneof, property, record, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { unpacked } from '../../src/page/data/figures.ts'
+import { unpack } from '../../src/page/data/figures.ts'
 import { figureKinds, figureLines, outlineOf } from '../../src/server/figures.ts'
 import { packed } from '../../src/server/packed.ts'
 import { generatedSession } from '../support/generated-session.ts'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 const roundTrip = (values: readonly unknown[]): unknown =>
-  unpacked(throughJson(packed(values)) as ReturnType<typeof packed>)
+  unpack(throughJson(packed(values)) as ReturnType<typeof packed>)
 
 const label = oneof(constantFrom('Read a', 'Bash npm test', '__proto__', 'constructor', ''), string({ unit: 'binary' }))
 const row = record(
@@ -68,7 +68,7 @@ test('an outline reads no figures, and the lines have all of them, of one run or
     expect(own).toHaveLength(lines.filter(({ run }) => run === index).length)
     expect(
       isDeepStrictEqual(
-        own.flatMap(({ rows }) => unpacked(rows)),
+        own.flatMap(({ rows }) => unpack(rows)),
         items,
       ),
     ).toBe(true)

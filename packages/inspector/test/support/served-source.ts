@@ -1,5 +1,5 @@
 import type { RunView, SessionRow, SessionView, SessionSource } from '@halting/analysis/view'
-import { unpacked } from '../../src/page/data/figures.ts'
+import { unpack } from '../../src/page/data/figures.ts'
 import { figureKinds, type FigureLine, type SessionOutline } from '../../src/server/figures.ts'
 
 /** What `halting inspect` serves at the address that it printed, except records and transcripts. */
@@ -16,7 +16,7 @@ export function sourceAt(address: string): SessionSource {
       for (const line of await lines(`api/figures?${query}&of=${kind}`)) {
         const { run, once, rows } = JSON.parse(line) as FigureLine
         const before = { ...runs[run], ...once } as RunView
-        const own = [...unpacked(rows)]
+        const own = [...unpack(rows)]
         const { trajectory } = before
         const turns = { trajectory: { ...trajectory, turns: [...(trajectory?.turns ?? []), ...own] } }
         const more = kind === 'trajectory' ? turns : { [kind]: [...before[kind], ...own] }

@@ -6,7 +6,7 @@ export interface KeyBinding {
   /** Names as in `KeyboardEvent.key`: `j`, `ArrowDown`, `?`. */
   readonly keys: readonly string[]
   /** Description for the help: `Next item`. */
-  readonly does: string
+  readonly description: string
   /** If several views bind the same key, the last one wins. */
   readonly run: (event: KeyboardEvent) => void
 }
@@ -20,7 +20,7 @@ export const bindings: ReadonlySignal<readonly (readonly KeyBinding[])[]> = boun
 export function useKeys(keys: readonly KeyBinding[]): void {
   const latest = useRef(keys)
   latest.current = keys
-  const names = keys.map(({ keys: each, does }) => `${each.join(' ')} ${does}`).join('\n')
+  const names = keys.map(({ keys: each, description }) => `${each.join(' ')} ${description}`).join('\n')
   useEffect(() => {
     // Look up the handler when the key is pressed, because the component may have been rendered again.
     const own = latest.current.map((binding, index): KeyBinding => ({

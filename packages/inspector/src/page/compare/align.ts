@@ -28,7 +28,7 @@ const sameTool = 250
  * Aligns the turns of two runs: the pairs, in order, whose calls agree most. Calls of a turn may run in parallel, so their order does not matter. The
  * result is symmetric.
  */
-export function aligned(
+export function alignTurns(
   first: readonly AlignableTurn[],
   second: readonly AlignableTurn[],
   cells: number = maxCells,

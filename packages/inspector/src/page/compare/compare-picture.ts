@@ -36,12 +36,12 @@ export function pictureOfComparison(
           { title: '' },
           { title: 'First', isNumber: true },
           { title: 'Second', isNumber: true },
-          { title: secondToFirst, isNumber: true },
+          { title: changeTitle, isNumber: true },
         ],
         rows: figures.map(({ name, ...texts }) =>
           [name, texts.first, texts.second, texts.change].map((text) => ({ text })),
         ),
-        of: { count: figures.length, name: 'figures' },
+        total: { count: figures.length, name: 'figures' },
       }),
       paragraph(divergence, { isBold: true }),
       table({
@@ -53,8 +53,8 @@ export function pictureOfComparison(
             { text: `${pairMark(pair, differences)} ${pairText(pair, differences)}` },
             { text: sideText(turnAt(second, pair.second), second) },
           ]),
-        of: { count: pairs.length, name: 'pairs of turns' },
-        mostLines: 8,
+        total: { count: pairs.length, name: 'pairs of turns' },
+        maxLines: 8,
       }),
       ...(chosen === undefined
         ? []
@@ -70,7 +70,7 @@ export function pictureOfComparison(
   }
 }
 
-export const secondToFirst = 'Change'
+export const changeTitle = 'Change'
 
 function head(name: string, view: SessionView, runs: string): Block {
   const { title, from } = sideTexts(view)

@@ -7,9 +7,9 @@ import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf, replaceRoute, route } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { useSession, type Loaded } from '../data/store.ts'
-import { aligned } from './align.ts'
+import { alignTurns } from './align.ts'
 import { comparedFigures, divergenceText, firstDivergence, type ComparedFigure } from './differences.ts'
-import { pictureOfComparison, secondToFirst } from './compare-picture.ts'
+import { pictureOfComparison, changeTitle } from './compare-picture.ts'
 import { sideTexts } from './pair-words.ts'
 import { TurnPairs } from './turn-pairs.tsx'
 import { turnsOf } from './turns.ts'
@@ -22,7 +22,7 @@ interface CompareViewProps {
 export function CompareView({ keys }: CompareViewProps): JSX.Element {
   const first = useSession(keys[0])
   const second = useSession(keys[1])
-  useKeys([{ keys: ['x'], does: 'Swap the two sessions', run: () => exchange(keys) }])
+  useKeys([{ keys: ['x'], description: 'Swap the two sessions', run: () => exchange(keys) }])
   const [one, other] = [usePoints(first), usePoints(second)]
   if (one.kind === 'failed') return <ErrorNote>The first session: {one.message}</ErrorNote>
   if (other.kind === 'failed') return <ErrorNote>The second session: {other.message}</ErrorNote>
@@ -47,8 +47,8 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
   const [ofFirst, ofSecond] = runs
   const one = useMemo(() => turnsOf(first, ofFirst), [first, ofFirst])
   const other = useMemo(() => turnsOf(second, ofSecond), [second, ofSecond])
-  const { pairs, pieces } = useMemo(() => aligned(one, other), [one, other])
-  const parting = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
+  const { pairs, pieces } = useMemo(() => alignTurns(one, other), [one, other])
+  const firstDifference = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
   const divergence = useMemo(() => divergenceText(pairs, one, other), [pairs, one, other])
   const figures = useMemo(
     () => comparedFigures([first, second], [ofFirst, ofSecond]),
@@ -84,7 +84,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
         pairs={pairs}
         first={one}
         second={other}
-        firstDifference={parting}
+        firstDifference={firstDifference}
         pictureOf={(shownPairs) =>
           pictureOfComparison(
             {
@@ -184,7 +184,7 @@ function FigureTable({ figures }: { readonly figures: readonly ComparedFigure[] 
           <td />
           <th scope="col">First</th>
           <th scope="col">Second</th>
-          <th scope="col">{secondToFirst}</th>
+          <th scope="col">{changeTitle}</th>
         </tr>
       </thead>
       <tbody>

@@ -103,7 +103,7 @@ function PairRow({ shown, first, second, firstDifference }: PairRowProps): JSX.E
   if (shown === undefined) return null
   const { pair, differences, place } = shown
   return (
-    <div class="pair" data-kind={pair.kind} data-parting={place === firstDifference}>
+    <div class="pair" data-kind={pair.kind} data-diverges={place === firstDifference}>
       <Side turn={turnAt(first, pair.first)} turns={first} />
       <span class="pair-mark" title={pairText(pair, differences)}>
         <span aria-hidden="true">{pairMark(pair, differences)}</span>

@@ -18,7 +18,7 @@ export async function withFigures(
     for await (const line of from.figures(view, kind, only)) {
       if (line.once !== undefined) figures[line.run]?.push(line.once)
       const of = (rows[line.run] ??= [])
-      for (const row of unpacked(line.rows)) of.push(row)
+      for (const row of unpack(line.rows)) of.push(row)
     }
     for (const [run, of] of rows.entries()) if (of !== undefined) figures[run]?.push(figuresOf(kind, of, figures[run]))
   }
@@ -45,8 +45,8 @@ function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly P
 
 /** A request for figures, and its result. */
 interface FigureRequest {
-  is: Loaded<SessionView>
-  readonly done: Promise<void>
+  state: Loaded<SessionView>
+  readonly finished: Promise<void>
 }
 
 /** Requests by outline: a session that changes gets a new outline. */
@@ -59,10 +59,10 @@ function figureRequest(view: SessionOutline, kinds: string, only: number | undef
   const found = of.get(name)
   if (found !== undefined) return found
   const request: FigureRequest = {
-    is: { kind: 'loading' },
-    done: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
-      (value) => void (request.is = { kind: 'loaded', value }),
-      (error: unknown) => void (request.is = { kind: 'failed', message: messageOf(error) }),
+    state: { kind: 'loading' },
+    finished: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
+      (value) => void (request.state = { kind: 'loaded', value }),
+      (error: unknown) => void (request.state = { kind: 'failed', message: messageOf(error) }),
     ),
   }
   of.set(name, request)
@@ -73,40 +73,40 @@ function figureRequest(view: SessionOutline, kinds: string, only: number | undef
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
   const request = view === undefined ? undefined : figureRequest(view, kinds, only)
-  const latest = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
+  const latest = useRef<{ readonly name: string; readonly state: Loaded<SessionView> }>(null)
   const [, draw] = useState({})
   useEffect(() => {
     let isWanted = true
-    void request?.done.then(() => isWanted && draw({}))
+    void request?.finished.then(() => isWanted && draw({}))
     return () => {
       isWanted = false
     }
   }, [request])
-  if (request !== undefined && request.is.kind !== 'loading') latest.current = { name, is: request.is }
-  return latest.current?.name === name ? latest.current.is : { kind: 'loading' }
+  if (request !== undefined && request.state.kind !== 'loading') latest.current = { name, state: request.state }
+  return latest.current?.name === name ? latest.current.state : { kind: 'loading' }
 }
 
 /** Unpacks values that the server packed. */
-export function unpacked(packed: Packed): readonly unknown[] {
+export function unpack(packed: Packed): readonly unknown[] {
   if ('values' in packed) return packed.values
   if ('same' in packed) return Array.from({ length: packed.count }, () => packed.same)
   if ('steps' in packed) {
     let sum = 0
     return packed.steps.map((step) => (sum += step))
   }
-  if ('texts' in packed) return unpacked(packed.of).map((place) => packed.texts[Number(place)])
+  if ('texts' in packed) return unpack(packed.of).map((place) => packed.texts[Number(place)])
   if ('lengths' in packed) {
-    const items = unpacked(packed.items)
+    const items = unpack(packed.items)
     let from = 0
-    return unpacked(packed.lengths).map((length) => items.slice(from, (from += Number(length))))
+    return unpack(packed.lengths).map((length) => items.slice(from, (from += Number(length))))
   }
   if ('except' in packed) {
     const { except, others, count, value } = packed
-    const rest = unpacked(others)
+    const rest = unpack(others)
     let [left, at] = [0, 0]
     return Array.from({ length: count }, (_, place) => (except[left] === place ? (left++, value) : rest[at++]))
   }
-  const columns = Object.entries(packed.fields).map(([name, column]) => [name, unpacked(column)] as const)
+  const columns = Object.entries(packed.fields).map(([name, column]) => [name, unpack(column)] as const)
   return Array.from({ length: packed.count }, (_, row) =>
     Object.fromEntries(columns.flatMap(([name, values]) => (values[row] === undefined ? [] : [[name, values[row]]]))),
   )

@@ -15,21 +15,21 @@ let opened: PageSource | undefined
 const shownRows = signal<readonly SessionRow[]>([])
 const listState = signal<Loaded<null>>({ kind: 'loading' })
 const pageTitle = signal('')
-const beyondState = signal(0)
+const unlistedCountState = signal(0)
 
 /** Sessions in the order in which they were first read, with their latest figures. */
 export const rows: ReadonlySignal<readonly SessionRow[]> = shownRows
 /** Whether all sessions have been read. */
-export const listing: ReadonlySignal<Loaded<null>> = listState
+export const listingState: ReadonlySignal<Loaded<null>> = listState
 /** Number of sessions that are not listed yet. */
-export const beyond: ReadonlySignal<number> = beyondState
+export const unlistedCount: ReadonlySignal<number> = unlistedCountState
 
 /**
  * Lists more sessions.
  * @throws Error with the message of the server.
  */
 export async function listMore(): Promise<void> {
-  beyondState.value = await source().more()
+  unlistedCountState.value = await source().more()
 }
 
 /** What the page is about: a folder, an address or a file. */
@@ -106,7 +106,7 @@ class Reading {
         this.list.end()
         batch(() => {
           this.draw()
-          beyondState.value = beyond
+          unlistedCountState.value = beyond
           listState.value = { kind: 'loaded', value: null }
         })
       } catch (error) {

@@ -29,7 +29,7 @@ export const lineHeight = 1.45
 export interface ParagraphStyle extends Partial<TextLook> {
   readonly color?: ColorName
   /** Maximum number of lines; the last one then ends with `…`. */
-  readonly mostLines?: number
+  readonly maxLines?: number
 }
 
 /** Longer texts are cut before layout. */
@@ -37,11 +37,11 @@ const maxCharacters = 8_000
 
 /** Text, on as many lines as it needs. */
 export function paragraph(text: string, style: ParagraphStyle = {}): Block {
-  const { size = 14, color = 'ink', mostLines = 40, isBold = false, isCode = false } = style
+  const { size = 14, color = 'ink', maxLines = 40, isBold = false, isCode = false } = style
   const look = { size, isBold, isCode }
   return (width) => {
     const visibleText = visible(text.slice(0, maxCharacters))
-    const lines = linesOf(text.length > maxCharacters ? `${visibleText}…` : visibleText, width, look, mostLines)
+    const lines = linesOf(text.length > maxCharacters ? `${visibleText}…` : visibleText, width, look, maxLines)
     return {
       height: lines.length * size * lineHeight,
       draw: ({ svg, color: colorOf }, left, top) => {
@@ -53,7 +53,7 @@ export function paragraph(text: string, style: ParagraphStyle = {}): Block {
 }
 
 export function heading(text: string): Block {
-  return paragraph(text, { size: 16, isBold: true, mostLines: 6 })
+  return paragraph(text, { size: 16, isBold: true, maxLines: 6 })
 }
 
 /** The maximum number of lines; more are only counted. */
@@ -83,7 +83,7 @@ export function code(text: string): Block {
 }
 
 /** A custom drawing with this height. */
-export function drawing(height: number, draw: (pen: Pen, place: Place) => void): Block {
+export function blockOfHeight(height: number, draw: (pen: Pen, place: Place) => void): Block {
   return (width) => ({ height, draw: (pen, left, top) => draw(pen, { left, top, width, height }) })
 }
 

@@ -29,7 +29,7 @@ export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.El
       const picture = pictureOf()
       const svg = svgOfPicture(
         { ...picture, about: [...of, ...picture.about] },
-        { color: colorOf, of: title.value, at: momentText(new Date()) },
+        { color: colorOf, pageTitle: title.value, madeAt: momentText(new Date()) },
       )
       await savePicture(name, svg, kind)
       failed.value = ''

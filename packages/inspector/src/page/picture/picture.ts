@@ -14,19 +14,24 @@ export interface Picture {
 export interface PictureSource {
   readonly color: ColorOf
   /** What the page is about: a folder or an address. */
-  readonly of: string
+  readonly pageTitle: string
   /** When the picture was made, in words. */
-  readonly at: string
+  readonly madeAt: string
 }
 
 const margin = 24
 
 /** The SVG file. All text is escaped: it contains no scripts, and loads nothing. */
-export function svgOfPicture({ title, about, width, blocks }: Picture, { color, of, at }: PictureSource): string {
+export function svgOfPicture(
+  { title, about, width, blocks }: Picture,
+  { color, pageTitle, madeAt }: PictureSource,
+): string {
   const { height, draw } = stacked([
-    paragraph(title, { size: 20, isBold: true, mostLines: 12 }),
+    paragraph(title, { size: 20, isBold: true, maxLines: 12 }),
     stacked(
-      [`${visible(of)} · ${at}`, ...about].map((line) => paragraph(line, { size: 13, color: 'soft', mostLines: 12 })),
+      [`${visible(pageTitle)} · ${madeAt}`, ...about].map((line) =>
+        paragraph(line, { size: 13, color: 'soft', maxLines: 12 }),
+      ),
       tight,
     ),
     ...blocks,

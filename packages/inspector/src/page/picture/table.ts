@@ -20,37 +20,37 @@ export interface PictureTable {
   readonly columns: readonly PictureColumn[]
   readonly rows: readonly (readonly PictureCell[])[]
   /** Maximum number of lines of a cell. Default: 4. */
-  readonly mostLines?: number
+  readonly maxLines?: number
   /** Total number and name of the rows, for a note on those that are left out. */
-  readonly of: { readonly count: number; readonly name: string }
+  readonly total: { readonly count: number; readonly name: string }
 }
 
 /** The maximum number of rows of a picture; more are only counted. */
 export const maxPictureRows = 200
 
-const [size, mostCharacters, pad] = [12, 600, 8] as const
+const [size, maxCharacters, pad] = [12, 600, 8] as const
 const look = { size }
 const line = size * lineHeight
 const markWidth = 14
 
 /** A table. Numbers stay on one line; other texts wrap if the columns are too narrow, and are cut with `…` if they are far too long. */
-export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block {
+export function table({ columns, rows, total, maxLines = 4 }: PictureTable): Block {
   const shownRows = rows.slice(0, maxPictureRows)
-  const left = of.count - shownRows.length
-  const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${of.name} are not in this picture.`)]
-  return stacked([grid(columns, shownRows, mostLines), ...rest])
+  const left = total.count - shownRows.length
+  const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${total.name} are not in this picture.`)]
+  return stacked([grid(columns, shownRows, maxLines), ...rest])
 }
 
-function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], mostLines: number): Block {
+function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], maxLines: number): Block {
   return (width) => {
     const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: cellText(cell.text) })))
     const widths = columnWidths(columns, cells, width)
     const laid = cells.map((row) =>
-      row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, mostLines) })),
+      row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, maxLines) })),
     )
     const heights = laid.map((row) => Math.max(1, ...row.map(({ lines }) => lines.length)) * line + pad)
     const head = columns.map(({ title }, index) =>
-      linesOf(visible(title), widths[index] ?? 0, { size, isBold: true }, mostLines),
+      linesOf(visible(title), widths[index] ?? 0, { size, isBold: true }, maxLines),
     )
     const headHeight = Math.max(1, ...head.map((lines) => lines.length)) * line + pad
     const starts = widths.map((_, index) => widths.slice(0, index).reduce((sum, each) => sum + each + 2 * pad, 0))
@@ -110,13 +110,13 @@ function drawLines(
     })
 }
 
-function linesIn({ text, mark }: PictureCell, width: number, mostLines: number): readonly string[] {
-  return linesOf(text, mark === undefined ? width : width - markWidth, look, mostLines)
+function linesIn({ text, mark }: PictureCell, width: number, maxLines: number): readonly string[] {
+  return linesOf(text, mark === undefined ? width : width - markWidth, look, maxLines)
 }
 
 function cellText(text: string): string {
-  const visibleText = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
-  return text.length > mostCharacters ? `${visibleText}…` : visibleText
+  const visibleText = visible(text.slice(0, maxCharacters)).replaceAll(/[^\S\n]+/g, ' ')
+  return text.length > maxCharacters ? `${visibleText}…` : visibleText
 }
 
 /** As wide as the content; if that is too wide, the widest text columns shrink. */

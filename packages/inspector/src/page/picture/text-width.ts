@@ -43,11 +43,11 @@ function widthOf(character: string, isCode: boolean): number {
 const ellipsis = '…'
 
 /** Breaks text into lines of this width: at spaces if possible, else within a word. Beyond the maximum, the last line ends with `…`. */
-export function linesOf(text: string, width: number, look: TextLook, mostLines = Infinity): readonly string[] {
+export function linesOf(text: string, width: number, look: TextLook, maxLines = Infinity): readonly string[] {
   const lines: string[] = []
   for (const paragraph of text.split('\n')) {
     for (const line of wrapped(look.isCode === true ? paragraph : paragraph.trim(), width, look)) {
-      if (lines.length === mostLines) {
+      if (lines.length === maxLines) {
         const last = lines.pop() ?? ''
         return [...lines, withEllipsis(last, width, look)]
       }
@@ -58,7 +58,7 @@ export function linesOf(text: string, width: number, look: TextLook, mostLines =
 }
 
 /** Text on one line, cut to fit. */
-export function fitted(text: string, width: number, look: TextLook): string {
+export function fitText(text: string, width: number, look: TextLook): string {
   const line = text.replaceAll(/\s+/g, ' ')
   return textWidth(line, look) <= width ? line : withEllipsis(line, width, look)
 }

@@ -1,4 +1,4 @@
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { fitText, textWidth } from '../picture/text-width.ts'
 
 // Positions of the labels of lines on a plot, shared by the page and pictures.
 
@@ -39,7 +39,7 @@ export function horizontalLineLabels(
   size: number,
 ): readonly LineLabel[] {
   return labels.map((label, index) => {
-    const text = fitted(label, right - left - 2 * gap, { size })
+    const text = fitText(label, right - left - 2 * gap, { size })
     return index % 2 === 0 ? { text, x: right - gap, anchor: 'end' } : { text, x: left + gap, anchor: 'start' }
   })
 }

@@ -13,7 +13,7 @@ import {
   movedBy,
   nearest,
   placeText,
-  scaleEnd,
+  topOfScale,
   zoomedBy,
   type DrawnSeries,
   type Plot,
@@ -157,8 +157,8 @@ function optionsFor(
     series: [{}, ...series.toReversed().map(toSeries)],
     scales: {
       x: { time: false, range: () => [seenNow().from, seenNow().to] },
-      left: { range: () => [0, scaleEnd(plot, series, 'left', seenNow())] },
-      right: { range: () => [0, scaleEnd(plot, series, 'right', seenNow())] },
+      left: { range: () => [0, topOfScale(plot, series, 'left', seenNow())] },
+      right: { range: () => [0, topOfScale(plot, series, 'right', seenNow())] },
     },
     axes: axesOf(plot, hasRight),
     cursor: {

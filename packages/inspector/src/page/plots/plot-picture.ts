@@ -1,8 +1,8 @@
-import { stacked, drawing, type Block, type Pen, type Place } from '../picture/block.ts'
+import { stacked, blockOfHeight, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { SvgPoint } from '../picture/svg.ts'
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { fitText, textWidth } from '../picture/text-width.ts'
 import { ticks } from '../session/axis.ts'
 import { verticalLineLabels, horizontalLineLabels } from './line-labels.ts'
 import {
@@ -13,7 +13,7 @@ import {
   minStep,
   legendLabel,
   placeText,
-  scaleEnd,
+  topOfScale,
   type DrawnSeries,
   type Plot,
   type VisibleRange,
@@ -53,7 +53,7 @@ export function plotBlock(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<st
   const drawn = drawnSeries(plot, hidden)
   return stacked([
     legendBlock(drawn.map((series) => ({ label: legendLabel(plot, series), color: series.color }))),
-    drawing(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
+    blockOfHeight(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
   ])
 }
 
@@ -65,7 +65,7 @@ interface Drawn {
 
 function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   const hasRight = drawn.some(({ side }) => side === 'right')
-  const tops = { left: scaleEnd(plot, drawn, 'left', seen), right: scaleEnd(plot, drawn, 'right', seen) }
+  const tops = { left: topOfScale(plot, drawn, 'left', seen), right: topOfScale(plot, drawn, 'right', seen) }
   const room = (side: 'left' | 'right'): number => axisRoom(plot[side], tops[side])
   const left = place.left + room('left')
   const right = place.left + place.width - (hasRight ? room('right') : 8)
@@ -123,7 +123,7 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
   let free = -Infinity
   for (const [index, value] of places.entries()) {
     if (value < seen.from || value > seen.to) continue
-    const text = fitted(texts[index] ?? '', names === undefined ? Infinity : (right - left) / names.length, {
+    const text = fitText(texts[index] ?? '', names === undefined ? Infinity : (right - left) / names.length, {
       size: 12,
     })
     const half = textWidth(text, { size: textSize }) / 2
@@ -167,9 +167,9 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
   }
   for (const piece of pieces(near, tops)) {
     const points = piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(tops[index] ?? 0, side) }))
-    const line = thinned(shape === 'steps' ? stepped(points, frame.right) : points)
+    const line = thinPoints(shape === 'steps' ? stepped(points, frame.right) : points)
     if (shape === 'area') {
-      const ground = thinned(
+      const ground = thinPoints(
         piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(base?.[index] ?? 0, side) })),
       )
       svg.area([...line, ...ground.toReversed()], ink, label)
@@ -220,7 +220,7 @@ function stepped(points: readonly SvgPoint[], edge: number): readonly SvgPoint[]
 }
 
 /** Keeps the first, lowest, highest and last of the points in one pixel column: a picture of a long session stays small and looks the same. */
-export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
+export function thinPoints(points: readonly SvgPoint[]): readonly SvgPoint[] {
   if (points.length < 2_000) return points
   const remaining: SvgPoint[] = []
   let column: SvgPoint[] = []

@@ -97,7 +97,7 @@ function placedIn(all: VisibleRange, from: number, width: number): VisibleRange 
 }
 
 /** The end of a scale: slightly above all visible values. A level far above them is not drawn, because it would squeeze everything else. */
-export function scaleEnd(
+export function topOfScale(
   plot: Plot,
   drawn: readonly DrawnSeries[],
   side: 'left' | 'right',

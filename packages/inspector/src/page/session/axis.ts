@@ -58,7 +58,7 @@ export function panned(range: Range, axis: Axis, by: number): Range {
 }
 
 /** Scrolls as little as necessary to show a bar. A bar wider than the visible range is shown from its start. */
-export function showing(range: Range, axis: Axis, start: number, end: number): Range {
+export function rangeShowing(range: Range, axis: Axis, start: number, end: number): Range {
   const width = range.to - range.from
   if (start >= range.from && end <= range.to) return range
   if (end - start > width) {

@@ -3,7 +3,7 @@ import { visible } from '@halting/analysis/words'
 import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
 import type { Range } from './axis.ts'
 import { isMoment } from './item-words.ts'
-import { fitted } from '../picture/text-width.ts'
+import { fitText } from '../picture/text-width.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 
 /** Position of a lane, in CSS pixels. */
@@ -62,7 +62,7 @@ const minCutLength = 6
 /** As much of a label as fits; '' when that is too short. */
 export function labelIn(label: string, width: number, size: number): string {
   const fullLabel = visible(label.slice(0, 200))
-  const text = fitted(fullLabel, width, { size })
+  const text = fitText(fullLabel, width, { size })
   return text === fullLabel || text.length > minCutLength ? text : ''
 }
 

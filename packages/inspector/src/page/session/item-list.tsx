@@ -81,7 +81,7 @@ export function pictureOfItems({ items, ids, chosen, words }: PicturedItems): Pi
           const item = items[id]
           return item === undefined ? [] : [rowOf(item)]
         }),
-        of: { count, name: 'items' },
+        total: { count, name: 'items' },
       }),
     ],
   }

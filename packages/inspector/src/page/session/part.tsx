@@ -9,19 +9,19 @@ import { callLine } from './part-words.ts'
 interface PartProps {
   readonly part: TranscriptPart
   readonly number: number
-  readonly of: number
+  readonly count: number
   readonly isChosen: boolean
   readonly onChoose: () => void
 }
 
 /** One part of the transcript. A click selects it, also in the timeline. */
-export function Part({ part, number, of, isChosen, onChoose }: PartProps): JSX.Element {
+export function Part({ part, number, count, isChosen, onChoose }: PartProps): JSX.Element {
   return (
     <article
       class={`part ${part.kind}`}
       data-part={number}
       aria-posinset={number + 1}
-      aria-setsize={of}
+      aria-setsize={count}
       aria-current={isChosen ? 'true' : undefined}
       tabIndex={-1}
       onClick={onChoose}

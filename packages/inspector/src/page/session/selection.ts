@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals'
 import type { TimelineItem } from '@halting/analysis/view'
 
 /** Items whose label, kind or status contains all of these words, in order; all items for an empty search. */
-export function matching(items: readonly TimelineItem[], words: string): Int32Array {
+export function matchingItems(items: readonly TimelineItem[], words: string): Int32Array {
   const terms = words
     .toLowerCase()
     .split(/\s+/)

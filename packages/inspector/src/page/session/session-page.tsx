@@ -46,12 +46,12 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
     if (tab !== 'timeline') show({ tab: 'timeline' })
   }
   useKeys([
-    { keys: ['e'], does: 'Go to the ending', run: toEnding },
-    { keys: ['['], does: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
-    { keys: [']'], does: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
+    { keys: ['e'], description: 'Go to the ending', run: toEnding },
+    { keys: ['['], description: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
+    { keys: [']'], description: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
     ...tabs.map(({ id, label, hint = '' }) => ({
       keys: [hint],
-      does: `${label} of the session`,
+      description: `${label} of the session`,
       run: () => show({ tab: id }),
     })),
   ])

@@ -1,4 +1,4 @@
-import { panned, showing, wholeRange, zoomed } from './axis.ts'
+import { panned, rangeShowing, wholeRange, zoomed } from './axis.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 import { toggleAgent, type TimelineModel } from './timeline-model.ts'
 
@@ -21,7 +21,7 @@ export function keyOnTimeline(
   const goTo = (id: number | undefined): void => {
     if (id === undefined) return
     pointed.value = id
-    range.value = showing(range.value, axis, axis.startOf(id), axis.endOf(id))
+    range.value = rangeShowing(range.value, axis, axis.startOf(id), axis.endOf(id))
   }
   switch (event.key) {
     case 'ArrowLeft':

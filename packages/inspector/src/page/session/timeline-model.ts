@@ -1,5 +1,5 @@
 import { signal, type Signal } from '@preact/signals'
-import { axisOf, showing, usualScale, wholeRange, type Axis, type Range, type Scale } from './axis.ts'
+import { axisOf, rangeShowing, usualScale, wholeRange, type Axis, type Range, type Scale } from './axis.ts'
 import { agentScopes, lanesOf, parentOf, type Lane } from './lanes.ts'
 import type { Selection } from './selection.ts'
 
@@ -43,10 +43,10 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
 }
 
 /** Keeps the end of the run in view if it was visible before. */
-function followEnd(range: Signal<Range>, was: Axis, is: Axis): void {
+function followEnd(range: Signal<Range>, before: Axis, after: Axis): void {
   const { from, to } = range.peek()
-  if (to < was.length) return
-  range.value = from === 0 ? wholeRange(is) : { from: from + is.length - was.length, to: is.length }
+  if (to < before.length) return
+  range.value = from === 0 ? wholeRange(after) : { from: from + after.length - before.length, to: after.length }
 }
 
 /** Selects an item and scrolls to it. */
@@ -54,7 +54,7 @@ export function choose(model: TimelineModel, id: number | null): void {
   model.selected.value = id
   if (id === null) return
   const axis = model.axis()
-  model.range.value = showing(model.range.value, axis, axis.startOf(id), axis.endOf(id))
+  model.range.value = rangeShowing(model.range.value, axis, axis.startOf(id), axis.endOf(id))
 }
 
 export function setScale(model: TimelineModel, scale: Scale): void {

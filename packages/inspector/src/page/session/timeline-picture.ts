@@ -1,7 +1,7 @@
 import { counted, elapsed, many } from '@halting/analysis/words'
 import type { ItemKind } from '@halting/analysis/view'
 import { endingColor, type ColorName } from '../common/colors.ts'
-import { drawing, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
+import { blockOfHeight, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import { textWidth } from '../picture/text-width.ts'
@@ -53,7 +53,7 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
 
 function lanesBlock(model: TimelineModel, lanes: readonly Lane[], exitCode: number | null): Block {
   const names = Math.max(60, ...lanes.map(({ label }) => textWidth(label, nameLook))) + 12
-  return drawing(ruler + lanes.length * laneHeight, (pen, place) => {
+  return blockOfHeight(ruler + lanes.length * laneHeight, (pen, place) => {
     const inner = { ...place, left: place.left + names, width: place.width - names }
     drawRuler(model, pen, inner)
     for (const [index, lane] of lanes.entries()) {

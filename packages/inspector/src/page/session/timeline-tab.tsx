@@ -10,7 +10,7 @@ import { exitCodeOf } from './ending-figures.ts'
 import { ItemList, pictureOfItems } from './item-list.tsx'
 import { Records } from './records.tsx'
 import { Search } from './search.tsx'
-import { itemOfPart, matching, partOf, placeIn } from './selection.ts'
+import { itemOfPart, matchingItems, partOf, placeIn } from './selection.ts'
 import { Timeline } from './timeline.tsx'
 import { choose, timelineModel, toggleAgent, type TimelineModel } from './timeline-model.ts'
 import { Transcript } from './transcript.tsx'
@@ -40,7 +40,7 @@ export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTab
   const [words, setWords] = useState('')
   const [pane, setPane] = useState<Pane>('transcript')
   const [foundPart, setFoundPart] = useState<number | null>(null)
-  const ids = useMemo(() => matching(run.items, words), [run, words])
+  const ids = useMemo(() => matchingItems(run.items, words), [run, words])
   const chosen = selected.value
   // A part found by the search may have no item.
   useEffect(() => {
@@ -132,14 +132,14 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     if (id !== undefined) choose(model, id)
   }
   useKeys([
-    { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => step(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => step(-1) },
-    { keys: ['Enter'], does: 'Go to the item in the transcript', run: open },
-    { keys: ['Escape'], does: 'Clear the selection', run: () => (selected.value = null) },
-    { keys: ['r'], does: 'Switch between records and transcript', run: onPane },
+    { keys: ['j', 'ArrowDown'], description: 'Next item', run: () => step(1) },
+    { keys: ['k', 'ArrowUp'], description: 'Previous item', run: () => step(-1) },
+    { keys: ['Enter'], description: 'Go to the item in the transcript', run: open },
+    { keys: ['Escape'], description: 'Clear the selection', run: () => (selected.value = null) },
+    { keys: ['r'], description: 'Switch between records and transcript', run: onPane },
     {
       keys: ['f'],
-      does: 'Fold or unfold the subagent of the item',
+      description: 'Fold or unfold the subagent of the item',
       run: () => {
         const scope = items[selected.value ?? -1]?.scope ?? ''
         if (scope !== '') toggleAgent(model, scope)
@@ -147,7 +147,7 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     },
     {
       keys: ['/'],
-      does: 'Search in the session',
+      description: 'Search in the session',
       run: () => document.querySelector<HTMLElement>('#session-search')?.focus(),
     },
   ])

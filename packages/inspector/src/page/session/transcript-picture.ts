@@ -16,7 +16,7 @@ export interface PicturedTranscript {
 
 /** The maximum number of parts in a picture. */
 const maxParts = 40
-const [mostLines, mostFolded] = [16, 4_000] as const
+const [maxLines, maxFolded] = [16, 4_000] as const
 
 export function pictureOfTranscript({ parts, from, count, isOpen }: PicturedTranscript): Picture {
   const shownParts = parts.slice(0, maxParts)
@@ -36,19 +36,19 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
   const title = (text: string): Block => paragraph(text, { color: 'soft', size: 12, isBold: true })
   switch (part.kind) {
     case 'person':
-      return stacked([title(part.by), paragraph(part.text, { mostLines })], tight)
+      return stacked([title(part.by), paragraph(part.text, { maxLines })], tight)
     case 'answer':
-      return stacked([title('answer'), paragraph(part.text, { mostLines })], tight)
+      return stacked([title('answer'), paragraph(part.text, { maxLines })], tight)
     case 'thinking':
-      return isOpen ? stacked([title('thinking'), paragraph(part.text, { mostLines })], tight) : title('thinking')
+      return isOpen ? stacked([title('thinking'), paragraph(part.text, { maxLines })], tight) : title('thinking')
     case 'note':
       return stacked([
-        paragraph(part.text, { mostLines }),
-        ...(isOpen && part.more !== undefined ? [paragraph(part.more, { mostLines })] : []),
+        paragraph(part.text, { maxLines }),
+        ...(isOpen && part.more !== undefined ? [paragraph(part.more, { maxLines })] : []),
       ])
     case 'check': {
       const line = paragraph(part.text, { size: 13, ...(part.status === 'met' ? {} : { color: 'bad' as const }) })
-      return isOpen && part.more !== '' ? stacked([line, code(part.more.slice(0, mostFolded))]) : line
+      return isOpen && part.more !== '' ? stacked([line, code(part.more.slice(0, maxFolded))]) : line
     }
     case 'call':
       return callBlock(part, isOpen)
@@ -68,7 +68,7 @@ function callBlock(part: CallPart, isOpen: boolean): Block {
       ? []
       : [
           paragraph(title, { color: 'soft', size: 12 }),
-          code(text.length > mostFolded ? `${text.slice(0, mostFolded)}…` : text),
+          code(text.length > maxFolded ? `${text.slice(0, maxFolded)}…` : text),
         ]
   return stacked([
     line,

@@ -49,7 +49,7 @@ export function Transcript(props: TranscriptProps): JSX.Element {
               key={number}
               part={part}
               number={number}
-              of={count}
+              count={count}
               isChosen={number === chosen}
               onChoose={() => {
                 shownChoice.current = number

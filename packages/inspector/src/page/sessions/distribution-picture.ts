@@ -1,7 +1,7 @@
 import { counted, many } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import { barRows } from '../picture/bars.ts'
-import { drawing, paragraph, type Block } from '../picture/block.ts'
+import { blockOfHeight, paragraph, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { Histogram, WordCount } from './distribution.ts'
 import { edgeText, rangeText } from './figure-text.ts'
@@ -32,7 +32,7 @@ export function pictureOfHistogram(
 }
 
 function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: number): Block {
-  return drawing(plotHeight, ({ svg, color }, { left, top, width: wide, height }) => {
+  return blockOfHeight(plotHeight, ({ svg, color }, { left, top, width: wide, height }) => {
     const bottom = top + height - 24
     const step = wide / Math.max(1, bins.length)
     for (const [index, bin] of bins.entries()) {

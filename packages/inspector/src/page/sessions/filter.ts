@@ -80,7 +80,7 @@ function passesFilter(
   }
   for (const dimension of rangeDimensions) {
     const range = filter.ranges[dimension]
-    if (dimension !== ignored && range !== undefined && !isIn(row[dimension], range)) return false
+    if (dimension !== ignored && range !== undefined && !isInRange(row[dimension], range)) return false
   }
   return filter.flags.every((flag) => flag === ignored || hasFlag(row, flag, outliers))
 }
@@ -111,7 +111,7 @@ function hasText(row: SessionRow, text: string): boolean {
 }
 
 /** Whether a value is in a range. A missing value is in no range. */
-export function isIn(value: number | null, { from = -Infinity, below = Infinity }: Range): boolean {
+export function isInRange(value: number | null, { from = -Infinity, below = Infinity }: Range): boolean {
   return value !== null && value >= from && value < below
 }
 

@@ -13,7 +13,7 @@ import { isSorted, mergedInPlace, sorted, type Sorting } from './sorting.ts'
 export const activeKey = signal<string | null>(null)
 
 /** Keys of the sessions that are marked for comparison, at most two, in the order of marking. */
-export const marked = signal<readonly string[]>([])
+export const markedKeys = signal<readonly string[]>([])
 
 /** The result of the search in content; null when there was no search. */
 export const contentSearch = signal<SearchProgress | null>(null)
@@ -28,8 +28,8 @@ export function sortAgain(): void {
 
 /** Marks a session, or removes the mark. With a third mark, the first one is removed. */
 export function toggleMark(key: string): void {
-  const otherKeys = marked.value.filter((each) => each !== key)
-  marked.value = otherKeys.length < marked.value.length ? otherKeys : [...otherKeys, key].slice(-2)
+  const otherKeys = markedKeys.value.filter((each) => each !== key)
+  markedKeys.value = otherKeys.length < markedKeys.value.length ? otherKeys : [...otherKeys, key].slice(-2)
 }
 
 /** Changes filter or sorting, by changing the address. */

@@ -82,7 +82,7 @@ function pictureOfOutliers(
     blocks: [
       ...found.slice(0, maxPictured).map((row) => {
         const why = (outliers.get(row.key) ?? []).map((each) => each.why).join(' ')
-        return paragraph(`${titleOf(row)}: ${why}`, { size: 13, mostLines: 5 })
+        return paragraph(`${titleOf(row)}: ${why}`, { size: 13, maxLines: 5 })
       }),
       ...(left <= 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)]),
     ],

@@ -6,7 +6,7 @@ import { useRoving } from '../common/roving-focus.ts'
 import { useVirtualRows, type VirtualRows } from '../common/virtual.ts'
 import { goTo } from '../data/route.ts'
 import { columns, titleOf } from './columns.tsx'
-import { activeKey, marked, toggleMark } from './list-state.ts'
+import { activeKey, markedKeys, toggleMark } from './list-state.ts'
 import type { Outlier } from './outliers.ts'
 import { sortingBy, type Sorting } from './sorting.ts'
 
@@ -109,10 +109,10 @@ function useTableKeys({ rows, active, lastActive, grid, fitting, reveal }: Table
   useKeys([
     {
       keys: ['j'],
-      does: 'Next session; Enter opens it, Space marks it',
+      description: 'Next session; Enter opens it, Space marks it',
       run: () => chooseAndFocus(Math.floor(at + 1)),
     },
-    { keys: ['k'], does: 'Previous session', run: () => chooseAndFocus(Math.ceil(at - 1)) },
+    { keys: ['k'], description: 'Previous session', run: () => chooseAndFocus(Math.ceil(at - 1)) },
   ])
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
@@ -121,7 +121,7 @@ function useTableKeys({ rows, active, lastActive, grid, fitting, reveal }: Table
     if (target !== undefined) choose(target)
     else if (event.key === 'Enter' && row !== undefined) openSession(row)
     else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
-    else if (event.key === 'Escape' && marked.value.length > 0) marked.value = []
+    else if (event.key === 'Escape' && markedKeys.value.length > 0) markedKeys.value = []
     else return
     event.preventDefault()
   }
@@ -172,7 +172,7 @@ interface RowProps {
 }
 
 function Row({ id, row, index, height, why, onChoose, onMark }: RowProps): JSX.Element {
-  const isMarked = marked.value.includes(row.key)
+  const isMarked = markedKeys.value.includes(row.key)
   return (
     <div
       id={id}

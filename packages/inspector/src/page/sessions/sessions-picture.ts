@@ -52,7 +52,7 @@ export function pictureOfSessions({ shown, all, filter, sorting, outliers, conte
       table({
         columns: [{ title: '' }, ...columns.map(({ title, isNumber }) => ({ title, isNumber }))],
         rows,
-        of: { count: shown.length, name: 'sessions' },
+        total: { count: shown.length, name: 'sessions' },
       }),
     ],
   }

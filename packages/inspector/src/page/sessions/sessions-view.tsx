@@ -4,12 +4,12 @@ import { counted } from '@halting/analysis/words'
 import { useKeys } from '../common/keys.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { goTo } from '../data/route.ts'
-import { beyond, listing, listMore } from '../data/store.ts'
+import { unlistedCount, listingState, listMore } from '../data/store.ts'
 import { Distributions } from './distributions.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { SessionFilter } from './filter.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { activeKey, marked, contentSearch, showList, sortAgain, useShownList } from './list-state.ts'
+import { activeKey, markedKeys, contentSearch, showList, sortAgain, useShownList } from './list-state.ts'
 import { OutlierList } from './outlier-list.tsx'
 import { ContentSearchPanel } from './content-search-panel.tsx'
 import { SessionDetails } from './session-details.tsx'
@@ -22,18 +22,18 @@ import { sumsOf, sumTexts } from './sums.ts'
 export function SessionsView(): JSX.Element {
   const { all, shown, filter, sorting, outliers, outlierKeys, isStale } = useShownList()
   // A marked session may have been removed.
-  const [first, second] = marked.value.filter((key) => all.some((row) => row.key === key))
+  const [first, second] = markedKeys.value.filter((key) => all.some((row) => row.key === key))
   const canCompare = first !== undefined && second !== undefined
   const compare = (): void => {
     if (canCompare) goTo({ view: 'compare', keys: [first, second] })
   }
   useKeys([
-    { keys: ['/'], does: 'Search in the list', run: () => focusOn('#session-search') },
-    { keys: ['c'], does: 'Compare the two marked sessions', run: compare },
+    { keys: ['/'], description: 'Search in the list', run: () => focusOn('#session-search') },
+    { keys: ['c'], description: 'Compare the two marked sessions', run: compare },
   ])
   const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
   const active = shown.find(({ key }) => key === activeKey.value)
-  const { kind } = listing.value
+  const { kind } = listingState.value
   if (all.length === 0) return <NoSessions />
   return (
     <>
@@ -89,7 +89,7 @@ function NoSessions(): JSX.Element {
   return (
     <>
       <ListHeading />
-      {listing.value.kind === 'loaded' ? (
+      {listingState.value.kind === 'loaded' ? (
         <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
       ) : null}
     </>
@@ -101,8 +101,8 @@ function ListHeading(): JSX.Element {
   return (
     <>
       <h1>Sessions</h1>
-      {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-      {listing.value.kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+      {listingState.value.kind === 'failed' ? <ErrorNote>{listingState.value.message}</ErrorNote> : null}
+      {listingState.value.kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
     </>
   )
 }
@@ -110,7 +110,7 @@ function ListHeading(): JSX.Element {
 /** A button that lists more sessions of a cluster. */
 function MoreSessions(): JSX.Element | null {
   const [problem, setProblem] = useState('')
-  if (beyond.value === 0) return null
+  if (unlistedCount.value === 0) return null
   return (
     <p class="note">
       <button
@@ -122,7 +122,7 @@ function MoreSessions(): JSX.Element | null {
           )
         }
       >
-        List more ({counted(beyond.value)})
+        List more ({counted(unlistedCount.value)})
       </button>
       {problem && <ErrorNote>{problem}</ErrorNote>}
     </p>

@@ -38,14 +38,14 @@ export function pictureOfFolder(shown: PicturedFolder): Picture {
         ? []
         : [
             heading(calibrationTitle(calibration)),
-            ...calibrationTexts(calibration).map((text) => paragraph(visible(text), { mostLines: 8 })),
+            ...calibrationTexts(calibration).map((text) => paragraph(visible(text), { maxLines: 8 })),
           ]),
       heading('Limits that lose nothing'),
       ...(suggested.length === 0
         ? [paragraph(nothingSuggested(runs))]
         : suggested.map((each) => {
-            const { limit, does } = suggestedText(each)
-            return paragraph(`${limit}: ${does}.`)
+            const { limit, effect } = suggestedText(each)
+            return paragraph(`${limit}: ${effect}.`)
           })),
       heading(plot.name),
       paragraph(plot.about, { color: 'soft', size: 13 }),
@@ -56,7 +56,7 @@ export function pictureOfFolder(shown: PicturedFolder): Picture {
             heading(chosen.title),
             ...chosen.stopped
               .slice(0, maxPictured)
-              .map((each) => paragraph(`${runName(each.run)} · ${stoppedText(each)}`, { size: 13, mostLines: 6 })),
+              .map((each) => paragraph(`${runName(each.run)} · ${stoppedText(each)}`, { size: 13, maxLines: 6 })),
             ...(left <= 0 ? [] : [paragraph(`${counted(left)} more runs are not in this picture.`)]),
           ]),
     ],

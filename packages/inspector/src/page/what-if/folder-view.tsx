@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { many, visible, copiesLeftOut } from '@halting/analysis/words'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf } from '../data/route.ts'
-import { listing, rows } from '../data/store.ts'
+import { listingState, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
 import { Calibrated } from './calibrated.tsx'
 import { Select } from './select.tsx'
@@ -27,7 +27,7 @@ import { readAll, reading, stopReading } from './read-runs.ts'
 /** What-if over all sessions: savings and losses for each value of a limit, and the limits without losses. */
 export function FolderWhatIf(): JSX.Element {
   const { kind, read, of, runs, graded, copies, skipped } = reading.value
-  const listed = listing.value
+  const listed = listingState.value
   if (listed.kind === 'failed') return <ErrorNote>{listed.message}</ErrorNote>
   return (
     <article class="folder-what-if">
@@ -156,10 +156,10 @@ function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; reado
       <h2>Limits that lose nothing</h2>
       <ul>
         {props.suggested.map((each) => {
-          const { limit, does } = suggestedText(each)
+          const { limit, effect } = suggestedText(each)
           return (
             <li key={limit}>
-              <strong>{limit}</strong>: {does}.
+              <strong>{limit}</strong>: {effect}.
             </li>
           )
         })}

@@ -12,9 +12,9 @@ export function nothingSuggested(runs: number): string {
 /** A limit without losses, and its effect. */
 export function suggestedText({ limits, saved, stops }: SuggestedLimit): {
   readonly limit: string
-  readonly does: string
+  readonly effect: string
 } {
-  return { limit: limitText(limits), does: `stops ${many(stops, 'run')}, saves ${spentText(saved)}` }
+  return { limit: limitText(limits), effect: `stops ${many(stops, 'run')}, saves ${spentText(saved)}` }
 }
 
 function limitText(limits: SuggestedLimit['limits']): string {

@@ -1,4 +1,4 @@
-import { stacked, code, drawing, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, code, blockOfHeight, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { barsLayout, labelSize } from './bars-layout.ts'
 import type { LimitStop, TurnBar } from './turn-bars.ts'
@@ -44,7 +44,7 @@ export function pictureOfWhatIf(shown: PicturedWhatIf): Picture {
 const barsHeight = 220
 
 function barsBlock(bars: readonly TurnBar[], stops: readonly LimitStop[]): Block {
-  return drawing(barsHeight, ({ svg, color }, { left, top, width, height }) => {
+  return blockOfHeight(barsHeight, ({ svg, color }, { left, top, width, height }) => {
     const ground = top + height - 24
     const layout = barsLayout(bars, stops, width, ground - top)
     for (const [index, { x, width: wide, height: high, kept }] of layout.bars.entries()) {

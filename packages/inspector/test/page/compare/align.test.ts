@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aligned, type AlignableTurn, type Pair } from '../../../src/page/compare/align.ts'
+import { alignTurns, type AlignableTurn, type Pair } from '../../../src/page/compare/align.ts'
 
 /** `'Bash a, Read b'` is a turn of two calls; `''` is an answer. */
 const turn = (text: string): AlignableTurn => ({
@@ -19,7 +19,9 @@ describe('aligned turns', () => {
   it('are identical where two runs are the same', () => {
     fc.assert(
       fc.property(someTurns, (run) => {
-        expect(aligned(run, run).pairs).toEqual(run.map((_, place) => ({ first: place, second: place, kind: 'same' })))
+        expect(alignTurns(run, run).pairs).toEqual(
+          run.map((_, place) => ({ first: place, second: place, kind: 'same' })),
+        )
       }),
     )
   })
@@ -28,11 +30,11 @@ describe('aligned turns', () => {
     const inOrder = (pairs: readonly Pair[]): readonly string[] => pairLines(pairs).toSorted()
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
-        const back = aligned(other, one, cells, 3).pairs.map(({ first, second, kind }): Pair => {
+        const back = alignTurns(other, one, cells, 3).pairs.map(({ first, second, kind }): Pair => {
           if (kind === 'only-first') return { first: second, second: first, kind: 'only-second' }
           return { first: second, second: first, kind: kind === 'only-second' ? 'only-first' : kind }
         })
-        expect(inOrder(back)).toEqual(inOrder(aligned(one, other, cells, 3).pairs))
+        expect(inOrder(back)).toEqual(inOrder(alignTurns(one, other, cells, 3).pairs))
       }),
     )
   })
@@ -40,7 +42,7 @@ describe('aligned turns', () => {
   it.each([1_000_000, 4])('have every turn of both runs once, in order (%d cells)', (cells) => {
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
-        const { pairs } = aligned(one, other, cells, 3)
+        const { pairs } = alignTurns(one, other, cells, 3)
         expect(pairs.flatMap(({ first }) => first ?? [])).toEqual(one.map((_, place) => place))
         expect(pairs.flatMap(({ second }) => second ?? [])).toEqual(other.map((_, place) => place))
       }),
@@ -50,35 +52,35 @@ describe('aligned turns', () => {
   it('leave a gap for a turn that only one run has', () => {
     const one = turns('Read a', 'Bash a', 'Edit a', '')
     const other = turns('Read a', 'Edit a', '')
-    expect(pairLines(aligned(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
-    expect(pairLines(aligned(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
+    expect(pairLines(alignTurns(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
+    expect(pairLines(alignTurns(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
   })
 
   it('are paired where the tool is the same and its input differs', () => {
-    const pairs = aligned(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
+    const pairs = alignTurns(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
     expect(pairLines(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
   })
 
   it('are not paired where nothing matches', () => {
-    const pairs = aligned(turns('Read a'), turns('Bash a')).pairs
+    const pairs = alignTurns(turns('Read a'), turns('Bash a')).pairs
     expect(pairLines(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
   })
 
   it('are the same where calls of one turn are in another order', () => {
-    expect(pairLines(aligned(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
+    expect(pairLines(alignTurns(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
   })
 
   it('are aligned in pieces where there are many, and say so', () => {
     const long = Array.from({ length: 4_000 }, (_, index) => turn(`Bash ${index}`))
     const other = [turn('Read x'), ...long.slice(1, -1), turn('Read y')]
-    const { pairs, pieces } = aligned(long, other)
+    const { pairs, pieces } = alignTurns(long, other)
     expect(pieces).toBe(1_500)
     expect(pairs.filter(({ kind }) => kind === 'same')).toHaveLength(3_998)
   })
 
   it('need no pieces for equal turns at both ends, however many', () => {
     const long = Array.from({ length: 20_000 }, (_, index) => turn(`Bash ${index}`))
-    const { pairs, pieces } = aligned(long, long.toSpliced(10_000, 1))
+    const { pairs, pieces } = alignTurns(long, long.toSpliced(10_000, 1))
     expect([pieces, pairs.filter(({ kind }) => kind !== 'same')]).toEqual([
       null,
       [{ first: 10_000, second: null, kind: 'only-first' }],

@@ -81,7 +81,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     const { page } = await open(source, { fragment: '#/compare/a/b' })
     await page.getByText('They differ after 5,000 turns with the same calls').waitFor()
     await page.getByRole('button', { name: 'Go to the first difference' }).click()
-    await page.locator('.pair[data-parting="true"]').waitFor()
+    await page.locator('.pair[data-diverges="true"]').waitFor()
     expect(await page.locator('.pair').count()).toBeLessThan(40)
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aligned } from '../../../src/page/compare/align.ts'
+import { alignTurns } from '../../../src/page/compare/align.ts'
 import { changeText, comparedFigures, differencesOf, divergenceText } from '../../../src/page/compare/differences.ts'
 import { turnsOf } from '../../../src/page/compare/turns.ts'
 import { runWith, viewWith, type TestTurn } from '../support/views.ts'
@@ -9,7 +9,7 @@ const turnsFrom = (given: readonly TestTurn[]): ReturnType<typeof turnsOf> =>
 
 const divergence = (one: readonly TestTurn[], other: readonly TestTurn[]): string => {
   const [first, second] = [turnsFrom(one), turnsFrom(other)]
-  return divergenceText(aligned(first, second).pairs, first, second)
+  return divergenceText(alignTurns(first, second).pairs, first, second)
 }
 
 const call = (...calls: readonly string[]): TestTurn => ({ calls })
@@ -79,7 +79,7 @@ describe('where two runs diverge', () => {
   it('includes a different model, a different result and a compaction', () => {
     const first = turnsFrom([{ calls: ['Bash a'] }])
     const second = turnsFrom([{ calls: ['Bash a!'], model: 'gpt', isCompacted: true }])
-    const [pair] = aligned(first, second).pairs
+    const [pair] = alignTurns(first, second).pairs
     expect(pair && differencesOf(pair, first, second)).toEqual(['outcomes', 'model', 'compaction'])
   })
 })

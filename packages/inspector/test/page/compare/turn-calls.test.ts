@@ -2,7 +2,7 @@
 import type { RunOptions } from '@halting/core'
 import { expect, test } from 'vitest'
 import { viewOf } from '@halting/analysis/view'
-import { aligned } from '../../../src/page/compare/align.ts'
+import { alignTurns } from '../../../src/page/compare/align.ts'
 import { divergenceText } from '../../../src/page/compare/differences.ts'
 import { turnsOf } from '../../../src/page/compare/turns.ts'
 import { calls, says, scriptedSession, scriptedWorld } from '../../../../analysis/test/support/sessions.ts'
@@ -42,7 +42,7 @@ test('calls with the same input have the same digest, and others do not', async 
   )
   const views = (await Promise.all(sessions)).map((session) => turnsOf(viewOf(session), undefined))
   const [one = [], same = [], other = []] = views
-  const divergence = (second: typeof one): string => divergenceText(aligned(one, second).pairs, one, second)
+  const divergence = (second: typeof one): string => divergenceText(alignTurns(one, second).pairs, one, second)
   expect(divergence(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
   expect(divergence(other)).toContain(
     'turn 1 of the first and turn 1 of the second made the same calls with different inputs',

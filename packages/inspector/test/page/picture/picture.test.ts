@@ -52,7 +52,7 @@ describe('a picture of a view', () => {
       table({
         columns: [{ title: 'Session' }, { title: 'Turns', isNumber: true }],
         rows,
-        of: { count: rows.length, name: 'sessions' },
+        total: { count: rows.length, name: 'sessions' },
       }),
     ])
     const texts = textsOf(svg)
@@ -72,7 +72,7 @@ describe('a picture of a view', () => {
         code(endless.replaceAll(' ', '\n')),
         barRows([{ label: endless, share: 1, value: endless, color: 'bad' }]),
         legendBlock([{ label: endless, color: 'bad' }]),
-        table({ columns: [{ title: endless }, { title: endless }], rows: cells, of: { count: 1, name: 'rows' } }),
+        table({ columns: [{ title: endless }, { title: endless }], rows: cells, total: { count: 1, name: 'rows' } }),
       ],
       { title: endless, about: [endless] },
     )
@@ -90,7 +90,7 @@ describe('a picture of a view', () => {
         code(text),
         barRows([{ label: text, share: 1, value: text, color: 'bad' }]),
         legendBlock([{ label: text, color: 'bad' }]),
-        table({ columns: [{ title: text }], rows: [[{ text, mark: 'bad' }]], of: { count: 1, name: 'rows' } }),
+        table({ columns: [{ title: text }], rows: [[{ text, mark: 'bad' }]], total: { count: 1, name: 'rows' } }),
       ],
       { title: text, about: [text] },
     )

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fitted, linesOf, textWidth } from '../../../src/page/picture/text-width.ts'
+import { fitText, linesOf, textWidth } from '../../../src/page/picture/text-width.ts'
 
 const style = { size: 12 }
 const texts = fc.oneof(
@@ -36,9 +36,9 @@ describe('a text in a picture', () => {
   })
 
   it('is cut between grapheme clusters on one line', () => {
-    expect(fitted('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, style)).toBe('👩‍👩‍👧…')
-    expect(fitted('a\n  b', 60, style)).toBe('a b')
-    expect(fitted('anything', 3, style)).toBe('')
+    expect(fitText('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, style)).toBe('👩‍👩‍👧…')
+    expect(fitText('a\n  b', 60, style)).toBe('a b')
+    expect(fitText('anything', 3, style)).toBe('')
   })
 
   it('breaks at spaces, and preserves spaces in monospace text', () => {

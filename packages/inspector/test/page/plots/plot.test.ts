@@ -7,7 +7,7 @@ import {
   movedBy,
   nearest,
   axisLabel,
-  scaleEnd,
+  topOfScale,
   zoomedBy,
   type Plot,
   type PlotSeries,
@@ -15,7 +15,7 @@ import {
 } from '../../../src/page/plots/plot.ts'
 import { svgOfPicture } from '../../../src/page/picture/picture.ts'
 import { verticalLineLabels, horizontalLineLabels } from '../../../src/page/plots/line-labels.ts'
-import { pictureOfPlot, thinned } from '../../../src/page/plots/plot-picture.ts'
+import { pictureOfPlot, thinPoints } from '../../../src/page/plots/plot-picture.ts'
 import { madeFrom } from '../support/picture-text.ts'
 
 function seriesWith(label: string, values: readonly (number | null)[], more: Partial<PlotSeries> = {}): PlotSeries {
@@ -69,12 +69,12 @@ describe('a plot', () => {
   it('scales to its visible part, and to a limit unless that is far above', () => {
     const plot = plotWith([seriesWith('a', [10, 1_000])], { levels: [{ value: 30, label: 'limit' }] })
     const drawn = drawnSeries(plot, none)
-    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
-    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(50)
-    expect(scaleEnd(plot, drawn, 'left', { from: 0.5, to: 2.5 })).toBeGreaterThanOrEqual(1_000)
+    expect(topOfScale(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeGreaterThanOrEqual(30)
+    expect(topOfScale(plot, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(50)
+    expect(topOfScale(plot, drawn, 'left', { from: 0.5, to: 2.5 })).toBeGreaterThanOrEqual(1_000)
     const far = { ...plot, levels: [{ value: 500, label: 'limit' }] }
-    expect(scaleEnd(far, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(20)
-    expect(scaleEnd(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
+    expect(topOfScale(far, drawn, 'left', { from: 0.5, to: 1.5 })).toBeLessThan(20)
+    expect(topOfScale(plot, drawn, 'right', { from: 0, to: 3 })).toBe(1)
   })
 
   it('never shows more than all of it, however it is zoomed and moved', () => {
@@ -174,7 +174,7 @@ describe('a plot as a picture', () => {
 
   it('stays small for a long session, and has its ends and its peaks', () => {
     const points = Array.from({ length: 100_000 }, (_, index) => ({ x: index / 100, y: index % 977 === 5 ? 400 : 7 }))
-    const kept = thinned(points)
+    const kept = thinPoints(points)
     expect(kept.length).toBeLessThanOrEqual(4_000)
     expect(kept[0]).toEqual(points[0])
     expect(kept.at(-1)).toEqual(points.at(-1))

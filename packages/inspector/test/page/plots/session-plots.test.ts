@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { drawnSeries, scaleEnd, type Plot } from '../../../src/page/plots/plot.ts'
+import { drawnSeries, topOfScale, type Plot } from '../../../src/page/plots/plot.ts'
 import { runPlots } from '../../../src/page/plots/session-plots.ts'
 import { noContext, noMs, plottedRun, pointWith, trajectoryWith } from '../support/plotted-run.ts'
 import type { RunView } from '@halting/analysis/view'
@@ -43,7 +43,7 @@ describe('plots of a run', () => {
       { value: 200_000, label: 'window of small by its name' },
       { value: 1_000_000, label: 'window of large by its name' },
     ])
-    const top = scaleEnd(plot, drawnSeries(plot, new Set()), 'left', { from: 1, to: 1 })
+    const top = topOfScale(plot, drawnSeries(plot, new Set()), 'left', { from: 1, to: 1 })
     expect([top > 200_000, top < 1_000_000]).toEqual([true, true])
     expect(plot.about).toMatch(
       / By its name, small has a window of 200,000 tokens\. By its name, large has a window of 1,000,000 tokens\.$/,

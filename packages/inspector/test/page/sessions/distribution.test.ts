@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { histogramOf, wordCounts } from '../../../src/page/sessions/distribution.ts'
 import { rangeText } from '../../../src/page/sessions/figure-text.ts'
-import { isIn } from '../../../src/page/sessions/filter.ts'
+import { isInRange } from '../../../src/page/sessions/filter.ts'
 import { figures } from '../../../src/page/sessions/row-kinds.ts'
 import { sumsOf, sumTexts } from '../../../src/page/sessions/sums.ts'
 import { rowWith, someRows } from '../support/rows.ts'
@@ -20,7 +20,7 @@ describe('a histogram', () => {
     fc.assert(
       fc.property(fc.array(someValue, { maxLength: 60 }), fc.constantFrom(...figures), (values, figure) => {
         const { bins } = histogramOf(values, figure)
-        for (const bin of bins) expect(values.filter((value) => isIn(value, bin))).toHaveLength(bin.count)
+        for (const bin of bins) expect(values.filter((value) => isInRange(value, bin))).toHaveLength(bin.count)
         expect(bins.reduce((sum, { count }) => sum + count, 0)).toBe(values.length)
       }),
     )

@@ -1,7 +1,7 @@
 import type { PictureSource } from '../../../src/page/picture/picture.ts'
 
 /** A picture in a test has the names of colours in place of colours. */
-export const madeFrom: PictureSource = { color: (name) => name, of: 'a test', at: '2026-11-23 14:05 (UTC)' }
+export const madeFrom: PictureSource = { color: (name) => name, pageTitle: 'a test', madeAt: '2026-11-23 14:05 (UTC)' }
 
 const characters: { readonly [reference: string]: string } = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
 
