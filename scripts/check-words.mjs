@@ -72,7 +72,41 @@ const replaced = new Map(
 )
 
 /** Names of records, of requests and of options of programs: they do not change. By file, or `*` for all. */
-const recorded = new Map(Object.entries({ '*': ['lap'] }))
+const recorded = new Map(
+  Object.entries({
+    '*': ['lap'],
+    // `laps` of a run's progress are in its records, and those of an account in `halting why --json`.
+    'packages/analysis/src/account/account.ts': ['laps'],
+    'packages/analysis/src/account/iterations.ts': ['laps'],
+    'packages/analysis/src/account/limits.ts': ['laps'],
+    'packages/analysis/src/foreign/foreign-run.ts': ['laps'],
+    'packages/analysis/src/view/points.ts': ['laps'],
+    'packages/analysis/src/view/view.ts': ['laps'],
+    'packages/analysis/src/why/foreign-account.ts': ['laps'],
+    // `toldAfterTurn` of an answer is in `halting what-if --json`, `isTold` of a turn in trajectories, which pages contain as JSON.
+    'packages/analysis/src/what-if/stops.ts': ['toldAfterTurn'],
+    'packages/analysis/src/what-if/what-if.ts': ['toldAfterTurn', 'isTold'],
+    'packages/analysis/src/words/what-if-words.ts': ['toldAfterTurn'],
+    'packages/analysis/src/what-if/answer-budgets.ts': ['isTold'],
+    'packages/analysis/src/what-if/foreign-trajectory.ts': ['isTold'],
+    'packages/analysis/src/what-if/trajectory.ts': ['isTold', 'laps'],
+    'packages/inspector/src/page/what-if/turn-bars.ts': ['isTold'],
+    // Tests build and read these accounts, answers and trajectories.
+    'packages/analysis/test/account/account.test.ts': ['laps'],
+    'packages/analysis/test/goals/goals.test.ts': ['laps'],
+    'packages/analysis/test/goals/what-if.test.ts': ['laps'],
+    'packages/analysis/test/view/sessions.test.ts': ['laps'],
+    'packages/inspector/test/support/generated-session.ts': ['laps'],
+    'packages/analysis/test/foreign/claude-code.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/foreign/samples.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/other-ways.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/several-limits.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/what-if/what-if.test.ts': ['toldAfterTurn'],
+    'packages/analysis/test/support/past-sessions.ts': ['isTold'],
+    'packages/inspector/test/page/support/plotted-run.ts': ['isTold'],
+    'packages/inspector/test/page/what-if/limits.test.ts': ['isTold'],
+  }),
+)
 
 /** Folders that still have some: the list only shrinks. */
 const unchecked = ['bench', 'examples', 'packages', 'scripts', 'vitest']

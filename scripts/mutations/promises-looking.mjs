@@ -111,12 +111,12 @@ export const promisesOfLooking = [
   [
     'past goals: a round stands behind what the loop says of it',
     ['@analysis/goals/goals'],
-    ['@analysis/view/session-transcript.ts', 'told < 0 ? unsaid : told', 'unsaid'],
+    ['@analysis/view/session-transcript.ts', 'reported < 0 ? unreported : reported', 'unreported'],
   ],
   [
     'past goals: tries are no part of what is left',
     ['@analysis/goals/goals'],
-    ['@analysis/account/laps.ts', 'goal === undefined ? 0 : maxGoalTries', '0'],
+    ['@analysis/account/iterations.ts', 'goal === undefined ? 0 : maxGoalTries', '0'],
   ],
   [
     'past goals: one try fewer ends no run',
@@ -206,7 +206,7 @@ export const promisesOfLooking = [
   [
     'account: results of subagents are of the main loop',
     ['@analysis/account/recorded-work'],
-    ['@analysis/account/recorded-steps.ts', 'this.#told(record.lap.scope, ', "this.#told('', "],
+    ['@analysis/account/recorded-steps.ts', 'this.#enterResults(record.lap.scope, ', "this.#enterResults('', "],
   ],
   [
     'account: the last answer at a limit is no request of a model',
@@ -264,14 +264,14 @@ export const promisesOfLooking = [
     ['@analysis/account/account'],
     [
       '@analysis/account/time-by-phase.ts',
-      'if (counted !== undefined) spent[counted] += at - last',
-      'if (counted !== undefined) for (const each of order) if (going[each] > 0) spent[each] += at - last',
+      'if (counted !== undefined) totals[counted] += at - last',
+      'if (counted !== undefined) for (const each of order) if (active[each] > 0) totals[each] += at - last',
     ],
   ],
   [
     'what if: a limit that the run had stops it again',
     ['@analysis/what-if/other-ways'],
-    ['@analysis/what-if/other-limits.ts', 'had === null || given < had', 'had === null || given <= had'],
+    ['@analysis/what-if/other-limits.ts', 'had === null || tried < had', 'had === null || tried <= had'],
   ],
   [
     'what if: one turn more than the limit',
@@ -369,7 +369,7 @@ export const promisesOfLooking = [
   [
     'what if: what tells the model costs nothing',
     ['@analysis/what-if/several-limits'],
-    ['@analysis/what-if/stops.ts', 'withNudge(trajectory.turns, told)', 'trajectory.turns'],
+    ['@analysis/what-if/stops.ts', 'withNudge(trajectory.turns, remindedAfter)', 'trajectory.turns'],
   ],
   [
     'what if: a wider limit changes nothing',
@@ -395,7 +395,7 @@ export const promisesOfLooking = [
     ['@analysis/what-if/what-if'],
     [
       '@analysis/what-if/trajectory.ts',
-      'close(record, false, record.spent.turns > told.turns)',
+      'close(record, false, record.spent.turns > progress.turns)',
       'close(record, false, true)',
     ],
   ],
@@ -421,7 +421,11 @@ export const promisesOfLooking = [
   [
     'what if: a nudge is no fresh beginning',
     ['@analysis/what-if/what-if'],
-    ['@analysis/what-if/trajectory.ts', "transition === 'user_input' || isAnew ||", "transition === 'user_input' ||"],
+    [
+      '@analysis/what-if/trajectory.ts',
+      "transition === 'user_input' || isRestart ||",
+      "transition === 'user_input' ||",
+    ],
   ],
   [
     'what if: a request whose reply was lost with its process was not paid',
@@ -447,9 +451,9 @@ export const promisesOfLooking = [
     ],
   ],
   [
-    'what if: what another program paid beside a turn is free',
+    'what if: what another program paid for subagents is free',
     ['@analysis/what-if/foreign-trajectory'],
-    ['@analysis/what-if/foreign-trajectory.ts', '...beside.map(', '...beside.slice(1).map('],
+    ['@analysis/what-if/foreign-trajectory.ts', '...agentRequests.map(', '...agentRequests.slice(1).map('],
   ],
   [
     'what if: a turn of another program never waits',

@@ -1,5 +1,5 @@
-// `@halting/analysis`: what the records of finished sessions come to. It reads no file, so it runs in a browser, too.
-export { changes, whatIfPriced } from './what-if/changing-calls.ts'
+// `@halting/analysis`: computes figures from the records of finished sessions. It reads no files, so it also runs in a browser.
+export { mayChange as changes, whatIfPriced } from './what-if/changing-calls.ts'
 export { answerRuns, type AnsweredRuns, type WantedAnswers } from './what-if/answer-runs.ts'
 export { answerBudgets, type AnsweredBudgets } from './what-if/answer-budgets.ts'
 export type { PeriodSpent } from './what-if/period-account.ts'
@@ -27,7 +27,7 @@ export {
   type ServiceWaitEnd,
   type ServiceWaitFigures,
 } from './account/service-waits.ts'
-export type { IterationFigures, RankingLeft } from './account/laps.ts'
+export type { IterationFigures, RankingLeft } from './account/iterations.ts'
 export { type LimitFigures, type LimitName, limitsInForce, unknownLimits } from './account/limits.ts'
 export type { VerificationFigures } from './account/verification.ts'
 export { recordedWork, type PastRequest, type CallOutcome, type RecordedWork } from './account/recorded-work.ts'
@@ -40,7 +40,7 @@ export {
   type ForeignRecords,
   type ForeignResult,
   type ForeignRun,
-  type ForeignSaid,
+  type ForeignMessage,
   type ForeignTurn,
   agentCallOf,
   ForeignCosts,
@@ -74,7 +74,7 @@ export {
 export type { GradedRun, RunGrade, RunUse } from './grades/graded-run.ts'
 export { gradeOf } from './grades/grade-of.ts'
 export { gradedRun, gradedRuns, type GradingSources, type RunToGrade } from './grades/graded-runs.ts'
-export { outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
+export { runOutcomes as outcomesOf, type RunOutcome } from './grades/run-outcome.ts'
 export { calibrateLimits, type Calibration, type CalibrationOptions } from './calibration/calibrate-limits.ts'
 export { calibrateSessions, type CalibratedSessions } from './calibration/calibrate-sessions.ts'
 export { calibrateTrajectories, type GradedTrajectory } from './calibration/calibrate-trajectories.ts'

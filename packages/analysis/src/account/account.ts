@@ -15,23 +15,26 @@ import {
 import { isServiceWait, momentOf, serviceWaitFigures, type ServiceWaitFigures } from './service-waits.ts'
 import { limitPauseFigures, type LimitPauseFigures } from './limit-pauses.ts'
 import { goalFigures, type GoalFigures } from './goal.ts'
-import { lapFigures, rankingLeft, type IterationFigures, type RankingLeft } from './laps.ts'
+import { iterationFigures, rankingLeft, type IterationFigures, type RankingLeft } from './iterations.ts'
 import { limitFigures, limitsInForce, type LimitFigures } from './limits.ts'
 import { timeByPhase } from './time-by-phase.ts'
 import { verificationFigures, type VerificationFigures } from './verification.ts'
 import { toolFigures, type ToolFigures } from './tools.ts'
 
-/** Where a run ended and why; what stood beside that; who was behind what failed. */
+/** How and why a run ended, which other signals were raised, and what failed. */
 export interface AccountedEnding {
   /** The ending. */
   readonly reason: EndingReason
   /** The signal that led to it. */
   readonly signal: StopSignalJson
-  /** The budget that it shared with other runs and that ended it; absent where a limit of its own, or something else, did. */
+  /** The shared budget that ended the run; absent when the run's own limit or something else ended it. */
   readonly sharedBudget?: SharedBudgetEnd
-  /** When the service that refused its last request takes requests again, ISO 8601 in UTC; absent where it did not say, or something else ended the run. */
+  /**
+   * When the service that refused the last request accepts requests again, as ISO 8601 in UTC. Absent when the service did not say, or when something
+   * else ended the run.
+   */
   readonly retryAt?: string
-  /** Signals that stood beside it. */
+  /** The other signals that were raised. */
   readonly others: readonly StopSignalJson[]
   /** What failed; null for an ending without an error. */
   readonly error: {
@@ -40,11 +43,11 @@ export interface AccountedEnding {
     /** What happened. */
     readonly message: string
   } | null
-  /** Calls that were left behind because they did not heed the abort. */
+  /** Calls that were abandoned because they ignored the abort. */
   readonly stillRunning: readonly string[]
 }
 
-/** What one phase of the run took. */
+/** Time, requests and cost of one phase of the run. */
 export interface PhaseFigures {
   /** The phase. */
   readonly phase: Phase
@@ -52,13 +55,13 @@ export interface PhaseFigures {
   readonly ms: number
   /** Model requests. */
   readonly requests: number
-  /** Input and output tokens, with what was charged at worst case. */
+  /** Input and output tokens, including those charged at worst case. */
   readonly tokens: number
-  /** What services reported. */
+  /** Cost that services reported, in US dollars. */
   readonly costUsd: number
 }
 
-/** One step, for lists of those that took most. */
+/** One step, for the lists of the slowest and the most expensive steps. */
 export interface StepFigures {
   /** The phase that the step belongs to. */
   readonly phase: Phase
@@ -66,25 +69,25 @@ export interface StepFigures {
   readonly scope: string
   /** Number of the request. */
   readonly request: number
-  /** The model, the tool with what it was asked, or the name of the step. */
+  /** The model, the tool with its main argument, or the name of the step. */
   readonly what: string
   /** Active milliseconds. */
   readonly ms: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** What services reported. */
+  /** Cost that services reported, in US dollars. */
   readonly costUsd: number
-  /** Charged at worst case, or what it may cost where it is under way. */
+  /** Cost in US dollars that was charged at worst case, or that an open request may reach. */
   readonly unknownUsd: number
 }
 
-/** Why a run stopped and where it went, told from its record alone. JSON. */
+/** Why a run stopped and where its turns, tokens, dollars and time went, computed from its records alone. JSON. */
 export interface Account {
-  /** Which run it is. */
+  /** Identity of the run. */
   readonly run: RunIdentity
-  /** Null for a run that goes on, or whose process was ended. */
+  /** Null for a run that is still running, or whose process was killed. */
   readonly ending: AccountedEnding | null
-  /** Signals that a hook had the run go on in spite of, by whom, and before which request. */
+  /** Signals that a hook overrode so that the run continued: which hook, and before which request. */
   readonly overridden: readonly {
     /** Id of the hook. */
     readonly by: string
@@ -95,67 +98,67 @@ export interface Account {
   }[]
   /** Each limit with what was used of it. */
   readonly limits: readonly LimitFigures[]
-  /** How often the loop went round, by the reason. */
+  /** Number of iterations of the loop, by reason. */
   readonly laps: readonly IterationFigures[]
-  /** As it stood at the end, or stands now. */
+  /** The ranking at the end of the run, or now if it has not ended. */
   readonly ranking: RankingLeft
-  /** What the run came to. */
+  /** Totals of the run. */
   readonly totals: Totals
-  /** The part of the totals that the run carried over from one before it. */
+  /** The part of the totals that was carried over from an earlier run. */
   readonly carried: Pick<Totals, 'turns' | 'tokens' | 'costUsd' | 'activeMs'>
-  /** Searches of the web that services billed in this run; absent where there were none. */
+  /** Web searches that services billed in this run; absent for none. */
   readonly webSearches?: number
-  /** Together they are the totals, less what was carried. */
+  /** The figures of each phase. Their sums are the totals minus what was carried over. */
   readonly phases: readonly PhaseFigures[]
-  /** By what a request asked for; `tool` is null for answers and for requests that failed. The dearest first. */
+  /** Figures by the tool that a request asked for, the most expensive first. `tool` is null for answers and for failed requests. */
   readonly tools: readonly ToolFigures[]
-  /** The longest first. */
+  /** The slowest steps, the slowest first. */
   readonly slowest: readonly StepFigures[]
-  /** The dearest first. */
+  /** The most expensive steps, the most expensive first. */
   readonly dearest: readonly StepFigures[]
-  /** Requests that waited for what others had reserved, how long together, and how many of them were not paid in the end; absent when none waited. */
+  /** Requests that waited for money reserved by others: how many, for how long, and how many were refused in the end. Absent for none. */
   readonly budgetWaits?: WaitFigures
-  /** The same for what others had reserved of standing budgets, by the name of each; absent when none waited. */
+  /** The same for each standing budget, by its name; absent for none. */
   readonly standingWaits?: readonly (WaitFigures & {
     /** Name of the budget. */
     readonly budget: string
   })[]
-  /** Waits for services that were over their limit or out of order; absent for none. */
+  /** Waits for services that were rate-limited or unavailable; absent for none. */
   readonly serviceWaits?: ServiceWaitFigures
   /** Pauses at a limit, until a person raised it or the run ended; absent for none. */
   readonly limitPauses?: LimitPauseFigures
-  /** How it stands with its goals; absent for a run without any. */
+  /** The state of the run's goals; absent for a run without goals. */
   readonly goal?: GoalFigures
-  /** What it changed in files, and whether that was checked; absent for a run that did not end, or where nobody looked at that. */
+  /** What the run changed in files, and whether that was checked. Absent when the run has not ended or did not track its changes. */
   readonly verification?: VerificationFigures
-  /** Steps that were begun and have no result. */
+  /** Steps that were started and have no result. */
   readonly open: readonly StepFigures[]
 }
 
-/** Requests that waited for what others had reserved. */
+/** Requests that waited for money reserved by others. */
 export interface WaitFigures {
   /** Requests that waited. */
   readonly requests: number
-  /** How long together. */
+  /** Milliseconds of all waits together. */
   readonly ms: number
-  /** Those of them that still did not fit. */
+  /** Requests that did not fit after the wait either. */
   readonly refused: number
-  /** The most that others had reserved, in US dollars. */
+  /** The largest amount that others had reserved, in US dollars. */
   readonly mostReservedUsd: number
 }
 
-const longestList = 5
+const maxListed = 5
 
 /**
- * Tells from the records of one run why it stopped, how full its limits were, and where turns, tokens, dollars and time went. Works for a run that
- * did not end. Asks nobody.
- * @throws ConfigurationError for what is no record of one run.
+ * Computes from the records of one run why it stopped, how full its limits were, and where turns, tokens, dollars and time went. Also works for a run
+ * that has not ended. Makes no requests.
+ * @throws ConfigurationError for records that are not those of one run.
  */
 export function accountOf(records: readonly StepRecord[]): Account {
   return accountWith(records, recordedSteps(records))
 }
 
-/** The same for whoever has its steps already. */
+/** Like `accountOf`, for a caller that has already read the steps. */
 export function accountWith(records: readonly StepRecord[], recorded: RecordedSteps): Account {
   const begin = beginningOf(records)
   const { steps, requests, calls, budgetWaits } = recorded
@@ -163,7 +166,7 @@ export function accountWith(records: readonly StepRecord[], recorded: RecordedSt
   const ended = end?.type === 'end' ? end : undefined
   const before = carriedInto(begin)
   const { spent, isTurnOpen, totals } = recordedProgress(records, recorded)
-  const carried = notAbove(before, totals)
+  const carried = cappedBy(before, totals)
   const inForce = limitsInForce(records)
   const waited = serviceWaitFigures(records, inForce)
   const paused = limitPauseFigures(records)
@@ -176,15 +179,15 @@ export function accountWith(records: readonly StepRecord[], recorded: RecordedSt
     ending: ended === undefined ? null : endingOf(ended.terminal),
     overridden: overriddenIn(records),
     limits: limitFigures(inForce, { spent, isTurnOpen, totals, terminal: ended?.terminal }),
-    laps: lapFigures(spent, inForce.maxGoalTries ?? null),
+    laps: iterationFigures(spent, inForce.maxGoalTries ?? null),
     ranking: rankingLeft(spent, inForce),
     totals,
     carried,
     ...(searched > 0 && { webSearches: searched }),
     phases: phasesOf(steps, requests, totals.activeMs - carried.activeMs),
     tools: toolFigures(requests, calls, steps),
-    slowest: most(steps, ({ durationMs }) => durationMs).map(toFigures),
-    dearest: most(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
+    slowest: largestBy(steps, ({ durationMs }) => durationMs).map(toFigures),
+    dearest: largestBy(requests, ({ nanos: cost, tokens }) => cost + tokens * 1e-6).map(toFigures),
     ...waitsOf(budgetWaits),
     ...(waited !== undefined && { serviceWaits: waited }),
     ...(paused !== undefined && { limitPauses: paused }),
@@ -215,14 +218,14 @@ function waitFigures(waits: readonly RecordedWait[]): WaitFigures {
   }
 }
 
-/** What a run carried over from one before it. */
+/** Totals that a run carried over from an earlier run. */
 export function carriedInto({ start: { spent } }: ReturnType<typeof beginningOf>): Account['carried'] {
   const { turns, nanos, totalTokens, now, startedAt } = spent
   return { turns, tokens: totalTokens, costUsd: usdOf(nanos), activeMs: now - startedAt }
 }
 
-/** What a run came to has what it carried over in it. A record that says otherwise takes nothing away from what others cost. */
-export function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
+/** Caps the carried totals at the totals of the run, which include them. A record that says otherwise must not make the difference negative. */
+export function cappedBy({ turns, tokens, costUsd, activeMs }: Account['carried'], totals: Totals): Account['carried'] {
   return {
     turns: Math.min(turns, totals.turns),
     tokens: Math.min(tokens, totals.tokens),
@@ -232,7 +235,7 @@ export function notAbove({ turns, tokens, costUsd, activeMs }: Account['carried'
 }
 
 function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['terminal']): AccountedEnding {
-  // What was read from a file is plain JSON.
+  // Signals that were read from a file are plain JSON.
   const signal = StopSignal.fromJSON(terminal.signal)
   const standing = [...StopSignals.fromJSON(terminal.signals)].map((each) => each.toJSON())
   const own = JSON.stringify(signal)
@@ -250,7 +253,7 @@ function endingOf(terminal: Extract<StepRecord, { readonly type: 'end' }>['termi
   }
 }
 
-/** Any text may stand in a file: one that is no moment is none. */
+/** A file may contain any text: undefined for one that is not a date. */
 function retryAtOf({ context: { retryAt } }: StopSignalJson): string | undefined {
   return typeof retryAt === 'string' && momentOf(Date.parse(retryAt)) !== null ? retryAt : undefined
 }
@@ -283,11 +286,11 @@ function phasesOf(
   })
 }
 
-function most<Step>(steps: readonly Step[], weight: (step: Step) => number): readonly Step[] {
+function largestBy<Step>(steps: readonly Step[], weight: (step: Step) => number): readonly Step[] {
   return steps
     .filter((step) => weight(step) > 0)
     .toSorted((a, b) => weight(b) - weight(a))
-    .slice(0, longestList)
+    .slice(0, maxListed)
 }
 
 function stepFigures(
@@ -296,18 +299,20 @@ function stepFigures(
   calls: readonly { readonly scope: string; readonly id: string; readonly name: string; readonly input: unknown }[],
 ): StepFigures {
   const { phase, scope, request, name, durationMs } = recorded
-  const asked = requests.find((each) => each.scope === scope && each.name === name)
+  const requestOfStep = requests.find((each) => each.scope === scope && each.name === name)
   const callId = /^tool:\d+:\d+:(.*)$/s.exec(name)?.[1]
   const call = callId === undefined ? undefined : calls.findLast((each) => each.scope === scope && each.id === callId)
   const step = isServiceWait(name) ? 'wait for the service' : name
-  const what = call === undefined ? (asked?.model ?? step) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
-  const usd = usdOf(asked?.nanos ?? 0)
+  const what = call === undefined ? (requestOfStep?.model ?? step) : `${call.name} ${subjectOf(call.input)}`.trimEnd()
+  const usd = usdOf(requestOfStep?.nanos ?? 0)
   const cost =
-    asked !== undefined && isAtWorst(asked) ? { costUsd: 0, unknownUsd: usd } : { costUsd: usd, unknownUsd: 0 }
-  return { phase, scope, request, what, ms: durationMs, tokens: asked?.tokens ?? 0, ...cost }
+    requestOfStep !== undefined && isAtWorst(requestOfStep)
+      ? { costUsd: 0, unknownUsd: usd }
+      : { costUsd: usd, unknownUsd: 0 }
+  return { phase, scope, request, what, ms: durationMs, tokens: requestOfStep?.tokens ?? 0, ...cost }
 }
 
-/** The first text of an input: a command, a path, a pattern. */
+/** The first text of an input, such as a command, a path or a pattern. */
 function subjectOf(input: unknown): string {
   if (typeof input !== 'object' || input === null) return ''
   const text = Object.values(input).find((value) => typeof value === 'string')

@@ -3,18 +3,18 @@ import { isJsonObject, type RunProgress } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
 
-// How a run stands with its goals, from its records alone.
+// The state of a run's goals, from its records alone.
 
 /** When goals were checked: before the first request, at an answer, after a turn, and at a limit. */
 export type RoundPlace = 'baseline' | 'answer' | 'turn' | 'limit'
 
-/** One round of checks as it is on record. JSON. */
+/** One round of goal checks as recorded. JSON. */
 export interface RecordedRound {
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
-  /** The request of the main loop or the agent that it came after; for a baseline the one that it came before. */
+  /** The request of the main loop or the agent that the round followed; for a baseline, the request that it preceded. */
   readonly request: number
-  /** When the goals were checked. */
+  /** At which point of the run the goals were checked. */
   readonly place: RoundPlace
   /** Milliseconds since 1970. */
   readonly at: number
@@ -22,31 +22,31 @@ export interface RecordedRound {
   readonly durationMs: number
   /** Whether every check passed. */
   readonly met: boolean
-  /** Up to the first that failed. */
+  /** The checks, up to the first that failed. */
   readonly checks: readonly GoalCheck[]
-  /** Files that are protected and have changed: then nothing was checked. */
+  /** Protected files that were changed. If there are any, no check was run. */
   readonly tampered: readonly string[]
   /** Files that the checks themselves changed. */
   readonly changedByChecks: readonly string[]
   /** Tests that changed since the goals were set. */
   readonly changedTests: readonly string[]
-  /** The run was aborted meanwhile: what it came to does not count. */
+  /** Whether the run was aborted during the round; the result then does not count. */
   readonly isCut: boolean
-  /** What the round said for the model, bounded; '' where everything passed. */
+  /** The report for the model, bounded; '' when all checks passed. */
   readonly report: string
 }
 
 const places: ReadonlySet<string> = new Set<RoundPlace>(['baseline', 'answer', 'turn', 'limit'])
 
-/** The step of a round: a judged goal asks in it, and what it came to is in the step behind. */
+/** Name of the step of a round. A judged goal makes its request in this step, and its result is in the next one. */
 const roundName = /^goal:(\d+):([a-z]+)(\/asked)?$/
 
-/** Reads rounds of checks from records that come one after another. A round that has no result on record is none. */
+/** Reads rounds of checks from consecutive records. A round without a recorded result is skipped. */
 export class GoalRoundReader {
-  /** When rounds began that ask a model, by their key. */
+  /** When rounds that ask a model began, by their key. */
   readonly #began = new Map<string, number>()
 
-  /** The round that this record tells of; undefined for any other record. */
+  /** The round that this record completes; undefined for any other record. */
   read(record: StepRecord): RecordedRound | undefined {
     if (record.type !== 'result' || !record.key.includes('goal:')) return undefined
     const { key, value, at, durationMs } = record
@@ -69,7 +69,7 @@ export class GoalRoundReader {
       at: beganAt,
       durationMs: Math.max(0, at + durationMs - beganAt),
       met: round['met'] === true && !isCut,
-      // Where records were read from storage, their rounds were looked at (`misfitOfRecord`).
+      // Rounds of records that were read from storage have been validated (`validateRecord`).
       checks: listOf(round['checks']) as readonly GoalCheck[],
       tampered: listOf(round['tampered']) as readonly string[],
       changedByChecks: listOf(round['changedByChecks']) as readonly string[],
@@ -90,18 +90,18 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Why it is not known whether a goal holds. */
+/** Why it is unknown whether a goal is met. */
 export type GoalUnknown = 'not_ended' | 'needs_approval' | 'not_checked' | 'changed'
 
-/** How a run stands with its goals, at its end or now. JSON. */
+/** The state of a run's goals at its end, or now. JSON. */
 export interface GoalFigures extends GoalResult {
-  /** What must hold, in the order in which it is checked. */
+  /** The goals, in the order in which they are checked. */
   readonly goals: readonly GoalSpec[]
-  /** How often an answer may be sent back; null where the record does not say. */
+  /** How often an answer may be sent back; null when the record does not say. */
   readonly maxTries: number | null
-  /** Only where `met` is unknown. */
+  /** Present only when `met` is unknown. */
   readonly whyUnknown?: GoalUnknown
-  /** Rounds of checks of the main loop: all that were made, those that failed, and how long they took together. */
+  /** Rounds of checks of the main loop: number, failures and total time. */
   readonly rounds: {
     /** All rounds. */
     readonly made: number
@@ -114,7 +114,7 @@ export interface GoalFigures extends GoalResult {
   readonly lastFailed: GoalCheck | null
 }
 
-/** Undefined for a run without goals. */
+/** Figures of the goals; undefined for a run without goals. */
 export function goalFigures(
   records: readonly StepRecord[],
   { goal }: Pick<RunProgress, 'goal'>,
@@ -139,7 +139,7 @@ export function goalFigures(
   }
 }
 
-/** Of a run that did not end: as its last lap has it, with what was checked since. */
+/** Result for a run that has not ended: the state of its last iteration, updated by the checks since then. */
 function openResult(goal: RunProgress['goal'], rounds: readonly RecordedRound[]): GoalResult | undefined {
   if (goal === undefined) return undefined
   const last = rounds.at(-1)

@@ -4,59 +4,59 @@ import type { StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
 import { amountOf, momentOf } from './service-waits.ts'
 
-// Pauses at a limit, from records alone. Their time is that of the wall clock: active time stands still in them.
+// Pauses at a limit, from records alone. They are measured by the wall clock, because active time stops during a pause.
 
 /** How a pause at a limit ended. */
 export type LimitPauseEnd = Extract<RunEvent, { readonly type: 'limit_answered' }>['outcome']
 
-/** What a run asked when it paused. JSON. */
+/** A pause that has not ended. JSON. */
 export interface OpenLimitPause {
   /** The request of the main loop. */
   readonly request: number
   /** Which limit it is. */
   readonly limit: RaisableLimit
-  /** How much of it was used, and the limit, in its unit. */
+  /** The amount used, in the unit of the limit. */
   readonly used: number
   /** The limit, in its unit. */
   readonly of: number
-  /** When it began, and until when an answer is waited for, in milliseconds since 1970; null where there is no end. */
+  /** When the pause began, in milliseconds since 1970. */
   readonly sinceMs: number
-  /** Until when an answer is waited for, in milliseconds since 1970; null for no end. */
+  /** Deadline for an answer, in milliseconds since 1970; null for none. */
   readonly untilMs: number | null
 }
 
-/** A pause that is over. JSON. */
+/** A pause that has ended. JSON. */
 export interface RecordedLimitPause extends OpenLimitPause {
-  /** The name of the step with which it ended. */
+  /** Name of the step that ended the pause. */
   readonly name: string
   /** How the pause ended. */
   readonly outcome: LimitPauseEnd
-  /** What the limit was raised to; null for no limit; absent where it was not raised. */
+  /** The new limit; null for no limit; absent when it was not raised. */
   readonly to?: number | null
   /** Milliseconds by the wall clock. */
   readonly waitedMs: number
 }
 
-/** What pauses of a run came to. JSON. */
+/** Figures of the pauses of a run. JSON. */
 export interface LimitPauseFigures {
   /** The pauses, in order. */
   readonly pauses: readonly RecordedLimitPause[]
-  /** How long together, in milliseconds by the wall clock. It is no active time. */
+  /** Milliseconds of all pauses together, by the wall clock. Not part of active time. */
   readonly ms: number
-  /** Of a run that did not end, and pauses; absent otherwise. */
+  /** The current pause of a run that has not ended; absent otherwise. */
   readonly open?: OpenLimitPause
 }
 
 const stepName = /^limit_(question|answer|end):(\d+):([A-Za-z]+):(\d+)$/
 
-/** No pause of a record is longer: what says so is nonsense. */
-const longestPauseMs = 100 * 366 * 86_400_000
+/** The longest plausible pause; anything longer is a corrupt record. */
+const maxPauseMs = 100 * 366 * 86_400_000
 
-/** Reads pauses from records that come one after another. */
+/** Reads pauses from consecutive records. */
 export class LimitPauseReader {
-  /** What was asked and has no end yet. */
+  /** The pause that has begun and not ended. */
   #asked: OpenLimitPause | undefined
-  /** How the wait for an answer ended, and what was set at its end. */
+  /** How the wait for an answer ended, and the limit that was set at its end. */
   #outcome: unknown
   #isWoken = false
   #to: unknown
@@ -100,22 +100,22 @@ export class LimitPauseReader {
   #set({ abort, settings }: Extract<StepRecord, { readonly type: 'control' }>['control']): void {
     const { limit } = this.#asked ?? {}
     this.#isAborted ||= abort !== undefined
-    // What was read from a file may be anything.
+    // A value that was read from a file may have any type.
     const set: { readonly [limit: string]: unknown } = settings?.limits ?? {}
     if (limit !== undefined) this.#to = set[limit]
   }
 
   #end(name: string, value: unknown): RecordedLimitPause | undefined {
-    const asked = this.#asked
+    const open = this.#asked
     const endedMs = momentOf(value)
     this.#asked = undefined
-    if (asked === undefined || endedMs === null) return undefined
-    const waitedMs = Math.min(longestPauseMs, Math.max(0, endedMs - asked.sinceMs))
-    const to = this.#raisedTo(asked)
-    const pause = { ...asked, name, waitedMs }
+    if (open === undefined || endedMs === null) return undefined
+    const waitedMs = Math.min(maxPauseMs, Math.max(0, endedMs - open.sinceMs))
+    const to = this.#raisedTo(open)
+    const pause = { ...open, name, waitedMs }
     if (this.#isAborted || this.#outcome === 'aborted') return { ...pause, outcome: 'aborted' }
     if (to !== undefined) return { ...pause, outcome: 'raised', to }
-    // It was set in a process that died before that was on record: the run asks again.
+    // The process died before the new limit was recorded: the run will pause again.
     if (this.#isWoken) return undefined
     if (this.#outcome === 'woken') return { ...pause, outcome: 'stopped' }
     return { ...pause, outcome: this.#outcome === 'over' ? 'over' : 'ended' }
@@ -123,13 +123,13 @@ export class LimitPauseReader {
 
   #raisedTo({ used, of }: OpenLimitPause): number | null | undefined {
     const to = this.#to
-    // `Infinity` is null in a file.
+    // JSON files store `Infinity` as null.
     if (to === null || to === Infinity) return null
     return typeof to === 'number' && to > Math.max(used, of) ? to : undefined
   }
 }
 
-/** Undefined for a run that never paused. */
+/** Figures of the pauses; undefined for a run that never paused. */
 export function limitPauseFigures(records: readonly StepRecord[]): LimitPauseFigures | undefined {
   const reader = new LimitPauseReader()
   const pauses = records.map((record) => reader.read(record)).filter((pause) => pause !== undefined)

@@ -9,7 +9,7 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 
-/** The limits that are told: those of the options, a cost guard's, and how often the same turns came. */
+/** The limits that are reported: those of the options, that of a cost guard, and the limit on repeated turns. */
 export type LimitName =
   | 'maxTurns'
   | 'maxBudgetUsd'
@@ -20,21 +20,21 @@ export type LimitName =
   | 'maxGoalTries'
   | 'noProgress'
 
-/** How full a limit was when the run ended, or is now. */
+/** How full a limit was at the end of the run, or is now. */
 export interface LimitFigures {
   /** Which limit it is. */
   readonly limit: LimitName
   /** Unit of `used` and `max`. */
   readonly unit: 'turns' | 'calls' | 'usd' | 'tokens' | 'ms' | 'tries' | 'repeats'
-  /** How much is used. */
+  /** The amount used. */
   readonly used: number
-  /** Null: no limit was set, or the record of an earlier version does not say. */
+  /** The limit. Null: no limit was set, or the record of an earlier version does not say. */
   readonly max: number | null
-  /** The run ended by it. */
+  /** Whether the run ended because of this limit. */
   readonly isReached: boolean
 }
 
-/** Those of a record that does not say them. */
+/** The limits to assume for a record that does not state them. */
 export const unknownLimits: RunLimits = Object.freeze({
   maxTurns: null,
   maxBudgetUsd: null,
@@ -44,16 +44,16 @@ export const unknownLimits: RunLimits = Object.freeze({
   spentBeforeUsd: 0,
 })
 
-/** The limits with which the run began, and what a person set of them while it went on. */
+/** The limits that the run began with, updated by changes that a person made during the run. */
 export function limitsInForce(records: readonly StepRecord[]): RunLimits {
   let limits = beginningOf(records).start.limits ?? unknownLimits
   for (const record of records) {
     if (record.type !== 'control' || record.key.includes('/agent:')) continue
     const set = Object.entries(record.control.settings?.limits ?? {})
-    const given = beginningOf(records).start.limits?.maxGoalTries
-    // `Infinity` takes a limit away, and is null in a file. Tries of a goal are never without one: null is what the options say.
+    const initialTries = beginningOf(records).start.limits?.maxGoalTries
+    // `Infinity` removes a limit, and files store it as null. Goals always have a limit on tries: null means the limit of the options.
     const changed = set.map(([name, limit]) => {
-      if (name === 'maxGoalTries') return [name, limit ?? given] as const
+      if (name === 'maxGoalTries') return [name, limit ?? initialTries] as const
       return [name, limit === Infinity ? null : limit] as const
     })
     limits = { ...limits, ...Object.fromEntries(changed) }
@@ -63,15 +63,15 @@ export function limitsInForce(records: readonly StepRecord[]): RunLimits {
 
 interface Reached {
   readonly spent: RunProgress
-  /** A turn was granted, and its model not asked. */
+  /** A turn was granted and its model request has not been made. */
   readonly isTurnOpen: boolean
   readonly totals: { readonly tokens: number; readonly committedUsd: number; readonly activeMs: number }
   readonly terminal: RunResult | undefined
 }
 
 /**
- * The limits that an ending may report. Dollars are limited by the run, too: records of earlier versions do not say which it was. A budget that is shared with
- * other runs is none of them.
+ * The limits that an ending may report. Dollars may also be limited by the run: records of earlier versions do not say which limit it was. Shared
+ * budgets are not included.
  */
 function limitsOf(terminal: RunResult): readonly LimitName[] {
   const limit = limitOfResult(terminal)
@@ -105,12 +105,12 @@ export function limitFigures(
   ]
   if (terminal === undefined) return figures.map((each) => ({ ...each, isReached: false }))
   const ending = limitsOf(terminal)
-  // What the signal says counts: a guard or a resume may have had another limit than the run began with.
-  const told = terminal.signal.context['limit']
+  // Use the limit of the signal: a guard or a resume may have used another limit than the run began with.
+  const signalLimit = terminal.signal.context['limit']
   const reached =
-    figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === told))?.limit ?? ending[0]
+    figures.find(({ limit, max }) => ending.includes(limit) && (max === null || max === signalLimit))?.limit ?? ending[0]
   return figures.map((each) => {
     const isReached = each.limit === reached
-    return { ...each, max: isReached && typeof told === 'number' ? told : each.max, isReached }
+    return { ...each, max: isReached && typeof signalLimit === 'number' ? signalLimit : each.max, isReached }
   })
 }

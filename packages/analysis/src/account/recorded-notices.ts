@@ -1,7 +1,7 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 
-/** Notices that a model's reply brought with it, such as that another API or a lower effort is used (`ModelReply.warnings`). */
+/** Notices of a model's reply, for example that another API or a lower effort was used (`ModelReply.warnings`). */
 export function noticesOfReply(record: StepRecord): readonly string[] {
   if (record.type !== 'result' || !isJsonObject(record.value)) return []
   const { kind, warnings } = record.value
@@ -9,11 +9,11 @@ export function noticesOfReply(record: StepRecord): readonly string[] {
   return warnings.filter((warning): warning is string => typeof warning === 'string')
 }
 
-/** Most notices that are told. */
-const mostNotices = 10
+/** The maximum number of notices. */
+const maxNotices = 10
 
-/** Notices that are known already, with those of a run and its agents, each once. */
+/** Adds the notices of a run and its agents to known ones, without duplicates. */
 export function noticesWith(known: readonly string[], records: readonly StepRecord[]): readonly string[] {
   const more = records.flatMap(noticesOfReply)
-  return more.length === 0 ? known : [...new Set([...known, ...more])].slice(0, mostNotices)
+  return more.length === 0 ? known : [...new Set([...known, ...more])].slice(0, maxNotices)
 }

@@ -2,33 +2,36 @@ import type { RunProgress } from '@halting/core/adapters'
 import { beginningOf, lastMomentOf, usdOf, type StepRecord } from '@halting/core/steps'
 import { isAtWorst, recordedSteps, type RecordedRequest, type RecordedSteps } from './recorded-steps.ts'
 
-/** What a run came to. Costs are in US dollars. */
+/** Totals of a run. Costs are in US dollars. */
 export interface Totals {
   /** Turns. */
   readonly turns: number
-  /** Attempts at model requests that are on record. */
+  /** Recorded attempts at model requests. */
   readonly requests: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** What services told. */
+  /** Cost that services reported, in US dollars. */
   readonly costUsd: number
-  /** With what nobody told, which is charged at worst case, and what open requests may cost. */
+  /** The reported cost, plus unreported cost at worst case, plus the most that open requests may cost; in US dollars. */
   readonly committedUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
 }
 
-/** What the records of a run say of where it was last, and what it came to. */
+/** The last recorded state of a run, and its totals. */
 export interface RecordedProgress {
-  /** At its end, or in the last iteration on record. */
+  /** State at the end of the run, or in its last recorded iteration. */
   readonly spent: RunProgress
-  /** A turn was granted, and its model not asked. */
+  /** A turn was granted and its model request has not been made. */
   readonly isTurnOpen: boolean
-  /** What the run came to. */
+  /** Totals of the run. */
   readonly totals: Totals
 }
 
-/** Reads from records what a run came to, also one that did not end. @throws ConfigurationError for what is no record of one run. */
+/**
+ * Reads the last state and the totals of a run from its records, also of a run that has not ended.
+ * @throws ConfigurationError for records that are not those of one run.
+ */
 export function recordedProgress(
   records: readonly StepRecord[],
   { requests }: RecordedSteps = recordedSteps(records),
@@ -59,7 +62,7 @@ function totalsOf(
     const { turns, totalTokens: tokens, nanos, unknownNanos, now, startedAt } = spent
     return {
       turns,
-      // None is under way: a reply that is not on record was lost.
+      // No request is open: a reply that was not recorded is lost.
       requests: requests.length,
       tokens,
       costUsd: usdOf(nanos),
@@ -70,19 +73,19 @@ function totalsOf(
   const { at, start } = beginningOf(records)
   const carried = start.spent
   const done = requests.filter(({ isOpen }) => !isOpen)
-  const told = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
+  const reportedNanos = requests.reduce((sum, request) => sum + (isAtWorst(request) ? 0 : request.nanos), 0)
   const all = requests.reduce((sum, { nanos }) => sum + nanos, 0)
   return {
     turns: spent.turns + (spent.turnBegins && isAsked(requests, spent) ? 1 : 0),
     requests: done.length,
     tokens: carried.totalTokens + done.reduce((sum, { tokens }) => sum + tokens, 0),
-    costUsd: usdOf(carried.nanos + told),
+    costUsd: usdOf(carried.nanos + reportedNanos),
     committedUsd: usdOf(carried.nanos + carried.unknownNanos + all),
     activeMs: carried.now - carried.startedAt + lastMomentOf(records) - at,
   }
 }
 
-/** The request after the last lap is on record. */
+/** Whether the request after the last iteration was recorded. */
 function isAsked(requests: readonly RecordedRequest[], spent: RunProgress): boolean {
   return requests.some(({ scope, request, phase }) => scope === '' && phase === 'model' && request === spent.request)
 }

@@ -2,10 +2,13 @@ import type { ContentBlock, ToolStatus, TranscriptEntry } from '@halting/core'
 import { isJsonObject, isToolResult, isToolUse, type ToolResultBlock, type ToolUseBlock } from '@halting/core/adapters'
 import { mostOfGrant, type StepRecord } from '@halting/core/steps'
 
-/** Where the time of a run goes. `checks`: of goals; `waiting`: rules, a dialog, the waits between attempts and for what runs in the background; `other`: the loop itself. */
+/**
+ * The phases of a run's time. `checks`: checks of goals. `waiting`: permission rules, dialogs, waits between attempts and for background work.
+ * `other`: the loop itself.
+ */
 export type Phase = 'model' | 'compaction' | 'tools' | 'hooks' | 'checks' | 'waiting' | 'other'
 
-/** One step as it is on record. */
+/** One recorded step. */
 export interface RecordedStep {
   /** The phase that the step belongs to. */
   readonly phase: Phase
@@ -17,13 +20,13 @@ export interface RecordedStep {
   readonly request: number
   /** When it began, in milliseconds of the session's active clock. */
   readonly at: number
-  /** Milliseconds that it took; so far, of an open one. */
+  /** Milliseconds that the step took; for an open step, so far. */
   readonly durationMs: number
-  /** Whether it has no result on record. */
+  /** Whether the step has no recorded result. */
   readonly isOpen: boolean
 }
 
-/** One attempt at a model request, with what it was charged. An open one has what was reserved for it. */
+/** One attempt at a model request and its charge. For an open one, the charge is the amount reserved. */
 export interface RecordedRequest extends RecordedStep {
   /** Id of the model. */
   readonly model: string
@@ -31,15 +34,15 @@ export interface RecordedRequest extends RecordedStep {
   readonly tokens: number
   /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
-  /** Calls that its reply asked for. */
+  /** Tool calls in the reply. */
   readonly calls: readonly RecordedCall[]
-  /** What was reserved for it, and what it may come to; null where it was not granted, or the record does not say. */
+  /** The amount reserved and the most that the request may cost. Null when the request was not granted, or the record does not say. */
   readonly grant: { readonly [field: string]: unknown } | null
-  /** What is on record of its result; null for one that is open. */
+  /** The recorded result; null for an open request. */
   readonly came: { readonly [field: string]: unknown } | null
 }
 
-/** One call of a tool, and what became of it. */
+/** One tool call and its outcome. */
 export interface RecordedCall {
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
@@ -49,31 +52,31 @@ export interface RecordedCall {
   readonly name: string
   /** Input of the call. */
   readonly input: unknown
-  /** `open`: on record as asked for, without a result. */
+  /** `open`: the call was requested and has no recorded result. */
   status: ToolStatus | 'open'
-  /** Characters that the result put into the conversation. */
+  /** Characters that the result added to the conversation. */
   resultCharacters: number
   /** Milliseconds that it took. */
   durationMs: number
 }
 
-/** Everything that a run did, read once. */
+/** All steps, requests, calls and budget waits of a run. */
 export interface RecordedSteps {
   /** All steps, in order. */
   readonly steps: readonly RecordedStep[]
-  /** Those that are requests of models. */
+  /** Steps that are model requests. */
   readonly requests: readonly RecordedRequest[]
   /** All calls, in order. */
   readonly calls: readonly RecordedCall[]
-  /** What waits for money came to, whoever waited. */
+  /** Waits for money, of the main loop and of agents. */
   readonly budgetWaits: readonly RecordedWait[]
 }
 
-/** A request that waited for what others had reserved. */
+/** A request that waited for money reserved by others. */
 export interface RecordedWait {
-  /** The standing budget that had too little; absent for a limit of the run. */
+  /** The standing budget that was exhausted; absent for a limit of the run. */
   readonly budget?: string
-  /** Whether the request still did not fit after the wait. */
+  /** Whether the request did not fit after the wait either. */
   readonly isRefused: boolean
   /** US dollars that others had reserved. */
   readonly reservedUsd: number
@@ -81,7 +84,7 @@ export interface RecordedWait {
   readonly durationMs: number
 }
 
-/** The steps of a run in the order in which they ended; open ones last. */
+/** Reads the steps of a run in the order in which they ended; open ones come last. */
 export function recordedSteps(records: readonly StepRecord[]): RecordedSteps {
   const reader = new StepReader()
   for (const record of records) reader.read(record)
@@ -93,11 +96,11 @@ class StepReader {
   readonly #requests: RecordedRequest[] = []
   readonly #calls: RecordedCall[] = []
   readonly #budgetWaits: RecordedWait[] = []
-  /** Calls without a result, by scope and id. Services use ids twice: the newest one is meant. */
+  /** Calls without a result, by scope and id. Services may reuse ids: the newest call wins. */
   readonly #open = new Map<string, RecordedCall>()
-  /** By scope, request and place: a model names its calls, and may name one as another one's step. */
+  /** Calls by scope, request and position. Ids are not enough: a model chooses them, and one may look like the step of another call. */
   readonly #byPlace = new Map<string, RecordedCall>()
-  /** When calls began that ask a model, by scope and name of their step. */
+  /** When calls that ask a model began, by scope and step name. */
   #asking: Map<string, number> | undefined
   readonly #intents = new Map<string, Extract<StepRecord, { readonly type: 'intent' }>>()
   /** Calls that rules, a mode or a person denied, by scope and id. */
@@ -113,13 +116,13 @@ class StepReader {
         this.#result(record)
         return
       case 'lap':
-        this.#told(record.lap.scope, record.lap.added)
+        this.#enterResults(record.lap.scope, record.lap.added)
         return
       case 'end':
-        this.#told(record.scope, record.added)
+        this.#enterResults(record.scope, record.added)
         return
       case 'start':
-        for (const { id, name } of record.start.answers ?? []) this.#asked(record.scope, { id, name, input: {} })
+        for (const { id, name } of record.start.answers ?? []) this.#addCall(record.scope, { id, name, input: {} })
         return
       case 'control':
       case 'rewind':
@@ -150,7 +153,7 @@ class StepReader {
     this.#steps.push(step)
     if (!isJsonObject(value)) return
     if (step.name.startsWith('tool:')) this.#toolStep(step, value)
-    else if (step.name.startsWith('funds:') || isWaitForOthers(step, value))
+    else if (step.name.startsWith('funds:') || isStandingBudgetWait(step, value))
       this.#budgetWaits.push(waitOf(value, durationMs))
     else if (step.phase === 'waiting') this.#decision(step, value)
     if (!isJsonObject(value['charge'])) return
@@ -174,7 +177,7 @@ class StepReader {
     })
   }
 
-  /** What rules, a mode or a person said to a call. Where a model was asked for it, the answer is in a step behind. */
+  /** Reads the decision of rules, a mode or a person on a call. When a model was asked for it, the decision is in the next step. */
   #decision({ scope, name }: RecordedStep, value: { readonly [field: string]: unknown }): void {
     const isOfRules = name.startsWith('rules:')
     if (!isOfRules && !name.startsWith('permission:')) return
@@ -184,7 +187,7 @@ class StepReader {
     if (isDenied && call !== undefined) this.#denied.add(`${scope}|${call.id}`)
   }
 
-  /** A call that asked a model has its result in one more step, from which its time is told. */
+  /** Reads the step of a call. A call that asked a model has its result in a second step, whose end gives the duration. */
   #toolStep(step: RecordedStep, value: { readonly [field: string]: unknown }): void {
     if (value['asks'] === true) {
       ;(this.#asking ??= new Map()).set(`${step.scope}|${step.name}`, step.at)
@@ -204,7 +207,7 @@ class StepReader {
   ): void {
     const call = this.#open.get(`${scope}|${callIdOf(name)}`)
     if (call === undefined) return
-    // What a driver recorded for a call is a `ToolResult`.
+    // The step engine records a `ToolResult` for a call.
     call.status = status as ToolStatus
     call.durationMs = durationMs
     call.resultCharacters = charactersOf(content)
@@ -213,29 +216,29 @@ class StepReader {
   #callsOf({ scope, name, request }: RecordedStep, message: unknown): readonly RecordedCall[] {
     const content = isJsonObject(message) ? message['content'] : undefined
     if (!Array.isArray(content)) return []
-    const calls = (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#asked(scope, block))
-    // The last answer of a run has a count of its own.
+    const calls = (content as readonly ContentBlock[]).filter(isToolUse).map((block) => this.#addCall(scope, block))
+    // The final answer of a run counts its requests separately.
     if (name.startsWith('model:'))
       for (const [index, call] of calls.entries()) this.#byPlace.set(`${scope}|${request}:${index}`, call)
     return calls
   }
 
-  #asked(scope: string, { id, name, input }: Omit<ToolUseBlock, 'type'>): RecordedCall {
+  #addCall(scope: string, { id, name, input }: Omit<ToolUseBlock, 'type'>): RecordedCall {
     const call: RecordedCall = { scope, id, name, input, status: 'open', resultCharacters: 0, durationMs: 0 }
     this.#calls.push(call)
     this.#open.set(`${scope}|${id}`, call)
     return call
   }
 
-  /** Calls that were answered without a step of their own: denied, not run, of subagents. */
-  #told(scope: string, entries: readonly TranscriptEntry[]): void {
+  /** Enters results of calls without a step of their own: denied calls, calls that were not run, and calls of subagents. */
+  #enterResults(scope: string, entries: readonly TranscriptEntry[]): void {
     for (const entry of entries) {
       if (entry.kind !== 'user' || typeof entry.message.content === 'string') continue
-      for (const block of entry.message.content) if (isToolResult(block)) this.#answered(scope, block)
+      for (const block of entry.message.content) if (isToolResult(block)) this.#enterResult(scope, block)
     }
   }
 
-  #answered(scope: string, { tool_use_id: id, content, is_error: isError }: ToolResultBlock): void {
+  #enterResult(scope: string, { tool_use_id: id, content, is_error: isError }: ToolResultBlock): void {
     const call = this.#open.get(`${scope}|${id}`)
     this.#open.delete(`${scope}|${id}`)
     if (call === undefined) return
@@ -246,8 +249,8 @@ class StepReader {
   }
 }
 
-/** Budgets that take their time to answer name none that had too little. */
-function isWaitForOthers({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
+/** A budget that is slow to answer names no exhausted budget. */
+function isStandingBudgetWait({ name }: RecordedStep, { budget }: { readonly [field: string]: unknown }): boolean {
   return name.startsWith('standing:') && budget !== ''
 }
 
@@ -259,7 +262,7 @@ function waitOf(
   return { ...(typeof budget === 'string' && { budget }), isRefused, reservedUsd: numberOf(reservedUsd), durationMs }
 }
 
-/** Of a call without a step of its own nothing but the text of its result says why it was not run. */
+/** A call without a step of its own has only its result text that explains why it was not run. */
 function statusOfText(content: unknown): ToolStatus {
   if (typeof content !== 'string') return 'failed'
   if (content.startsWith('Not run: ')) return 'not_run'
@@ -267,7 +270,7 @@ function statusOfText(content: unknown): ToolStatus {
   return content.startsWith('There is no tool named ') ? 'invalid' : 'failed'
 }
 
-/** Searches of the web that the service billed for an attempt. */
+/** Web searches that the service billed for an attempt. */
 export function searchesOf({ came }: RecordedRequest): number {
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const usage = isJsonObject(charge['usage']) ? charge['usage'] : {}
@@ -275,12 +278,12 @@ export function searchesOf({ came }: RecordedRequest): number {
   return numberOf(uses['web_search_requests'])
 }
 
-/** Nobody told what it came to: it is under way, or was charged at worst case. */
+/** Whether the cost was never reported: the request is open, or was charged at worst case. */
 export function isAtWorst({ isOpen, came }: RecordedRequest): boolean {
   return isOpen || (isJsonObject(came?.['charge']) && came['charge']['known'] === false)
 }
 
-/** What a step is about, by how its name begins. */
+/** Phase of a step, by the beginning of its name. */
 const phases: ReadonlyMap<string, Phase> = new Map([
   ['model:', 'model'],
   ['wrap_up:', 'model'],
@@ -298,12 +301,12 @@ const phases: ReadonlyMap<string, Phase> = new Map([
   ),
 ])
 
-/** The step in which a service was asked what a lost request came to: its name is that of the request, and more. */
+/** Whether this is the step that asked a service for the cost of a lost request. Its name begins with that of the request. */
 export function isLookUp(name: string): boolean {
   return name.endsWith('/lookup') && (name.startsWith('model:') || name.startsWith('wrap_up:'))
 }
 
-/** What a key tells of its step. Asked for every step of every session that is looked at, so it goes without regular expressions and copies where it can. */
+/** Parses the key of a step. This runs for every step of every session, so it avoids regular expressions and copies where it can. */
 export function recordedStep(key: string, at: number, durationMs: number, isOpen: boolean): RecordedStep {
   const run = key.indexOf('/')
   const [scope, name] = key.startsWith('agent:', run + 1) ? scopeAndName(key) : ['', key.slice(run + 1)]
@@ -319,14 +322,14 @@ function scopeAndName(key: string): readonly [scope: string, name: string] {
   return [scope, name]
 }
 
-/** `model:3.1`, `tool:3:0:toolu_1`, `hook:onStop:2`. */
+/** Number of the request in a step name such as `model:3.1`, `tool:3:0:toolu_1` or `hook:onStop:2`. */
 function requestOf(name: string, colon: number): number {
   const first = Number.parseInt(name.slice(colon + 1), 10)
   if (colon > 0 && first >= 0) return first
   return Number(/^[a-z_]+(?::[A-Za-z_]+)?:(\d+)/.exec(name)?.[1] ?? 0)
 }
 
-/** The id of the call that a step is about, which may have colons in it: what stands behind its request and its place. */
+/** The call id in a step name: everything after the request and the position. It may contain colons. */
 export function callIdOf(name: string): string {
   const request = name.indexOf(':')
   const place = name.indexOf(':', request + 1)
@@ -334,12 +337,12 @@ export function callIdOf(name: string): string {
   return id < 0 ? '' : name.slice(id + 1)
 }
 
-/** The request and the place of the call that a step is about: `3:0` of `tool:3:0:toolu_1`. */
+/** The request and position of a call: `3:0` in `tool:3:0:toolu_1`. */
 function placeIn(name: string): string {
   return /^[a-z]+:(\d+:\d+):/.exec(name)?.[1] ?? ''
 }
 
-/** Texts only: what an image weighs in tokens is another matter. */
+/** Counts text only: the tokens of an image do not depend on characters. */
 function charactersOf(content: unknown): number {
   if (typeof content === 'string') return content.length
   if (!Array.isArray(content)) return 0

@@ -3,31 +3,31 @@ import { isJsonObject, noUsage, type ModelErrorKind } from '@halting/core/adapte
 import type { StepRecord } from '@halting/core/steps'
 import { isAtWorst, recordedSteps, type Phase, type RecordedRequest } from './recorded-steps.ts'
 
-/** One attempt at a model request that is on record, with what came of it. */
+/** One recorded attempt at a model request and its outcome. */
 export interface PastRequest {
   /** The phase that the request belongs to. */
   readonly phase: Phase
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
-  /** Its name without the number of the attempt: attempts at the same request have the same. */
+  /** Its name without the number of the attempt; all attempts at a request share it. */
   readonly name: string
   /** Id of the model that was asked. */
   readonly model: string
-  /** `unknown`: on record as begun, and its reply was lost. `open`: the record ends in its middle. */
+  /** `unknown`: the request was recorded as begun and its reply was lost. `open`: the record ends during the request. */
   readonly came: 'answered' | 'failed' | 'aborted' | 'unknown' | 'open'
-  /** Why the service did not answer; null where it did. */
+  /** Why the request failed; null when it did not. */
   readonly failure: ModelErrorKind | null
   /** Milliseconds that it took. */
   readonly durationMs: number
-  /** Input and output tokens; at worst case where nobody reported them. */
+  /** Input and output tokens; at worst case when none were reported. */
   readonly tokens: number
-  /** In nano-dollars; of an open one what was reserved. */
+  /** Nano-dollars; for an open request the amount reserved. */
   readonly nanos: number
-  /** Nobody said what it came to: it is charged at worst case. */
+  /** Whether the usage was never reported, so that the request is charged at worst case. */
   readonly isAtWorst: boolean
-  /** What the service counted of the model that was asked; zeros where it told nothing. */
+  /** The usage that the service reported for the requested model; zeros when it reported none. */
   readonly usage: Usage
-  /** The part of other models, which the service asked by itself. It is in `nanos`. */
+  /** The part of other models that the service used on its own. Included in `nanos`. */
   readonly others: readonly {
     /** Id of the model. */
     readonly model: string
@@ -38,7 +38,7 @@ export interface PastRequest {
   }[]
 }
 
-/** One call of a tool that is on record, and what became of it. */
+/** One recorded tool call and its outcome. */
 export interface CallOutcome {
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
@@ -46,11 +46,11 @@ export interface CallOutcome {
   readonly id: string
   /** Name of the tool. */
   readonly tool: string
-  /** `open`: on record as asked for, without a result. */
+  /** `open`: the call was requested and has no recorded result. */
   readonly status: ToolStatus | 'open'
 }
 
-/** What a run asked models and tools, one by one: for sums over many runs. Subagents are in it. */
+/** All requests and calls of a run, including those of subagents, for sums over many runs. */
 export interface RecordedWork {
   /** The requests, in order. */
   readonly requests: readonly PastRequest[]
@@ -58,7 +58,7 @@ export interface RecordedWork {
   readonly calls: readonly CallOutcome[]
 }
 
-/** The requests and the calls of a run, as they are on record. `accountOf` has their sums. */
+/** Reads the requests and calls of a run from its records. `accountOf` computes their sums. */
 export function recordedWork(records: readonly StepRecord[]): RecordedWork {
   const { requests, calls } = recordedSteps(records)
   const hasEnded = records.some((record) => record.type === 'end' && record.scope === '')
@@ -72,26 +72,26 @@ function requestOf(request: RecordedRequest, hasEnded: boolean): PastRequest {
   const { phase, scope, name, model, isOpen, durationMs, tokens, nanos, came } = request
   const charge = isJsonObject(came?.['charge']) ? came['charge'] : {}
   const error = came?.['error']
-  const others = charge['others']
+  const otherCharges = charge['others']
   return {
     phase,
     scope,
     name: name.replace(/\.\d+$/, ''),
     model,
     came: isOpen ? (hasEnded ? 'unknown' : 'open') : kindOf(came?.['kind']),
-    // Where an attempt failed the driver recorded a `ModelErrorJson`.
+    // For a failed attempt the step engine records a `ModelErrorJson`.
     failure: isJsonObject(error) && typeof error['kind'] === 'string' ? (error['kind'] as ModelErrorKind) : null,
     durationMs,
     tokens,
     nanos,
     isAtWorst: isAtWorst(request),
-    // Where there is a usage in a charge, the loop has checked it.
+    // The loop has validated the usage of a charge.
     usage: isJsonObject(charge['usage']) ? (charge['usage'] as unknown as Usage) : usageOfMessage(came?.['message']),
-    others: Array.isArray(others) ? (others as PastRequest['others']) : [],
+    others: Array.isArray(otherCharges) ? (otherCharges as PastRequest['others']) : [],
   }
 }
 
-/** Requests of other programs have their usage in the message alone. */
+/** Requests of other programs have their usage only in the message. */
 function usageOfMessage(message: unknown): Usage {
   if (!isJsonObject(message) || !isJsonObject(message['usage'])) return noUsage
   return message['usage'] as unknown as Usage

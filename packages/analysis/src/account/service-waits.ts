@@ -3,26 +3,27 @@ import { isJsonObject, longestWaitForLimitsMs } from '@halting/core/adapters'
 import type { RunLimits, StepRecord } from '@halting/core/steps'
 import { recordedStep } from './recorded-steps.ts'
 
-// Waits for services that are over their limit or out of order, from records alone. Their time is that of the wall clock: active time stands still in them.
+// Waits for services that are rate-limited or unavailable, from records alone. They are measured by the wall clock, because active time stops during
+// a wait.
 
-/** What ended a wait: its time, a person who wanted a retry or chose another model, a stop, or an abort. */
+/** What ended a wait: its deadline (`over`), a person who retried or chose another model, a stop, or an abort. */
 export type ServiceWaitEnd = Extract<RunEvent, { readonly type: 'service_waited' }>['outcome']
 
-/** What a service refused before a run waited for it. JSON. */
+/** The refusal that a run waited for. JSON. */
 export interface ServiceRefusal {
   /** The model that was asked; '' where the record does not say. */
   readonly model: string
   /** The kind of the failure, such as `rate_limit`; '' where the record does not say. */
   readonly kind: string
-  /** HTTP status; null for a connection that never came about, and where the record does not say. */
+  /** HTTP status; null when no connection was made, or when the record does not say. */
   readonly status: number | null
-  /** What the service said; at most 500 characters. */
+  /** The message of the service; at most 500 characters. */
   readonly message: string
-  /** After how many milliseconds it said that it takes requests again; 0 where it did not say. */
+  /** The delay that the service asked for, in milliseconds; 0 for none. */
   readonly saidMs: number
 }
 
-/** One wait for a service that is over. JSON. */
+/** A wait for a service that has ended. JSON. */
 export interface RecordedServiceWait extends ServiceRefusal {
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
@@ -36,19 +37,19 @@ export interface RecordedServiceWait extends ServiceRefusal {
   readonly endedMs: number | null
 }
 
-/** A wait that has no result on record: the run waits now, or its process was killed. JSON. */
+/** A wait without a recorded result: the run is waiting, or its process was killed. JSON. */
 export interface OpenServiceWait extends ServiceRefusal {
   /** '' for the main loop, else the path of agents. */
   readonly scope: string
-  /** Since when, and until when at the latest; milliseconds since 1970. */
+  /** When the wait began, in milliseconds since 1970. */
   readonly sinceMs: number
   /** When the wait ends at the latest, in milliseconds since 1970. */
   readonly untilMs: number
 }
 
-/** Waits for one model for one reason. JSON. */
+/** Sums of the waits for one model and one kind of failure. JSON. */
 export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message' | 'saidMs'> {
-  /** Waits that are over. */
+  /** Waits that have ended. */
   readonly waits: number
   /** Milliseconds of all of them together. */
   readonly ms: number
@@ -56,38 +57,38 @@ export interface ServiceWaitCause extends Omit<ServiceRefusal, 'message' | 'said
   readonly longestMs: number
 }
 
-/** What a run waited for services. JSON. */
+/** Figures of a run's waits for services. JSON. */
 export interface ServiceWaitFigures {
-  /** Waits that are over. */
+  /** Waits that have ended. */
   readonly waits: number
-  /** How long together, in milliseconds by the wall clock; waits at the same time count once. It is no active time. */
+  /** Milliseconds of all waits by the wall clock; overlapping waits count once. Not part of active time. */
   readonly ms: number
   /** Milliseconds of the longest wait. */
   readonly longestMs: number
-  /** How long the run might wait together; null where the record does not say. */
+  /** The longest total wait that the run allows, in milliseconds; null when the record does not say. */
   readonly maxMs: number | null
-  /** By what ended them; `over`: the time had come. */
+  /** Number of waits by what ended them; `over`: the deadline passed. */
   readonly ends: { readonly [outcome in ServiceWaitEnd]: number }
-  /** By model and failure, the longest first. Waits at the same time count each. */
+  /** Sums by model and failure, the longest first. Overlapping waits count separately. */
   readonly causes: readonly ServiceWaitCause[]
-  /** Waits without a result of a run that did not end, the one that ends last first; absent for none. */
+  /** Waits without a result of a run that has not ended, the latest deadline first; absent for none. */
   readonly open?: readonly OpenServiceWait[]
 }
 
-/** What services say beyond is nonsense. */
-const longestSaidMs = 1e13
+/** The longest plausible delay that a service may ask for. */
+const maxReportedMs = 1e13
 
 /** The end of the year 9999. */
-const latestMs = 253_402_300_799_999
+const maxMomentMs = 253_402_300_799_999
 
-/** `retry:3.2.service` of a run or agent, and `…/retry:1.2.service` of a question. */
+/** `retry:3.2.service` of a run or agent, and `…/retry:1.2.service` of a step that asks a model. */
 const waitName = /^(.*\/)?retry:([^/]+)\.(\d+)\.service$/s
 
 const attemptName = /^(?:model|wrap_up):\d+\.(\d+)$/
 
-/** Reads waits for services from records that come one after another. */
+/** Reads waits for services from consecutive records. */
 export class ServiceWaitReader {
-  /** What the last attempts failed with, by where a wait looks for it. */
+  /** The last failed attempts, by the key under which a wait looks them up. */
   readonly #failed = new Map<string, ServiceRefusal>()
   readonly #open = new Map<string, OpenServiceWait>()
 
@@ -106,19 +107,19 @@ export class ServiceWaitReader {
       scope: place.scope,
       name: place.name,
       outcome: endOf(value),
-      // What a record says beyond is nonsense.
+      // Cap corrupt values.
       waitedMs: Math.min(longestWaitForLimitsMs, amountOf(value['waitedMs'])),
-      // Zero is that of a wait without a longest time.
+      // Zero is recorded for a wait without a deadline.
       endedMs: ended === 0 ? null : ended,
     }
   }
 
-  /** What was begun and has no end in what was read, the one that ends last first. */
+  /** Waits that began and have not ended, the latest deadline first. */
   get open(): readonly OpenServiceWait[] {
     return [...this.#open.values()].toSorted((a, b) => b.untilMs - a.untilMs)
   }
 
-  /** The one that is open under this key. */
+  /** The open wait with this key. */
   openAt(key: string): OpenServiceWait | undefined {
     return this.#open.get(key)
   }
@@ -139,7 +140,7 @@ export class ServiceWaitReader {
       kind: textOf(kind).slice(0, 100),
       status: typeof status === 'number' ? status : null,
       message: textOf(message).slice(0, 500),
-      saidMs: Math.min(longestSaidMs, amountOf(retryAfterMs)),
+      saidMs: Math.min(maxReportedMs, amountOf(retryAfterMs)),
     })
   }
 
@@ -150,7 +151,7 @@ export class ServiceWaitReader {
 
 const unknownRefusal: ServiceRefusal = Object.freeze({ model: '', kind: '', status: null, message: '', saidMs: 0 })
 
-/** The waits of a run and its agents that are over, in the order in which they ended. */
+/** The ended waits of a run and its agents, in the order in which they ended. */
 export function serviceWaits(records: readonly StepRecord[]): readonly RecordedServiceWait[] {
   const reader = new ServiceWaitReader()
   return records.map((record) => reader.read(record)).filter((wait) => wait !== undefined)
@@ -161,7 +162,7 @@ export function isServiceWait(name: string): boolean {
   return name.endsWith('.service') && waitName.test(name)
 }
 
-/** Undefined for a run that never waited for a service. */
+/** Figures of the waits; undefined for a run that never waited for a service. */
 export function serviceWaitFigures(
   records: readonly StepRecord[],
   { waitForLimitsMs }: Pick<RunLimits, 'waitForLimitsMs'>,
@@ -175,7 +176,7 @@ export function serviceWaitFigures(
   for (const { outcome } of waits) ends[outcome]++
   return {
     waits: waits.length,
-    ms: msTogether(waits),
+    ms: unionMs(waits),
     longestMs: Math.max(0, ...waits.map(({ waitedMs }) => waitedMs)),
     maxMs: waitForLimitsMs ?? null,
     ends,
@@ -184,8 +185,8 @@ export function serviceWaitFigures(
   }
 }
 
-/** How long at least one of them went on. */
-function msTogether(waits: readonly RecordedServiceWait[]): number {
+/** Milliseconds during which at least one wait was in progress. */
+function unionMs(waits: readonly RecordedServiceWait[]): number {
   const spans = waits
     .flatMap(({ endedMs, waitedMs }) => (endedMs === null ? [] : [{ from: endedMs - waitedMs, to: endedMs }]))
     .toSorted((a, b) => a.from - b.from)
@@ -210,7 +211,7 @@ function causesOf(waits: readonly RecordedServiceWait[]): readonly ServiceWaitCa
   return [...causes.values()].toSorted((a, b) => b.ms - a.ms || b.waits - a.waits)
 }
 
-/** By which causes are told apart. */
+/** Key that identifies a cause. */
 function causeKey({ model, kind, status }: Pick<ServiceRefusal, 'model' | 'kind' | 'status'>): string {
   return JSON.stringify([model, kind, status])
 }
@@ -218,14 +219,14 @@ function causeKey({ model, kind, status }: Pick<ServiceRefusal, 'model' | 'kind'
 interface WaitPlace {
   readonly scope: string
   readonly name: string
-  /** Where the attempt before it is found. */
+  /** Key of the attempt before the wait. */
   readonly attempt: string
 }
 
 function placeOf(key: string): WaitPlace | undefined {
   if (!key.endsWith('.service')) return undefined
   const { scope, name } = recordedStep(key, 0, 0, false)
-  // A model names its calls, and may name one as another one's step: what it comes to looks otherwise.
+  // A model chooses the ids of its calls, and one may look like the step of another call. The result of such a step has another shape.
   const [, question, own = '', attempt = ''] = waitName.exec(name) ?? []
   if (attempt === '') return undefined
   const before = key.slice(0, key.length - name.length)
@@ -236,7 +237,7 @@ function placeOf(key: string): WaitPlace | undefined {
   }
 }
 
-/** The last answer of a run is asked for by another name, and waits by the same. */
+/** The final answer of a run has another step name, and waits under this one. */
 function attemptPlaceOf(key: string): string {
   const { name } = recordedStep(key, 0, 0, false)
   const attempt = attemptName.exec(name)?.[1]
@@ -245,19 +246,19 @@ function attemptPlaceOf(key: string): string {
 
 const endsByWord: ReadonlySet<unknown> = new Set<ServiceWaitEnd>(['retried', 'model', 'stopped'])
 
-/** As core reads the result of the step. */
+/** Reads the result of the step in the same way as core. */
 function endOf({ outcome, why }: { readonly [field: string]: unknown }): ServiceWaitEnd {
   if (outcome === 'aborted' || outcome === 'over') return outcome
   // It is one of the set.
   return endsByWord.has(why) ? (why as ServiceWaitEnd) : 'retried'
 }
 
-/** Milliseconds since 1970 until the year 9999; null for anything else. */
+/** A time in milliseconds since 1970, up to the year 9999; null for anything else. */
 export function momentOf(value: unknown): number | null {
-  return typeof value === 'number' && value >= 0 && value <= latestMs ? value : null
+  return typeof value === 'number' && value >= 0 && value <= maxMomentMs ? value : null
 }
 
-/** Zero for what is no amount. */
+/** A positive number; zero for anything else. */
 export function amountOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
 }

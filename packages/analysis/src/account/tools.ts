@@ -1,27 +1,27 @@
 import { usdOf } from '@halting/core/steps'
 import { isAtWorst, type RecordedCall, type RecordedRequest, type RecordedStep } from './recorded-steps.ts'
 
-/** What the use of one tool came to. */
+/** Sums over the use of one tool. */
 export interface ToolFigures {
-  /** Null: requests whose reply asked for no tool. */
+  /** Name of the tool; null for requests whose reply called no tool. */
   readonly tool: string | null
   /** Calls of the tool. */
   readonly calls: number
   /** Calls that failed. */
   readonly failed: number
-  /** Without a result: they were running when the record ends, or nobody answered. */
+  /** Calls without a result: they were running when the record ended, or were never answered. */
   readonly open: number
-  /** Its calls' own time, also where they ran beside others. */
+  /** Milliseconds of its calls, including time during which other calls ran in parallel. */
   readonly ms: number
-  /** Of the requests that asked for it, in equal parts where they asked for several; those of its subagents are its own. */
+  /** Tokens of the requests that called it, split evenly between the calls of a reply. Requests of its subagents are included. */
   readonly tokens: number
   /** What services reported. */
   readonly costUsd: number
-  /** The part of the tokens, and the cost in addition, that no service reported: charged at worst case. */
+  /** Tokens charged at worst case because no service reported them. Included in `tokens`. */
   readonly unknownTokens: number
-  /** US dollars that no service reported, charged at worst case. */
+  /** US dollars charged at worst case because no service reported them. Not included in `costUsd`. */
   readonly unknownUsd: number
-  /** What its results put into the conversation. */
+  /** Characters that its results added to the conversation. */
   readonly resultCharacters: number
 }
 
@@ -49,7 +49,7 @@ const emptyRow: Row = {
   resultCharacters: 0,
 }
 
-/** By the tool that was asked for; compactions are of no tool. The dearest first, then the slowest. */
+/** Sums by the tool that was called, without compactions: the most expensive first, then the slowest. */
 export function toolFigures(
   requests: readonly RecordedRequest[],
   calls: readonly RecordedCall[],
@@ -65,10 +65,10 @@ export function toolFigures(
   }
   for (const request of requests) {
     if (request.phase !== 'model' || request.isOpen) continue
-    // What a subagent asked is of the call that started it.
+    // Requests of a subagent count for the call that started it.
     const agent = agents.get(/^agent:\d+:\d+:([^/]*)\//.exec(request.scope)?.[1] ?? '')
-    const asked = agent === undefined ? request.calls.map(({ name }) => name) : [agent]
-    const tools = asked.length === 0 ? [null] : asked
+    const requested = agent === undefined ? request.calls.map(({ name }) => name) : [agent]
+    const tools = requested.length === 0 ? [null] : requested
     for (const [index, tool] of tools.entries()) {
       const row = rowOf(tool)
       const tokens = part(request.tokens, index, tools.length)
@@ -96,12 +96,12 @@ export function toolFigures(
     .toSorted((a, b) => b.costUsd + b.unknownUsd - a.costUsd - a.unknownUsd || b.tokens - a.tokens || b.ms - a.ms)
 }
 
-/** Whole parts that add up to the whole. */
+/** Splits a number into integer parts whose sum is exact. */
 function part(whole: number, index: number, count: number): number {
   return Math.floor((whole * (index + 1)) / count) - Math.floor((whole * index) / count)
 }
 
-/** How long each subagent took, by the scope and id of its call. It has no step of its own: it took from its first step to its last. */
+/** Duration of each subagent, by the scope and id of its call. A subagent has no step of its own: it lasts from its first step to its last. */
 function agentTimes(steps: readonly RecordedStep[]): ReadonlyMap<string, number> {
   const spans = new Map<string, { from: number; to: number }>()
   for (const { scope, at, durationMs } of steps) {

@@ -3,25 +3,25 @@ import type { RunProgress } from '@halting/core/adapters'
 import { answerStands, type StepRecord } from '@halting/core/steps'
 
 // Spec R-VERI-20.
-/** What a run that has ended changed in files, and whether that was checked. JSON. */
+/** What an ended run changed in files, and whether that was checked. JSON. */
 export interface VerificationFigures {
   /** Whether a check passed after the last change. */
   readonly verified: Verified
   /** Lines that were changed in all. */
   readonly changedLines: number
-  /** Lines that were changed since a check last passed; also where goals that hold checked them. */
+  /** Lines changed since a check last passed, including those checked by goals that are met. */
   readonly uncheckedLines: number
-  /** The check that ran last; null for none. */
+  /** The last check that ran; null for none. */
   readonly lastCheck: string | null
-  /** A check has passed in the run. */
+  /** Whether a check has passed in the run. */
   readonly hasPassed: boolean
-  /** The model was asked to verify its last change. */
+  /** Whether the model was asked to verify its last change. */
   readonly wasAsked: boolean
-  /** It called no tool after that: the answer before is the answer of the run. */
+  /** Whether the model called no tool when it was asked, so that its earlier answer is the answer of the run. */
   readonly keptAnswer: boolean
 }
 
-/** Undefined for a run that did not end, and for one in which nobody looked at that. */
+/** Figures of the verification; undefined for a run that has not ended or did not track its changes. */
 export function verificationFigures(
   { verification }: Pick<RunProgress, 'verification'>,
   records: readonly StepRecord[],
@@ -40,7 +40,7 @@ export function verificationFigures(
   }
 }
 
-/** What the run itself added to its conversation. */
+/** The entries that the run itself added to its conversation. */
 function entriesOf(records: readonly StepRecord[]): readonly TranscriptEntry[] {
   return records.flatMap((record) => {
     if (record.type === 'lap' && record.lap.scope === '') return record.lap.added

@@ -12,16 +12,15 @@ import {
   type RunUnderLimits,
   type SavedUse,
 } from './calibrated-limit.ts'
-import { countInterval, lossToExpect, savedInterval, type UsedAndSaved } from './intervals.ts'
-import { roundedUp } from './round-limit.ts'
+import { countInterval, expectedLoss, savedInterval, type UsedAndSaved } from './intervals.ts'
 
 /** How limits are calibrated. */
 export interface CalibrationOptions<Run extends GradedRun = GradedRun> {
   /** The share of solved runs that each limit may lose: above 0 and below 1, such as 0.02. */
   readonly mayLose: number
-  /** The least limits that would not have stopped the run. What it used when absent: then what requests reserve is left out of account. */
+  /** The smallest limits that would not have stopped the run. Default: what it used, which ignores what requests reserve. */
   readonly needs?: (run: Run) => RunUse
-  /** What limits would have made of the run. When absent it is stopped by what it used, and saves what is beyond the limit. */
+  /** The effect of limits on a run. Default: a limit stops a run that used more, and saves what is above the limit. */
   readonly under?: (run: Run, limits: LimitsByFigure) => RunUnderLimits
 }
 
@@ -29,19 +28,19 @@ export interface CalibrationOptions<Run extends GradedRun = GradedRun> {
 export interface Calibration {
   /** The share of solved runs that each limit may lose. */
   readonly mayLose: number
-  /** Solved runs that it takes. */
+  /** The number of solved runs that a limit needs. */
   readonly needed: number
   /**
-   * One for each model in each repository, the largest first. Where one is too small, also one for its model in all repositories, and where that is too
-   * small, one for all runs.
+   * One group for each model in each repository, the largest first. A model with too small a group also gets one for all repositories. If that is too
+   * small as well, there is one group for all runs.
    */
   readonly groups: readonly CalibratedGroup[]
 }
 
 // Spec R-CALIB-1 to R-CALIB-5.
 /**
- * Limits that lose at most a given share of runs like the solved ones (split conformal prediction): of n solved runs the k-th smallest use, with
- * k = ⌈(n + 1)(1 − mayLose)⌉. Runs that asked no model are left out. The order of the runs does not matter, and the same runs give the same figures.
+ * Limits that lose at most a given share of runs like the solved ones (split conformal prediction). The limit is the k-th smallest use of n solved
+ * runs, with k = ⌈(n + 1)(1 − mayLose)⌉. Runs that made no request are left out. The result does not depend on the order of the runs.
  * @throws ConfigurationError for a share that is not between 0 and 1, and for what is not a list of graded runs with figures.
  */
 export function calibrateLimits<Run extends GradedRun>(
@@ -55,7 +54,7 @@ export function calibrateLimits<Run extends GradedRun>(
   if (typeof mayLose !== 'number' || !(mayLose > 0 && mayLose < 1))
     refuse('mayLose of calibrateLimits', 'a share above 0 and below 1, such as 0.02 for 2 %', mayLose)
   const needed = runsNeeded(mayLose)
-  const runs = given.filter(askedModel)
+  const runs = given.filter(hasUsage)
   const own = [...groupedBy(runs, ({ model, repository }) => JSON.stringify([model, repository])).values()]
     .map((each) =>
       calibrated(each, options, { model: each[0]?.model ?? null, repository: each[0]?.repository ?? null }),
@@ -75,7 +74,7 @@ export function calibrateLimits<Run extends GradedRun>(
   return { mayLose, needed, groups: [...own, ...wider, ...all] }
 }
 
-/** Plain JavaScript may give anything, and a figure that is not a number would be a limit. */
+/** Callers in plain JavaScript may pass anything, and a figure that is not a number would become a limit. */
 function checkRuns(runs: unknown): void {
   if (!Array.isArray(runs)) refuse('calibrateLimits', 'given a list of graded runs, as gradedRuns reads them', runs)
   for (const [index, run] of runs.entries()) {
@@ -90,13 +89,13 @@ function checkRuns(runs: unknown): void {
   }
 }
 
-/** The least number of solved runs: below 1 / mayLose a limit would be set by the largest of them alone. */
+/** The minimum number of solved runs: with fewer than 1 / mayLose, the largest run alone would set the limit. */
 export function runsNeeded(mayLose: number): number {
   return Math.ceil(1 / mayLose - 1e-9)
 }
 
-/** A run whose first request did not fit a limit used nothing, and would be a group of its own. */
-function askedModel({ model, use }: GradedRun): boolean {
+/** Whether the run made a request. A run whose first request exceeded a limit used nothing, and would form a group of its own. */
+function hasUsage({ model, use }: GradedRun): boolean {
   return model !== '' || use.tokens > 0
 }
 
@@ -145,7 +144,7 @@ function calibrated<Run extends GradedRun>(
     },
     ungraded: runs.filter(({ grade }) => grade === null).length,
     limits,
-    together: togetherOf(limits, runs, solved, options),
+    together: combinedEffect(limits, runs, solved, options),
   }
 }
 
@@ -178,7 +177,7 @@ function limitOnFigure<Run extends GradedRun>(
     rank,
     solved: count,
     lost: lostOf(outcomes.filter(({ run }) => run.use[figure] !== null)),
-    toExpect: lossToExpect(rank, count),
+    toExpect: expectedLoss(rank, count),
     stops: stopsOf(outcomes),
     saved: savedOf(figure, outcomes),
   }
@@ -197,7 +196,7 @@ function outcomesOf<Run extends GradedRun>(
   return runs.map((run) => ({ run, under: under(run, limits) }))
 }
 
-/** What sums alone can say of a run under limits. */
+/** The effect of limits on a run of which only sums are known. */
 function byUse({ use }: GradedRun, limits: LimitsByFigure): RunUnderLimits {
   const beyond = (figure: CalibratedFigure): number => Math.max(0, (use[figure] ?? 0) - (limits[figure] ?? Infinity))
   const saved = {
@@ -227,14 +226,14 @@ function savedOf(figure: CalibratedFigure, outcomes: readonly Outcome[]): SavedU
       const isGain = !isSolved(run) && under.stops === 'yes'
       return { used: run.use[figure] ?? 0, saved: isGain ? (under.saved[figure] ?? 0) : 0 }
     })
-    // Sums of fractions depend on their order.
+    // Sort first: floating-point sums depend on the order.
     .toSorted((a, b) => a.used - b.used || a.saved - b.saved)
   const amount = each.reduce((sum, { saved }) => sum + saved, 0)
   const of = each.reduce((sum, { used }) => sum + used, 0)
   return { amount, of, share: of === 0 ? 0 : amount / of, interval: savedInterval(each) }
 }
 
-function togetherOf<Run extends GradedRun>(
+function combinedEffect<Run extends GradedRun>(
   given: CalibratedGroup['limits'],
   runs: readonly Run[],
   solved: readonly Run[],
@@ -258,4 +257,40 @@ function togetherOf<Run extends GradedRun>(
       turns: savedOf('turns', outcomes),
     },
   }
+}
+
+const minute = 60_000
+
+/** Rounding steps for limits on time: the step applies to limits up to the first number; both in milliseconds. */
+const timeSteps: readonly (readonly [number, number])[] = [
+  [minute, 5_000],
+  [10 * minute, 30_000],
+  [60 * minute, minute],
+  [600 * minute, 5 * minute],
+  [Infinity, 30 * minute],
+]
+
+/** Rounds up to a figure that a person would type: two significant digits, and whole seconds, minutes or cents. */
+export function roundedUp(figure: keyof RunUse, value: number): number {
+  switch (figure) {
+    case 'usd':
+      return roundedUpTo(value, Math.max(0.01, stepOf(value)))
+    case 'tokens':
+    case 'turns':
+      return roundedUpTo(value, Math.max(1, stepOf(value)))
+    case 'activeMs':
+      return roundedUpTo(value, timeSteps.find(([most]) => value <= most)?.[1] ?? minute)
+  }
+}
+
+/** The step of the second significant digit. */
+function stepOf(value: number): number {
+  return 10 ** (Math.floor(Math.log10(value)) - 1)
+}
+
+function roundedUpTo(value: number, step: number): number {
+  const times = (steps: number): number => (step < 1 ? steps / Math.round(1 / step) : steps * step)
+  // Steps below one are inexact: 0.07 / 0.01 is slightly more than 7.
+  const steps = Math.floor(value / step + 1e-9)
+  return times(steps) >= value ? times(steps) : times(steps + 1)
 }

@@ -1,10 +1,10 @@
 import type { RunUse } from '../grades/graded-run.ts'
 import type { ShareInterval } from './intervals.ts'
 
-/** A figure of a run that a limit counts. */
+/** A figure of a run that can be limited. */
 export type CalibratedFigure = keyof RunUse
 
-/** All figures that a limit is calibrated on. */
+/** All figures that limits are calibrated on. */
 export const calibratedFigures: readonly CalibratedFigure[] = Object.freeze([
   'usd',
   'tokens',
@@ -12,117 +12,125 @@ export const calibratedFigures: readonly CalibratedFigure[] = Object.freeze([
   'turns',
 ] as const)
 
-/** Limits by the figures that they count, in the units of `RunUse`. What is left out is not limited. */
+/** Limits by figure, in the units of `RunUse`. An absent figure is not limited. */
 export type LimitsByFigure = { readonly [figure in CalibratedFigure]?: number }
 
-/** How many of the solved runs limits stop. JSON. */
+/** How many solved runs the limits stop. JSON. */
 export interface LostRuns {
-  /** Solved runs that were stopped, or may have been. */
+  /** Solved runs that would or might have been stopped. */
   readonly runs: number
   /** Solved runs. */
   readonly of: number
-  /** The share of both, from 0 to 1; 0 where there are none. */
+  /** `runs` divided by `of`, from 0 to 1; 0 when there are none. */
   readonly share: number
-  /** Its exact interval at 95 %, by Clopper and Pearson. */
+  /** Its exact 95 % interval (Clopper–Pearson). */
   readonly interval: ShareInterval
 }
 
-/** What limits save of a figure, in runs that were not solved. JSON. */
+/** How much of a figure the limits save in unsolved runs. JSON. */
 export interface SavedUse {
-  /** What these runs used after they were stopped, in the unit of the figure. */
+  /** What unsolved runs used after the limits would have stopped them, in the unit of the figure. */
   readonly amount: number
-  /** What all runs of the group used of it, solved ones with them. */
+  /** What all runs of the group used, including solved ones. */
   readonly of: number
-  /** The share of both, from 0 to 1; 0 where nothing was used. */
+  /** `amount` divided by `of`, from 0 to 1; 0 when nothing was used. */
   readonly share: number
-  /** Its interval at 95 %, by drawing the runs anew with a fixed seed; null where nothing is saved. */
+  /** Its 95 % interval, by bootstrap with a fixed seed; null when nothing is saved. */
   readonly interval: ShareInterval | null
 }
 
-/** A limit on one figure that loses at most the wanted share of solved runs. JSON. */
+/** A limit on one figure that loses at most the given share of solved runs. JSON. */
 export interface CalibratedLimit {
-  /** There is a limit. */
+  /** A limit was found. */
   readonly kind: 'limit'
-  /** The limit: the quantile, rounded up to a figure that a person would type. US dollars, tokens, active milliseconds or turns. */
+  /** The limit: the quantile, rounded up to a figure that a person would type. In US dollars, tokens, active milliseconds or turns. */
   readonly limit: number
   /** The use of the solved run at `rank`. */
   readonly quantile: number
-  /** Which of the solved runs that is, from the smallest on: ⌈(solved + 1)(1 − mayLose)⌉. */
+  /** The rank of that run among the solved runs, the smallest first: ⌈(solved + 1)(1 − mayLose)⌉. */
   readonly rank: number
-  /** Solved runs whose use of this figure is known. */
+  /** Solved runs for which this figure is known. */
   readonly solved: number
-  /** What it would have lost of them. */
+  /** How many of them the limit would have lost. */
   readonly lost: LostRuns
-  /** What share of solved runs to come it will lose, where they come from where these came from. Not rounded up: the limit itself loses no more. */
+  /**
+   * The share of future solved runs that the limit will lose, if they resemble these runs. Computed for the unrounded limit: the rounded one loses no
+   * more.
+   */
   readonly toExpect: {
-    /** On average. */
+    /** The average share. */
     readonly share: number
-    /** The interval at 95 %, by the distribution Beta(solved + 1 − rank, rank). */
+    /** The 95 % interval, from the distribution Beta(solved + 1 − rank, rank). */
     readonly interval: ShareInterval
   }
-  /** Runs that were not solved, and that it stops. */
+  /** Unsolved runs that the limit stops. */
   readonly stops: number
-  /** What that saves of the figure that it limits. */
+  /** How much the limit saves of its figure. */
   readonly saved: SavedUse
 }
 
 /** Why there is no limit on a figure. JSON. */
 export interface RefusedLimit {
-  /** There is none. */
+  /** No limit was found. */
   readonly kind: 'refused'
-  /** `few`: there are too few solved runs. `unpriced`: there are enough, but too few of them have a price. `unused`: solved runs used nothing of it. */
+  /** `few`: there are too few solved runs. `unpriced`: too few of the solved runs have a known cost. `unused`: solved runs used none of it. */
   readonly why: 'few' | 'unpriced' | 'unused'
-  /** Solved runs whose use of this figure is known. */
+  /** Solved runs for which this figure is known. */
   readonly solved: number
-  /** How many it takes. */
+  /** The number of solved runs that a limit needs. */
   readonly needed: number
 }
 
-/** What several limits do together. JSON. */
+/** The combined effect of several limits. JSON. */
 export interface LimitsTogether {
   /** The limits. */
   readonly limits: LimitsByFigure
-  /** Solved runs that any of them stops: their losses add. */
+  /** Solved runs that at least one of the limits stops. */
   readonly lost: LostRuns
-  /** Runs that were not solved, and that any of them stops. */
+  /** Unsolved runs that at least one of the limits stops. */
   readonly stops: number
-  /** What they save of each figure. Where only sums of runs are known, what goes beyond the limit on this figure itself: at least that much. */
+  /**
+   * How much the limits save of each figure. When only sums of runs are known, this is a lower bound: what exceeds the limit on the figure itself.
+   */
   readonly saved: { readonly [figure in CalibratedFigure]: SavedUse }
 }
 
-/** Limits that are calibrated on runs of one model in one repository, or of several together. JSON. */
+/** Limits calibrated on the runs of one model in one repository, or on a larger group. JSON. */
 export interface CalibratedGroup {
-  /** The model; null where runs of all models are together. */
+  /** The model; null for runs of all models. */
   readonly model: string | null
-  /** The repository; null where runs of all repositories are together. */
+  /** The repository; null for runs of all repositories. */
   readonly repository: string | null
   /** Runs of the group. */
   readonly runs: number
-  /** Those of them that were solved, by who says so. */
+  /** Solved runs of the group, by how they were graded. */
   readonly solved: {
-    /** All figures that a limit is calibrated on. */
+    /** All solved runs. */
     readonly all: number
-    /** Somebody graded them. */
+    /** Runs that a person graded. */
     readonly byPerson: number
-    /** Programs checked their goals. */
+    /** Runs whose goals were checked by programs. */
     readonly byGoal: number
-    /** They completed, and nobody said otherwise: a weak sign. */
+    /** Runs that completed without any other grade: a weak sign. */
     readonly guessed: number
-    /** Sessions that they are of. Runs of one session resemble each other: where there are few, all intervals are too narrow. */
+    /** Number of sessions of these runs. Runs of one session resemble each other: with few sessions, all intervals are too narrow. */
     readonly sessions: number
   }
-  /** Runs of which nobody can say how they came out. They count as not solved. */
+  /** Runs without a grade. They count as not solved. */
   readonly ungraded: number
-  /** The limit on each figure, or why there is none. */
+  /** The limit on each figure, or why there is no limit. */
   readonly limits: { readonly [figure in CalibratedFigure]: CalibratedLimit | RefusedLimit }
-  /** What the limits do together; null where there are none. */
+  /** The combined effect of the limits; null when there are none. */
   readonly together: LimitsTogether | null
 }
 
-/** What limits make of a run. */
+/** The effect of limits on a run. */
 export interface RunUnderLimits {
-  /** `maybe`: the record cannot say, since requests reserve more than they cost. Of a solved run it counts as stopped, of another as not. */
+  /**
+   * `maybe`: the record does not show it, because requests reserve more than they cost. A solved run then counts as stopped, any other run as not
+   * stopped.
+   */
   readonly stops: 'yes' | 'no' | 'maybe'
-  /** What it would not have used; null for a figure that is not known. */
+  /** What the run would not have used; null for an unknown figure. */
   readonly saved: RunUse
 }

@@ -5,11 +5,10 @@ import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { shortened } from '../words/visible.ts'
-import { escaped } from './escaped.ts'
-import { endingText, figuresOf } from './figures.ts'
+import { escapeHtml } from './escape-html.ts'
+import { endingText, sessionTotals } from './session-totals.ts'
 import { pageHead } from './page-head.ts'
 import { pageStyle } from './page-style.ts'
-import { prose } from './prose.ts'
 import { changeLines } from '../view/change-lines.ts'
 import {
   plainText,
@@ -20,28 +19,28 @@ import {
 } from '../view/session-transcript.ts'
 import type { NextStep } from '../why/next-step.ts'
 
-// One file that needs nothing else (`pageHead`). Pictures are in it, as data of the kinds that are pictures and nothing more. Folding is the browser's own, so that
-// keys work.
+// A single file without external resources (`pageHead`). Images are embedded as data, of known types only. Folding uses `<details>`, so that keys
+// work.
 
-/** Longer texts are shown by their head and tail, in characters: a page of them would not open. */
-const longestText = 50_000
+/** Longer texts are shortened to their beginning and end, in characters: a page of whole ones would not open. */
+const maxTextLength = 50_000
 
 /** Longer prompts and answers are folded. */
-const longestOpen = 6_000
+const maxUnfoldedLength = 6_000
 
-/** The session as a page. */
+/** The session as an HTML page. */
 export function* htmlOf(session: SessionTranscript, title: string, next: NextStep): Iterable<string> {
   const last = session.runs.at(-1)
   yield `${pageHead(title, pageStyle)}<body>
-<a class="skip" href="#said">To what was said</a>
+<a class="skip" href="#said">Skip to the transcript</a>
 <header>
-<h1 dir="auto">${escaped(title)}</h1>
-<dl>${figuresOf(session)
-    .map(([name, value]) => `<dt>${name}</dt><dd dir="auto">${escaped(value)}</dd>`)
+<h1 dir="auto">${escapeHtml(title)}</h1>
+<dl>${sessionTotals(session)
+    .map(([name, value]) => `<dt>${name}</dt><dd dir="auto">${escapeHtml(value)}</dd>`)
     .join('')}</dl>
 ${last === undefined ? '' : endOf(last)}
-${next.says === '' && next.command === undefined ? '' : `<p class="soft">${escaped(next.says)}</p>`}
-${next.command === undefined ? '' : `<pre>${escaped(next.command)}</pre>`}
+${next.says === '' && next.command === undefined ? '' : `<p class="soft">${escapeHtml(next.says)}</p>`}
+${next.command === undefined ? '' : `<pre>${escapeHtml(next.command)}</pre>`}
 </header>
 `
   yield navOf(session.runs)
@@ -60,18 +59,18 @@ function endOf({ account: { ending, goal, verification }, grade }: RunTranscript
     ...(verification === undefined ? [] : verificationFacts(verification).map((fact) => `Last change: ${fact}`)),
     ...(grade === undefined ? [] : [`Graded by a person: ${grade}.`]),
   ]
-  const goals = facts.length === 0 ? '' : `<ul>${facts.map((fact) => `<li>${escaped(fact)}</li>`).join('')}</ul>`
+  const goals = facts.length === 0 ? '' : `<ul>${facts.map((fact) => `<li>${escapeHtml(fact)}</li>`).join('')}</ul>`
   const isBad = ending === null || endings[ending.reason].exitCode !== 0
-  return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escaped(endingText(ending))}${goals}</div>\n`
+  return `<div class="end${isBad ? ' bad' : ''}"><strong>Ended:</strong> ${escapeHtml(endingText(ending))}${goals}</div>\n`
 }
 
-/** Where there are several runs: by what was asked in each. */
+/** Links to the runs by their first prompt, when there are several. */
 function navOf(runs: readonly RunTranscript[]): string {
   if (runs.length < 2) return ''
   const items = runs.map(({ parts }, index) => {
     const first = parts.find((part) => part.kind === 'person')
     const text = first === undefined ? `Run ${index + 1}` : plainText(first.content).slice(0, 120)
-    return `<li><a href="#run${index}" dir="auto">${escaped(text)}</a></li>`
+    return `<li><a href="#run${index}" dir="auto">${escapeHtml(text)}</a></li>`
   })
   return `<nav aria-label="Runs"><ol>${items.join('')}</ol></nav>\n`
 }
@@ -80,36 +79,36 @@ function* partHtml(part: Part): Iterable<string> {
   switch (part.kind) {
     case 'person': {
       const text = plainText(part.content)
-      yield folded('person', head(part.by, text), contentHtml(part.content), text.length <= longestOpen)
+      yield folded('person', head(part.by, text), contentHtml(part.content), text.length <= maxUnfoldedLength)
       return
     }
     case 'answer':
       yield folded(
         'answer',
         head('Answer', part.text),
-        prose(shortened(part.text, longestText)),
-        part.text.length <= longestOpen,
+        markdownHtml(shortened(part.text, maxTextLength)),
+        part.text.length <= maxUnfoldedLength,
       )
       return
     case 'thinking':
       yield folded(
         'thinking',
         head('Thinking', part.text),
-        `<p>${escaped(shortened(part.text, longestText))}</p>`,
+        `<p>${escapeHtml(shortened(part.text, maxTextLength))}</p>`,
         false,
       )
       return
     case 'note': {
       const { text, more = '' } = part
-      if (more === '') yield `<p class="soft">${escaped(text)}</p>\n`
-      else yield folded('note', escaped(text), `<p>${escaped(shortened(more, longestText))}</p>`, false)
+      if (more === '') yield `<p class="soft">${escapeHtml(text)}</p>\n`
+      else yield folded('note', escapeHtml(text), `<p>${escapeHtml(shortened(more, maxTextLength))}</p>`, false)
       return
     }
     case 'check': {
       const { status, text, more } = part
-      const summary = `<span class="by">Check</span> <span${status === 'met' ? '' : ' class="bad"'}>${escaped(text)}</span>`
+      const summary = `<span class="by">Check</span> <span${status === 'met' ? '' : ' class="bad"'}>${escapeHtml(text)}</span>`
       if (more === '') yield `<p>${summary}</p>\n`
-      else yield folded('check', summary, `<pre dir="auto">${escaped(shortened(more, longestText))}</pre>`, false)
+      else yield folded('check', summary, `<pre dir="auto">${escapeHtml(shortened(more, maxTextLength))}</pre>`, false)
       return
     }
     case 'call':
@@ -122,12 +121,13 @@ function* callHtml(call: TranscriptCall): Iterable<string> {
   const took = call.durationMs === undefined ? '' : elapsed(call.durationMs)
   const how = call.result === undefined ? 'no result on record' : call.isError ? 'failed' : ''
   const about = inputSummary(call.input)
-  yield `<details class="call"><summary><span class="by">${escaped(call.name)}</span> <bdi>${escaped(about.slice(0, 200))}</bdi> ${
+  yield `<details class="call"><summary><span class="by">${escapeHtml(call.name)}</span> <bdi>${escapeHtml(about.slice(0, 200))}</bdi> ${
     how === '' ? '' : `<strong class="bad">${how}</strong> `
   }<span class="soft">${took}</span></summary>\n`
-  if (changes.length > 0) yield `<pre class="diff">${changes.slice(0, mostLines).map(changeHtml).join('')}</pre>\n`
-  if (changes.length > mostLines) yield `<p class="soft">${changes.length - mostLines} more lines are left out.</p>\n`
-  if (changes.length === 0) yield `<pre dir="auto">${escaped(shortened(inputText(call.input), longestText))}</pre>\n`
+  if (changes.length > 0) yield `<pre class="diff">${changes.slice(0, maxLines).map(changeHtml).join('')}</pre>\n`
+  if (changes.length > maxLines) yield `<p class="soft">${changes.length - maxLines} more lines are left out.</p>\n`
+  if (changes.length === 0)
+    yield `<pre dir="auto">${escapeHtml(shortened(inputText(call.input), maxTextLength))}</pre>\n`
   if (call.agent.length > 0) {
     yield '<div class="agent">\n'
     for (const part of call.agent) yield* partHtml(part)
@@ -137,14 +137,14 @@ function* callHtml(call: TranscriptCall): Iterable<string> {
   yield '</details>\n'
 }
 
-const mostLines = 2_000
+const maxLines = 2_000
 
 function changeHtml(line: string): string {
   const kind = line.startsWith('+') ? 'add' : line.startsWith('-') ? 'cut' : line.startsWith('@@') ? 'hunk' : ''
-  return `<span${kind === '' ? '' : ` class="${kind}"`}>${escaped(shortened(line, longestText))}</span>`
+  return `<span${kind === '' ? '' : ` class="${kind}"`}>${escapeHtml(shortened(line, maxTextLength))}</span>`
 }
 
-/** A command as it was written; any other input as JSON. */
+/** A command as plain text; any other input as JSON. */
 function inputText(input: unknown): string {
   if (typeof input === 'object' && input !== null && 'command' in input && typeof input.command === 'string')
     return input.command
@@ -153,7 +153,7 @@ function inputText(input: unknown): string {
 
 function contentHtml(content: MessageContent, element: 'p' | 'pre' = 'p'): string {
   if (typeof content === 'string')
-    return `<${element} dir="auto">${escaped(shortened(content, longestText))}</${element}>`
+    return `<${element} dir="auto">${escapeHtml(shortened(content, maxTextLength))}</${element}>`
   return content.map((block) => (isText(block) ? contentHtml(block.text, element) : blockHtml(block))).join('\n')
 }
 
@@ -165,16 +165,67 @@ function blockHtml(block: ContentBlock): string {
   const { media_type: kind, data } = source
   if (pictures.has(kind) && typeof data === 'string' && /^[A-Za-z0-9+/]+={0,2}$/.test(data))
     return `<img alt="A picture of this conversation" loading="lazy" src="data:${String(kind)};base64,${data}">`
-  return `<p class="soft">[${escaped(block.type)}]</p>`
+  return `<p class="soft">[${escapeHtml(block.type)}]</p>`
 }
 
 function folded(kind: string, summary: string, content: string, isOpen: boolean): string {
   return `<details class="${kind}"${isOpen ? ' open' : ''}><summary>${summary}</summary>\n${content}\n</details>\n`
 }
 
-/** Who speaks; and for what is folded, how it begins. */
+/** The author, and for a folded part also its beginning. */
 function head(by: string, text: string): string {
   const begins =
-    text.length <= longestOpen && by !== 'Thinking' ? '' : ` <bdi class="soft">${escaped(text.slice(0, 100))}</bdi>`
+    text.length <= maxUnfoldedLength && by !== 'Thinking'
+      ? ''
+      : ` <bdi class="soft">${escapeHtml(text.slice(0, 100))}</bdi>`
   return `<span class="by">${by}</span>${begins}`
+}
+
+/**
+ * Renders Markdown of a model as HTML: code blocks, headings, inline code and bold. Everything is escaped first; links, images and HTML stay plain
+ * text.
+ */
+function markdownHtml(text: string): string {
+  const out: string[] = []
+  let plain: string[] = []
+  const flush = (): void => {
+    const joined = plain.join('\n').replace(/^\n+/, '').trimEnd()
+    if (joined !== '') out.push(`<p>${joined}</p>`)
+    plain = []
+  }
+  const lines = text.split('\n')
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? ''
+    const fence = /^ {0,3}(`{3,}|~{3,})[^`]*$/.exec(line)?.[1]
+    if (fence !== undefined) {
+      const end = lines.findIndex((each, at) => at > index && isClosing(each, fence))
+      const until = end < 0 ? lines.length : end
+      flush()
+      out.push(`<pre>${escapeHtml(lines.slice(index + 1, until).join('\n'))}</pre>`)
+      index = until
+      continue
+    }
+    const heading = /^#{1,6} (.*)$/.exec(line)?.[1]
+    plain.push(heading === undefined ? inlineHtml(line) : `<strong>${escapeHtml(heading)}</strong>`)
+  }
+  flush()
+  return out.join('\n')
+}
+
+function isClosing(line: string, fence: string): boolean {
+  const trimmed = line.trim()
+  return trimmed.length >= fence.length && trimmed === (fence[0] ?? '').repeat(trimmed.length)
+}
+
+/** Inline code and bold; all text is escaped. */
+function inlineHtml(line: string): string {
+  return line
+    .split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/)
+    .map((part, index) => {
+      if (index % 2 === 0) return escapeHtml(part)
+      return part.startsWith('`')
+        ? `<code>${escapeHtml(part.slice(1, -1))}</code>`
+        : `<strong>${escapeHtml(part.slice(2, -2))}</strong>`
+    })
+    .join('')
 }

@@ -1,3 +1,3 @@
-// `@halting/analysis/export`: a session as Markdown, and as a page that needs nothing else.
+// `@halting/analysis/export`: a session as Markdown, and as a self-contained HTML page.
 export { htmlOf } from './html.ts'
 export { markdownOf } from './markdown.ts'

@@ -4,16 +4,16 @@ import { verificationFacts } from '../words/verification-words.ts'
 import { elapsed } from '../words/figures.ts'
 import { jsonText } from '../words/json-text.ts'
 import { visible } from '../words/visible.ts'
-import { endingText, figuresOf } from './figures.ts'
+import { endingText, sessionTotals } from './session-totals.ts'
 import { changeLines } from '../view/change-lines.ts'
 import { plainText, type Part, type TranscriptCall, type SessionTranscript } from '../view/session-transcript.ts'
 
-// What a person, a model or a tool wrote stands in fences or in code spans and nowhere else: no reader of Markdown makes anything of it.
+// Text of people, models and tools appears only in fences and code spans, so that no Markdown reader interprets it.
 
-/** The session as Markdown, part by part. */
+/** The session as Markdown, in pieces. */
 export function* markdownOf(session: SessionTranscript, title: string): Iterable<string> {
   yield `# ${codeSpan(title)}\n\n`
-  for (const [name, value] of figuresOf(session)) yield `- ${name}: ${codeSpan(value)}\n`
+  for (const [name, value] of sessionTotals(session)) yield `- ${name}: ${codeSpan(value)}\n`
   const last = session.runs.at(-1)
   if (last !== undefined) yield `- Ended: ${codeSpan(endingText(last.account.ending))}\n`
   for (const { account, parts, grade } of session.runs) {
@@ -67,18 +67,18 @@ function* callText(call: TranscriptCall, level: number, heading: (text: string) 
   if (call.result !== undefined) yield `\nResult:\n\n${fenced(plainText(call.result))}`
 }
 
-/** A fence longer than any that it holds. */
+/** A fence that is longer than any fence in the text. */
 function fenced(text: string, language = 'text'): string {
-  const shown = visible(text)
-  const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1))
-  return `${fence}${language}\n${shown}${shown.endsWith('\n') ? '' : '\n'}${fence}\n`
+  const visibleText = visible(text)
+  const fence = '`'.repeat(Math.max(3, longestRun(visibleText) + 1))
+  return `${fence}${language}\n${visibleText}${visibleText.endsWith('\n') ? '' : '\n'}${fence}\n`
 }
 
-/** One line, whatever it holds. */
+/** The text as a code span on one line. */
 function codeSpan(text: string): string {
-  const shown = visible(text).replaceAll(/\s+/g, ' ').trim()
-  const ticks = '`'.repeat(longestRun(shown) + 1)
-  return shown === '' ? '' : `${ticks} ${shown} ${ticks}`
+  const visibleText = visible(text).replaceAll(/\s+/g, ' ').trim()
+  const ticks = '`'.repeat(longestRun(visibleText) + 1)
+  return visibleText === '' ? '' : `${ticks} ${visibleText} ${ticks}`
 }
 
 function longestRun(text: string): number {

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto'
-import { escaped } from './escaped.ts'
+import { escapeHtml } from './escape-html.ts'
 
-/**
- * How a page begins that needs nothing else. It holds no script and allows none; the only style that counts is its own, by its hash; nothing is
- * fetched.
- */
+/** The head of a self-contained HTML page. Its policy allows no script, only its own style (by hash), and no network requests. */
 export function pageHead(title: string, style: string): string {
   const hash = createHash('sha256').update(style).digest('base64')
   const policy = `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
@@ -15,7 +12,7 @@ export function pageHead(title: string, style: string): string {
 <meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 `

@@ -1,4 +1,4 @@
-/** The look of the page: light and dark, and one column that fits any width, so that nothing scrolls sideways at 400 %. */
+/** The style of the page: light and dark, and one column that fits any width, so that nothing scrolls sideways at 400 % zoom. */
 export const pageStyle = `
 :root{color-scheme:light dark;--paper:#fff;--ink:#1b1f24;--soft:#57606a;--line:#d0d7de;--box:#f6f8fa;--link:#0550ae;--add:#dafbe1;--cut:#ffebe9;--bad:#a40e26}
 @media (prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--soft:#9da7b3;--line:#3d444d;--box:#161b22;--link:#79c0ff;--add:#12361f;--cut:#4b1113;--bad:#ff9a94}}

@@ -2,22 +2,22 @@ import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { eachParsedLine } from './parsed-lines.ts'
 import { ReadTogether, type AgentFiles } from './read-together.ts'
-import { textIn } from './values.ts'
+import { textIn } from './parse-values.ts'
 
 const agentName = /^agent-[^/]*\.jsonl$/
 
-/** Files of the subagents of a session: in a folder of its own, those of workflows further below, or beside it with its id inside. */
+/** Files of a session's subagents: in their own folder (those of workflows deeper below), or next to the session with its id inside. */
 export async function subagentFiles(
   path: string,
   sessionId: string,
   together: ReadTogether,
 ): Promise<readonly string[]> {
   const folder = dirname(path)
-  const inOwn = await agentFilesIn(join(folder, sessionId, 'subagents'), 'below')
-  let besides = together.agents.get(folder)
-  if (besides === undefined) together.agents.set(folder, (besides = byParent(folder, together)))
-  const beside = (await besides).get(sessionId) ?? []
-  return [...inOwn, ...beside.filter((file) => file !== path)]
+  const inFolder = await agentFilesIn(join(folder, sessionId, 'subagents'), 'below')
+  let sameFolder = together.agents.get(folder)
+  if (sameFolder === undefined) together.agents.set(folder, (sameFolder = byParent(folder, together)))
+  const sameFolderFiles = (await sameFolder).get(sessionId) ?? []
+  return [...inFolder, ...sameFolderFiles.filter((file) => file !== path)]
 }
 
 async function byParent(folder: string, together: ReadTogether): Promise<AgentFiles> {
@@ -30,19 +30,19 @@ async function byParent(folder: string, together: ReadTogether): Promise<AgentFi
 }
 
 async function agentFilesIn(folder: string, how: 'here' | 'below' = 'here'): Promise<readonly string[]> {
-  // With their types links to folders are not followed.
+  // With `withFileTypes`, links to folders are not followed.
   const entries = await readdir(folder, { recursive: how === 'below', withFileTypes: true }).catch(() => [])
   return entries.flatMap(({ name, parentPath }) => (agentName.test(name) ? [join(parentPath, name)] : [])).toSorted()
 }
 
-/** Without files of subagents that are counted with their session, which is among these. */
+/** Drops files of subagents whose session is also in the list, because they are counted with it. */
 export async function withoutSubagents(
   paths: readonly string[],
   together: ReadTogether = new ReadTogether(),
 ): Promise<readonly string[]> {
   const agents = paths.filter((path) => agentName.test(basename(path)))
   if (agents.length === 0) return paths
-  const given = new Set(paths)
+  const all = new Set(paths)
   const counted = new Set<string>()
   for (const path of agents) {
     const id = await parentOf(path, together)
@@ -50,24 +50,24 @@ export async function withoutSubagents(
     const folder = dirname(path)
     const own = ownFolderOf(folder)
     const sessions = [join(folder, `${id}.jsonl`), ...(own === undefined ? [] : [join(own, '..', '..', `${id}.jsonl`)])]
-    if (sessions.some((session) => given.has(session))) counted.add(path)
+    if (sessions.some((session) => all.has(session))) counted.add(path)
   }
   return paths.filter((path) => !counted.has(path))
 }
 
-/** How far below the folder of subagents one may be: `subagents/workflows/wf_…`. */
-const deepest = 4
+/** How deep a file may be below the folder of subagents: `subagents/workflows/wf_…`. */
+const maxDepth = 4
 
-/** The folder `subagents` that a folder is, or is in. */
+/** The closest folder named `subagents`: this one or one of its parents. */
 function ownFolderOf(folder: string): string | undefined {
   let at = folder
-  for (let level = 0; level <= deepest; level++, at = dirname(at)) if (basename(at) === 'subagents') return at
+  for (let level = 0; level <= maxDepth; level++, at = dirname(at)) if (basename(at) === 'subagents') return at
   return undefined
 }
 
-const longestHead = 200
+const maxHeadLines = 200
 
-/** The session that a subagent's file is of. One that does not say so yet may do so later. */
+/** The id of the session that a subagent's file belongs to. A missing id is not cached: it may be written later. */
 async function parentOf(path: string, { parents }: ReadTogether): Promise<string | undefined> {
   const known = parents.get(path)
   if (known !== undefined) return known
@@ -75,7 +75,7 @@ async function parentOf(path: string, { parents }: ReadTogether): Promise<string
   let lines = 0
   await eachParsedLine(path, (line) => {
     id = textIn(line?.['sessionId'])
-    return id === undefined && ++lines < longestHead
+    return id === undefined && ++lines < maxHeadLines
   }).catch(() => undefined)
   if (id !== undefined) parents.set(path, id)
   return id

@@ -1,13 +1,13 @@
 import { type ContentBlock, type MessageContent, type EndingReason } from '@halting/core'
 import { isEndingReason, isJsonObject, isToolResult, isToolUse } from '@halting/core/adapters'
 import type { ForeignEnding } from './foreign-run.ts'
-import { Besides, progressLine, type Beside } from './besides.ts'
+import { AgentRequests, progressLine, type AgentRequest } from './agent-requests.ts'
 import { RunsBuilder, type ReplyPart } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { momentIn, replyIn, resultIn, saidIn, textIn, usageIn, type Fields } from './values.ts'
+import { momentIn, replyIn, resultIn, userContentIn, textIn, usageIn, type Fields } from './parse-values.ts'
 
-/** Lines that hold nothing of the conversation. */
-const bookkeeping: ReadonlySet<string> = new Set(
+/** Types of lines without content of the conversation. */
+const ignoredLineTypes: ReadonlySet<string> = new Set(
   (
     'summary file-history-snapshot file-history-delta queue-operation last-prompt progress custom-title ai-title agent-name agent-color agent-setting ' +
     'tag permission-mode mode pr-link content-replacement worktree-state task-summary attribution-snapshot started result ' +
@@ -15,7 +15,7 @@ const bookkeeping: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** What a line tells of the conversation. */
+/** The content of a line that matters for the conversation. */
 type Event =
   | { readonly kind: 'reply'; readonly part: ReplyPart }
   | { readonly kind: 'refused'; readonly text: string }
@@ -31,26 +31,26 @@ interface Node {
   readonly parent: string | undefined
   readonly isSide: boolean
   readonly at: number | undefined
-  /** Lines that stand before it. */
+  /** Number of lines before it. */
   readonly place: number
   readonly event: Event
 }
 
-/** Reads lines of a session of Claude Code, and those of its subagents where they stand in files of their own. */
+/** Reads lines of a Claude Code session, and those of its subagents' files. */
 export class ClaudeCodeReader {
   readonly #nodes: Node[] = []
   readonly #sideLines: { readonly line: Fields; readonly event: Event; readonly place: number }[] = []
   readonly #seen = new Set<string>()
   readonly #skipped: SkipCount
   readonly #counts: (uuid: string) => boolean
-  readonly #besides = new Besides()
-  /** Of the newest reply. */
+  readonly #agentRequests = new AgentRequests()
+  /** The model of the newest reply. */
   #model = ''
   #cwd: string | undefined
   #sessionId: string | undefined
   #recordedUsd: number | undefined
 
-  /** `counts`: whether a line counts in this file, of those that are read together. */
+  /** `counts`: whether a line counts in this file, when several files are read together. */
   constructor(skipped: SkipCount, counts: (uuid: string) => boolean = () => true) {
     this.#skipped = skipped
     this.#counts = counts
@@ -63,7 +63,7 @@ export class ClaudeCodeReader {
   line(line: Fields): void {
     const { type, sessionId, session_id: streamedId, cwd, uuid } = line
     const kind = textIn(type) ?? ''
-    // What a program was told by `--output-format stream-json`, and kept.
+    // Lines that a program stored from `--output-format stream-json`.
     this.#sessionId = textIn(streamedId) ?? this.#sessionId
     if (kind === 'result' && typeof line['subtype'] === 'string') return this.#result(line)
     const progress = progressLine(line)
@@ -74,8 +74,8 @@ export class ClaudeCodeReader {
       return
     }
     if (kind !== 'user' && kind !== 'assistant' && kind !== 'system' && kind !== 'attachment') {
-      if (!bookkeeping.has(kind)) this.#skipped.unknown(kind === '' ? 'without a type' : kind)
-      // They may stand in the chain of messages all the same.
+      if (!ignoredLineTypes.has(kind)) this.#skipped.unknown(kind === '' ? 'without a type' : kind)
+      // Messages may still refer to it as their parent.
       if (typeof uuid === 'string') this.#add(uuid, line, { kind: 'nothing' })
       return
     }
@@ -83,16 +83,16 @@ export class ClaudeCodeReader {
     this.#sessionId = textIn(sessionId) ?? this.#sessionId
     const name = textIn(uuid) ?? `line ${this.#nodes.length}`
     if (this.#seen.has(name)) return
-    // The results of calls that are copies go with them.
+    // Results of copied calls are skipped with them.
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
     const event = eventOf(kind, line)
     if (isSideLine(line)) this.#sideLines.push({ line, event, place: this.#nodes.length })
     else if (event.kind === 'reply') this.#model = event.part.model
-    if (kind === 'user') this.#besides.result(line, this.#model, this.#nodes.length)
+    if (kind === 'user') this.#agentRequests.result(line, this.#model, this.#nodes.length)
     this.#add(name, line, event)
   }
 
-  /** The last line of a run that was told as a stream: how it ended, and what it cost. */
+  /** The last line of a streamed run: how it ended, and what it cost. */
   #result(line: Fields): void {
     const { total_cost_usd: total, uuid } = line
     if (typeof total === 'number' && Number.isFinite(total) && total >= 0) this.#recordedUsd = total
@@ -107,40 +107,40 @@ export class ClaudeCodeReader {
     this.#nodes.push({ uuid, parent, isSide: isSideLine(line), at, place, event })
   }
 
-  /** A line of a subagent's own file. */
-  sideLine(given: Fields): void {
-    let line = given
-    // One may hold another, as deep as JSON may be.
+  /** Reads a line of a subagent's own file. */
+  sideLine(outerLine: Fields): void {
+    let line = outerLine
+    // Progress lines may be nested to any depth.
     for (let inner = progressLine(line); inner !== undefined; inner = progressLine(line)) line = inner
     const { type, uuid } = line
     if (type !== 'assistant' && (type !== 'user' || line['toolUseResult'] === undefined)) return
     if (typeof uuid === 'string' && !this.#counts(uuid)) return this.#skipped.copied()
-    if (type === 'user') return this.#besides.result(line, this.#model)
+    if (type === 'user') return this.#agentRequests.result(line, this.#model)
     const event = eventOf('assistant', line)
-    if (event.kind === 'reply') this.#besides.reply(event.part, line)
+    if (event.kind === 'reply') this.#agentRequests.reply(event.part, line)
   }
 
-  session(path: string, named: string, which: ForeignPart): ForeignSession {
+  session(path: string, sessionId: string, which: ForeignPart): ForeignSession {
     const hasMain = this.#nodes.some(({ isSide, event }) => !isSide && event.kind !== 'nothing')
-    // A file of a subagent alone is told as a session.
+    // A file with only a subagent is read as a session.
     const main = hasMain ? this.#nodes.filter(({ isSide }) => !isSide) : this.#nodes
     if (hasMain)
       for (const { line, event, place } of this.#sideLines)
-        if (event.kind === 'reply') this.#besides.reply(event.part, line, place)
+        if (event.kind === 'reply') this.#agentRequests.reply(event.part, line, place)
     const builder = new RunsBuilder(programNames['claude-code'])
-    const { timed, placed } = which === 'all' ? this.#besides.sorted() : none
+    const { timed, placed } = which === 'all' ? this.#agentRequests.sorted() : none
     let [nextTimed, nextPlaced] = [0, 0]
     for (const { event, at, place } of which === 'all' ? main : newestBranch(main)) {
       while ((timed[nextTimed]?.at ?? Infinity) <= (at ?? -Infinity)) pay(builder, timed[nextTimed++])
       while ((placed[nextPlaced]?.place ?? Infinity) <= place) pay(builder, placed[nextPlaced++])
-      tell(builder, event, at)
+      addEvent(builder, event, at)
     }
     for (const each of [...timed.slice(nextTimed), ...placed.slice(nextPlaced)]) pay(builder, each)
-    const runs = builder.done(named)
+    const runs = builder.done(sessionId)
     const { strayResults, withoutFigures } = builder
     return {
       program: 'claude-code',
-      sessionId: named,
+      sessionId,
       cwd: this.#cwd,
       path,
       runs,
@@ -150,13 +150,13 @@ export class ClaudeCodeReader {
   }
 }
 
-const none: ReturnType<Besides['sorted']> = { timed: [], placed: [] }
+const none: ReturnType<AgentRequests['sorted']> = { timed: [], placed: [] }
 
-function pay(builder: RunsBuilder, beside: Beside | undefined): void {
-  if (beside !== undefined) builder.beside(beside.payment)
+function pay(builder: RunsBuilder, request: AgentRequest | undefined): void {
+  if (request !== undefined) builder.agentRequest(request.payment)
 }
 
-/** Whether a line is of a subagent, in the file of its session or in a stream. */
+/** Whether a line belongs to a subagent, in the file of its session or in a stream. */
 function isSideLine({ isSidechain, parent_tool_use_id: caller }: Fields): boolean {
   return isSidechain === true || typeof caller === 'string'
 }
@@ -168,17 +168,17 @@ const endingsOfResults: { readonly [subtype: string]: EndingReason | undefined }
   error_max_structured_output_retries: 'structured_output_retry_exhausted',
 }
 
-function endingOf({ subtype, is_error: isError, terminal_reason: told, result }: Fields): ForeignEnding {
+function endingOf({ subtype, is_error: isError, terminal_reason: terminalReason, result }: Fields): ForeignEnding {
   const name = textIn(subtype) ?? ''
-  const reason = textIn(told) ?? ''
-  const message = `its result line says ${name}${reason === '' ? '' : ` (${reason})`}`
+  const reason = textIn(terminalReason) ?? ''
+  const message = `its result line has ${name}${reason === '' ? '' : ` (${reason})`}`
   if (isEndingReason(reason)) return { reason, message }
   if (name === 'success' && isError === true)
     return { reason: 'model_error', message: `refused by the API: ${textIn(result) ?? ''}` }
   return { reason: (Object.hasOwn(endingsOfResults, name) ? endingsOfResults[name] : undefined) ?? 'error', message }
 }
 
-/** What the program writes in place of a reply that it made itself. */
+/** Model name of replies that the program itself wrote. */
 const synthetic = '<synthetic>'
 
 function eventOf(kind: 'user' | 'assistant' | 'system' | 'attachment', line: Fields): Event {
@@ -200,7 +200,7 @@ function eventOf(kind: 'user' | 'assistant' | 'system' | 'attachment', line: Fie
 
 function attachedEvent({ type, prompt, maxTurns }: Fields): Event {
   if (type === 'queued_command') {
-    const content = saidIn(prompt)
+    const content = userContentIn(prompt)
     return content.length === 0 ? { kind: 'nothing' } : { kind: 'steered', content }
   }
   return type === 'max_turns_reached' && typeof maxTurns === 'number'
@@ -231,10 +231,11 @@ function replyEvent(message: Fields, { requestRef, requestedModel, uuid, isApiEr
 }
 
 const interruption = /^\[Request interrupted by user(?: for tool use)?\]/
-/** Texts that the program writes in the name of the person, about what did not reach a model by itself. */
-const aside = /^(?:<local-command-|<bash-stdout>|<bash-stderr>|<bash-input>|Caveat: The messages below were generated)/
+/** Texts that the program writes as the user, about things that were not sent to a model as such. */
+const localNote =
+  /^(?:<local-command-|<bash-stdout>|<bash-stderr>|<bash-input>|Caveat: The messages below were generated)/
 
-function tell(builder: RunsBuilder, event: Event, at: number | undefined): void {
+function addEvent(builder: RunsBuilder, event: Event, at: number | undefined): void {
   switch (event.kind) {
     case 'reply':
       return builder.reply(event.part, at)
@@ -245,7 +246,7 @@ function tell(builder: RunsBuilder, event: Event, at: number | undefined): void 
       return builder.ends(
         {
           reason: 'max_turns',
-          message: `${limit} ${limit === 1 ? 'turn was' : 'turns were'} allowed, as Claude Code says`,
+          message: `${limit} ${limit === 1 ? 'turn was' : 'turns were'} allowed, according to Claude Code`,
           limit,
         },
         at,
@@ -253,12 +254,12 @@ function tell(builder: RunsBuilder, event: Event, at: number | undefined): void 
     }
     case 'ended':
       builder.ends(event.ending, at)
-      // What comes behind it in the same stream is another run.
+      // Later lines of the same stream are another run.
       return builder.begins(undefined)
     case 'steered':
       return builder.prompt(event.content, at, 'same_run')
     case 'user':
-      return tellUser(builder, event.content, event.isNote, at)
+      return addUserLine(builder, event.content, event.isNote, at)
     case 'compacted':
     case 'nothing':
   }
@@ -271,28 +272,28 @@ function refusal(text: string): { readonly reason: 'prompt_too_long' | 'model_er
   }
 }
 
-function tellUser(builder: RunsBuilder, content: unknown, isNote: boolean, at: number | undefined): void {
-  const given: readonly unknown[] = Array.isArray(content) ? (content as readonly unknown[]) : []
-  for (const block of given) {
+function addUserLine(builder: RunsBuilder, content: unknown, isNote: boolean, at: number | undefined): void {
+  const blocks: readonly unknown[] = Array.isArray(content) ? (content as readonly unknown[]) : []
+  for (const block of blocks) {
     if (!isJsonObject(block) || block['type'] !== 'tool_result' || typeof block['tool_use_id'] !== 'string') continue
     builder.result(block['tool_use_id'], resultIn(block['content']), block['is_error'] === true, at)
   }
-  const said = saidIn(content)
-  const text = firstText(said)
-  if (said.length === 0) return
+  const message = userContentIn(content)
+  const text = firstText(message)
+  if (message.length === 0) return
   if (interruption.test(text)) {
-    builder.note(said, 'interruption', at)
+    builder.note(message, 'interruption', at)
     const isTool = text.includes('for tool use')
     return builder.ends(
       { reason: isTool ? 'aborted_tools' : 'aborted_streaming', message: 'interrupted by the person' },
       at,
     )
   }
-  if (isNote || aside.test(text)) return builder.note(said, 'loop', at)
-  // Text behind results is what the program adds to them.
-  if (given.some((block) => isJsonObject(block) && block['type'] === 'tool_result'))
-    return builder.note(said, 'loop', at)
-  builder.prompt(said, at)
+  if (isNote || localNote.test(text)) return builder.note(message, 'loop', at)
+  // Text after tool results was added by the program.
+  if (blocks.some((block) => isJsonObject(block) && block['type'] === 'tool_result'))
+    return builder.note(message, 'loop', at)
+  builder.prompt(message, at)
 }
 
 function firstText(content: MessageContent): string {
@@ -302,13 +303,13 @@ function firstText(content: MessageContent): string {
 }
 
 /**
- * What the newest message goes back to, down to the last compaction: the messages that a model would be shown. A message whose parent is missing
- * follows the one before it in the file. Calls that ran beside each other are branches of one reply; all of them count.
+ * The ancestors of the newest message, back to the last compaction: the messages that a model would see. A message with an unknown parent follows the
+ * previous line. Parallel calls are branches of one reply; all of them count.
  */
 function newestBranch(nodes: readonly Node[]): readonly Node[] {
   const places = new Map(nodes.map(({ uuid }, index) => [uuid, index]))
   const chosen = new Set<number>()
-  // Lines of a stream have none: each follows the one before it.
+  // Lines of a stream have no parents: each follows the one before it.
   const hasParents = nodes.some(({ parent }) => parent !== undefined)
   let index = nodes.findLastIndex(({ event }) => event.kind !== 'nothing')
   while (index >= 0 && !chosen.has(index)) {
@@ -316,11 +317,11 @@ function newestBranch(nodes: readonly Node[]): readonly Node[] {
     if (node === undefined || node.event.kind === 'compacted') break
     chosen.add(index)
     if (node.parent === undefined && hasParents) break
-    // A parent that stands behind its child would lead in circles.
+    // A parent after its child would form a cycle.
     const parent = node.parent === undefined ? undefined : places.get(node.parent)
     index = parent === undefined || parent >= index ? index - 1 : parent
   }
-  // The walk went back all the time.
+  // The loop only went backwards, so the last entry is the first line.
   const begin = [...chosen].at(-1) ?? Infinity
   const keys = new Set<string>()
   for (const each of chosen) {
@@ -340,10 +341,10 @@ function addCall(calls: Set<string>, block: ContentBlock): void {
   if (isToolUse(block)) calls.add(block.id)
 }
 
-/** Nothing but results of these calls. */
+/** Whether the content consists only of results of these calls. */
 function isResultOf(content: unknown, calls: ReadonlySet<string>): boolean {
   if (!Array.isArray(content) || content.length === 0) return false
-  // What a line holds may be anything; `isToolResult` looks at one field.
+  // A line may contain anything; `isToolResult` checks only one field.
   return (content as readonly unknown[]).every(
     (block) =>
       isJsonObject(block) &&

@@ -2,10 +2,10 @@ import { isJsonObject } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
 import { RunsBuilder } from './runs-builder.ts'
 import { programNames, type ForeignPart, type ForeignSession, type SkipCount } from './session.ts'
-import { bounded, countIn, momentIn, textIn, type Fields } from './values.ts'
+import { bounded, countIn, momentIn, textIn, type Fields } from './parse-values.ts'
 
-/** Records that hold nothing of the conversation that another one does not hold, too. */
-const bookkeeping: ReadonlySet<string> = new Set([
+/** Types of records without content of the conversation, or with content that other records repeat. */
+const ignoredEvents: ReadonlySet<string> = new Set([
   'world_state',
   'session_state',
   'ghost_snapshot',
@@ -14,7 +14,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
 const otherEvents =
   /^(?:item_|thread_|agent_|user_message|exec_|mcp_|patch_|web_search_|view_image|plan_|background_|turn_diff|turn_started|turn_complete|warning|stream_|hook_|context_compacted|entered_|exited_|raw_|sub_agent|image_generation|token_|model_|skills_|session_|deprecation|undo_|guardian_|dynamic_tool)/
 
-/** Reads lines of a rollout of Codex. */
+/** Reads lines of a Codex rollout. */
 export class CodexReader {
   readonly #skipped: SkipCount
   readonly #which: ForeignPart
@@ -22,11 +22,11 @@ export class CodexReader {
   #sessionId: string | undefined
   #cwd: string | undefined
   #model = ''
-  /** The sum that was told last: it is told again without a request between. */
-  #toldTotal = 0
+  /** The last reported total: Codex repeats it without a request in between. */
+  #reportedTotal = 0
   #replies = 0
-  #isTaskTold = false
-  /** Whether the items that come are of the reply that goes on. */
+  #hasTaskEvents = false
+  /** Whether the next items belong to the current reply. */
   #isReplyOpen = false
 
   constructor(skipped: SkipCount, which: ForeignPart) {
@@ -42,7 +42,7 @@ export class CodexReader {
   line(line: Fields): void {
     const { type, payload, timestamp } = line
     const at = momentIn(timestamp)
-    // The first versions wrote items and the head without anything around them.
+    // The first versions wrote items and the header without an envelope.
     if (!isJsonObject(payload)) {
       if (type === undefined && typeof line['id'] === 'string') return this.#head(line)
       if (line['record_type'] !== undefined) return
@@ -66,12 +66,12 @@ export class CodexReader {
       case 'compacted':
         return this.#compacted(payload, at)
       default:
-        if (!bookkeeping.has(String(type))) this.#skipped.unknown(textIn(type) ?? 'without a type')
+        if (!ignoredEvents.has(String(type))) this.#skipped.unknown(textIn(type) ?? 'without a type')
     }
   }
 
   #head({ id, session_id: sessionId, cwd }: Fields): void {
-    // Of a fork the head of the session that it is made of comes behind its own.
+    // In a fork, the header of the original session follows its own.
     this.#sessionId ??= textIn(id) ?? textIn(sessionId)
     this.#cwd ??= textIn(cwd)
   }
@@ -79,7 +79,7 @@ export class CodexReader {
   #event(payload: Fields, at: number | undefined): void {
     switch (payload['type']) {
       case 'task_started':
-        this.#isTaskTold = true
+        this.#hasTaskEvents = true
         this.#isReplyOpen = false
         return this.#builder.begins(at)
       case 'token_count': {
@@ -88,15 +88,15 @@ export class CodexReader {
         return
       }
       case 'task_complete':
-        return this.#builder.ends({ reason: 'completed', message: 'the task was complete, as Codex says' }, at)
+        return this.#builder.ends({ reason: 'completed', message: 'the task was complete, according to Codex' }, at)
       case 'turn_aborted': {
         const reason = textIn(payload['reason']) ?? 'interrupted'
         const [ending, message] =
           reason === 'budget_limited'
-            ? (['token_limit', 'its budget was used up, as Codex says'] as const)
+            ? (['token_limit', 'its budget was used up, according to Codex'] as const)
             : ([
                 'aborted_tools',
-                `${reason === 'interrupted' ? 'interrupted by the person' : reason}, as Codex says`,
+                `${reason === 'interrupted' ? 'interrupted by the person' : reason}, according to Codex`,
               ] as const)
         return this.#builder.ends({ reason: ending, message }, at)
       }
@@ -115,16 +115,16 @@ export class CodexReader {
     }
   }
 
-  /** Figures of one request. The sum tells whether they were counted. */
-  #figures(given: unknown, total: unknown): void {
-    const usage = usageOf(given)
+  /** Adds the usage of one request. An unchanged total means that it was already counted. */
+  #figures(reported: unknown, total: unknown): void {
+    const usage = usageOf(reported)
     if (usage === undefined) return
     const sum = isJsonObject(total) ? countIn(total['total_tokens']) : 0
-    if (sum !== 0 && sum === this.#toldTotal) return
-    this.#toldTotal = sum
+    if (sum !== 0 && sum === this.#reportedTotal) return
+    this.#reportedTotal = sum
     if (!this.#builder.hasFigures()) this.#builder.figures(usage)
-    // A request that left nothing else, such as one for a summary.
-    else this.#builder.beside({ model: this.#model, usage })
+    // A request without any other trace, such as one for a summary.
+    else this.#builder.agentRequest({ model: this.#model, usage })
     this.#isReplyOpen = false
   }
 
@@ -183,16 +183,16 @@ export class CodexReader {
   #output({ call_id: callId, output }: Fields, at: number | undefined): void {
     this.#isReplyOpen = false
     const { content, isError } = outputOf(output)
-    // Who goes on is shown all of it. What is looked at is compared, and no two calls have the same of these.
-    const told = this.#which === 'all' ? withoutClock(content) : content
-    this.#builder.result(textIn(callId) ?? '', told, isError, at)
+    // Taking over a session needs the whole output. Analysis compares outputs, and the clock differs in every call.
+    const comparable = this.#which === 'all' ? withoutClock(content) : content
+    this.#builder.result(textIn(callId) ?? '', comparable, isError, at)
   }
 
   #user(content: MessageContent, at: number | undefined): void {
     if (content.length === 0) return
     this.#isReplyOpen = false
-    if (isOfTheProgram(content)) return this.#builder.note(content, 'loop', at)
-    this.#builder.prompt(content, at, this.#isTaskTold ? 'same_run' : 'next')
+    if (isProgramText(content)) return this.#builder.note(content, 'loop', at)
+    this.#builder.prompt(content, at, this.#hasTaskEvents ? 'same_run' : 'next')
   }
 
   #compacted({ message, replacement_history: history }: Fields, at: number | undefined): void {
@@ -207,12 +207,12 @@ export class CodexReader {
         this.#builder.note(userContent(item['content']), 'loop', at)
   }
 
-  session(path: string, named: string): ForeignSession {
-    const runs = this.#builder.done(named)
+  session(path: string, sessionId: string): ForeignSession {
+    const runs = this.#builder.done(sessionId)
     const { strayResults, withoutFigures } = this.#builder
     return {
       program: 'codex',
-      sessionId: named,
+      sessionId,
       cwd: this.#cwd,
       path,
       runs,
@@ -222,7 +222,7 @@ export class CodexReader {
   }
 }
 
-/** Cached tokens are part of the input here; thoughts are part of the output. */
+/** In Codex's figures the input includes cached tokens, and the output includes reasoning. */
 function usageOf(value: unknown): Usage | undefined {
   if (!isJsonObject(value)) return undefined
   const [input, cached, written] = ['input_tokens', 'cached_input_tokens', 'cache_write_input_tokens'].map((field) =>
@@ -248,7 +248,7 @@ function textsOf(value: unknown, type: string): readonly ContentBlock[] {
   })
 }
 
-/** Texts, and images that stand in the record. */
+/** Texts, and embedded images. */
 function userContent(value: unknown): MessageContent {
   if (!Array.isArray(value)) return textIn(value) ?? ''
   return (value as readonly unknown[]).flatMap((part) => {
@@ -264,18 +264,18 @@ function imageOf(url: unknown): ContentBlock | undefined {
     : { type: 'image', source: { type: 'base64', media_type: media, data } }
 }
 
-/** What a model wrote; a text that is no JSON is told as it is. */
-function argumentsOf(given: unknown): unknown {
-  if (typeof given !== 'string') return bounded(given ?? {})
+/** Arguments of a call; text that is not valid JSON is passed on as it is. */
+function argumentsOf(source: unknown): unknown {
+  if (typeof source !== 'string') return bounded(source ?? {})
   try {
-    const parsed: unknown = JSON.parse(given)
-    return isJsonObject(parsed) ? bounded(parsed) : { arguments: given }
+    const parsed: unknown = JSON.parse(source)
+    return isJsonObject(parsed) ? bounded(parsed) : { arguments: source }
   } catch {
-    return { arguments: given }
+    return { arguments: source }
   }
 }
 
-/** The output of a call: a text, a text of JSON with an exit code, or parts. */
+/** The output of a call: text, JSON text with an exit code, or parts. */
 function outputOf(output: unknown): { readonly content: MessageContent; readonly isError: boolean } {
   if (Array.isArray(output)) return { content: userContent(output), isError: false }
   if (isJsonObject(output)) {
@@ -290,7 +290,7 @@ function outputOf(output: unknown): { readonly content: MessageContent; readonly
 }
 
 // Spec R-FOR-12.
-/** An output without the name that Codex gave it and without the time that it took: the same command gives the same output. */
+/** The output without Codex's chunk id and wall time, so that the same command gives the same output. */
 function withoutClock(content: MessageContent): MessageContent {
   if (typeof content === 'string') return textWithoutClock(content)
   const [first, ...others] = content
@@ -308,7 +308,7 @@ function textWithoutClock(text: string): string {
 const programTexts =
   /^\s*(?:<environment_context>|<user_instructions>|<permissions|<turn_aborted>|<skill|<collaboration_mode>|<user_shell_command>|# AGENTS\.md instructions|<INSTRUCTIONS>)/
 
-function isOfTheProgram(content: MessageContent): boolean {
+function isProgramText(content: MessageContent): boolean {
   const first = typeof content === 'string' ? content : content[0]
   if (typeof first === 'string') return programTexts.test(first)
   return first !== undefined && 'text' in first && typeof first.text === 'string' && programTexts.test(first.text)

@@ -4,13 +4,13 @@ import { configFolder } from '@halting/journal/files'
 import { idIn } from './read-foreign.ts'
 import type { ForeignProgram } from './session.ts'
 
-/** Whose sessions are looked for. */
+/** Where to look for sessions of other programs. */
 export interface ForeignPlace {
   /** Only sessions of this working directory. */
   readonly cwd: string
-  /** The person's own folder. */
+  /** The user's home folder. */
   readonly home: string
-  /** The environment, for variables that move the files. */
+  /** The environment: some variables move the files. */
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -24,16 +24,16 @@ export interface ForeignFile {
   readonly path: string
 }
 
-/** Where a program keeps its sessions: `~/.claude/projects` or what `CLAUDE_CONFIG_DIR` says; `~/.codex/sessions` or what `CODEX_HOME` says. */
+/** The folder of a program's sessions: `~/.claude/projects` or below `CLAUDE_CONFIG_DIR`; `~/.codex/sessions` or below `CODEX_HOME`. */
 export function foreignFolder(program: ForeignProgram, place: ForeignPlace): string {
   if (program === 'claude-code') return join(configFolder('claude', place), 'projects')
   return join(resolve(place.cwd, place.env['CODEX_HOME'] || join(place.home, '.codex')), 'sessions')
 }
 
-/** The files of all sessions that a program keeps, by the ids in their names. Reads names alone. */
+/** The files of all sessions of a program, by the ids in their names. Does not read the files. */
 async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promise<readonly ForeignFile[]> {
   const folder = foreignFolder(program, place)
-  // With their types links to folders are not followed: they may lead back here.
+  // With `withFileTypes`, links to folders are not followed: they could form a cycle.
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const names = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
   return names.toSorted().flatMap((name) => {
@@ -43,14 +43,14 @@ async function foreignFiles(program: ForeignProgram, place: ForeignPlace): Promi
   })
 }
 
-/** Letters that are enough of an id, where they are the beginning of one alone. */
-const leastLetters = 4
+/** The minimum length of an abbreviated id. */
+const minLetters = 4
 
-/** Sessions of other programs with this id, or whose id begins so. */
+/** Sessions of other programs with this id, or with an id that starts with it. */
 export async function findForeign(id: string, place: ForeignPlace): Promise<readonly ForeignFile[]> {
-  const given = id.toLowerCase()
+  const prefix = id.toLowerCase()
   const all = [...(await foreignFiles('claude-code', place)), ...(await foreignFiles('codex', place))]
-  const exact = all.filter(({ sessionId }) => sessionId.toLowerCase() === given)
+  const exact = all.filter(({ sessionId }) => sessionId.toLowerCase() === prefix)
   if (exact.length > 0) return exact.slice(-1)
-  return given.length < leastLetters ? [] : all.filter(({ sessionId }) => sessionId.toLowerCase().startsWith(given))
+  return prefix.length < minLetters ? [] : all.filter(({ sessionId }) => sessionId.toLowerCase().startsWith(prefix))
 }

@@ -26,57 +26,57 @@ import {
   type StepRecord,
 } from '@halting/core/steps'
 
-/** What is said to the model in the place of a user. */
+/** A message to the model with the role of a user. */
 type UserEntry = Extract<TranscriptEntry, { readonly kind: 'user' }>
 
-/** A run that another program made, as far as it is known. Moments are milliseconds since the run began. */
+/** A run of another program, as far as it is known. Times are milliseconds since the run began. */
 export interface ForeignRun {
-  /** Which run it is. */
+  /** Identity of the run. */
   readonly run: RunIdentity
-  /** When it began, in milliseconds since 1970; absent where the record does not say. */
+  /** When it began, in milliseconds since 1970; absent when the record does not say. */
   readonly beganAt?: number
-  /** What was said before the first request. */
-  readonly prompts: readonly ForeignSaid[]
+  /** Messages before the first request. */
+  readonly prompts: readonly ForeignMessage[]
   /** The requests of its main loop, in order. */
   readonly turns: readonly ForeignTurn[]
-  /** As far as it can be inferred; null for a run that did not end, or of which that is not known. */
+  /** The ending, if it can be inferred; null for a run that has not ended or whose ending is unknown. */
   readonly ending: ForeignEnding | null
 }
 
-/** What somebody said to the model. */
-export interface ForeignSaid {
+/** A message to the model from a person or a program. */
+export interface ForeignMessage {
   /** Where the message came from. */
   readonly origin: UserEntry['origin']
   /** The message. */
   readonly content: MessageContent
 }
 
-/** How a run seems to have ended, and why that is thought. */
+/** How a run probably ended, and the evidence. */
 export interface ForeignEnding {
-  /** The ending that fits. */
+  /** The closest ending. */
   readonly reason: EndingReason
-  /** Why that is thought, in a sentence. */
+  /** The evidence, in a sentence. */
   readonly message: string
   /** The limit that ended it, in its unit; absent for none. */
   readonly limit?: number
 }
 
-/** One request of the main loop, with what became of its calls. */
+/** One request of the main loop, with the results of its calls. */
 export interface ForeignTurn {
   /** The reply. */
   readonly message: AssistantMessage
-  /** The model that was asked for, where the one that answered has no price. */
+  /** The requested model; set when the model that answered has no price. */
   readonly askedModel?: string
   /** When the request was made. */
   readonly beganMs: number
-  /** When the turn was over. */
+  /** When the turn ended. */
   readonly endedMs: number
-  /** In any order; calls without one are open. */
+  /** Results in any order; a call without a result is open. */
   readonly results: readonly ForeignResult[]
-  /** Requests of subagents that were made meanwhile. */
-  readonly beside: readonly ForeignPayment[]
-  /** What was said to the model after its results. */
-  readonly said: readonly ForeignSaid[]
+  /** Requests that subagents made during the turn. */
+  readonly agentRequests: readonly ForeignPayment[]
+  /** Messages after the results. */
+  readonly laterMessages: readonly ForeignMessage[]
 }
 
 /** The result of a call. */
@@ -91,35 +91,35 @@ export interface ForeignResult {
   readonly endedMs: number
 }
 
-/** A request of which only the figures count. */
+/** A request of which only the usage is known. */
 export interface ForeignPayment {
   /** The model that answered. */
   readonly model: string
-  /** The model that was asked for, where the one that answered has no price. */
+  /** The requested model; set when the model that answered has no price. */
   readonly askedModel?: string
   /** Tokens of the request. */
   readonly usage: Usage
-  /** When it was over. */
+  /** When it ended. */
   readonly endedMs: number
 }
 
-/** The records that a run of ours would have left that went the same way. */
+/** The records that an equal run of Halting would have written. */
 export interface ForeignRecords {
   /** The records. */
   readonly records: readonly StepRecord[]
-  /** Models without a price: what they cost is not in the figures. */
+  /** Models without a price: their cost is not included. */
   readonly unpriced: readonly string[]
 }
 
 /**
- * Puts a run of another program into records, so that whatever reads ours reads it: `accountOf`, `trajectoryOf`, `foldSession`. Limits are unknown.
- * What a request would have reserved is what one of ours reserves for as many tokens.
+ * Converts a run of another program to records, so that `accountOf`, `trajectoryOf` and `foldSession` can read it. Its limits are unknown. A request
+ * reserves as much as one of Halting with the same tokens.
  */
 export function recordsOfForeign(run: ForeignRun, prices: Prices): ForeignRecords {
   return new ForeignWriter(run, prices).write()
 }
 
-/** What requests of another program came to. */
+/** Costs of requests of another program. */
 export class ForeignCosts {
   readonly #prices: Prices
   readonly #unpriced = new Set<string>()
@@ -128,26 +128,28 @@ export class ForeignCosts {
     this.#prices = prices
   }
 
-  /** Models without a price, so far. */
+  /** Models without a price that were seen so far. */
   get unpriced(): readonly string[] {
     return [...this.#unpriced]
   }
 
-  /** Nothing for a request without a price, of which the model is remembered. */
+  /** The cost of a request. Zero for a model without a price, which is added to `unpriced`. */
   nanosOf({ model, askedModel, usage }: Omit<ForeignPayment, 'endedMs'>): number {
     const nanos = this.#priceOf(model, usage) ?? this.#priceOf(askedModel, usage)
     if (nanos === undefined && totalTokensOf(usage) > 0) this.#unpriced.add(model)
     return nanos ?? 0
   }
 
-  /** What a request of ours with as much input may come to; null where there is a price, and no bound to it. */
+  /** The most and least that a Halting request with the same input may cost. Null for a price without a worst case. */
   boundsOf(payment: Omit<ForeignPayment, 'endedMs'>): GrantBounds | null {
     const { usage } = payment
     const input = totalTokensOf(usage) - usage.output_tokens
     const capTokens = Math.max(usage.output_tokens, replyTokens)
-    const least = this.#worstOf(payment, input, usefulTokens)
-    const most = this.#worstOf(payment, input, capTokens)
-    return least === undefined || most === undefined ? null : { least, most, usefulTokens, capTokens }
+    const smallest = this.#worstOf(payment, input, usefulTokens)
+    const largest = this.#worstOf(payment, input, capTokens)
+    return smallest === undefined || largest === undefined
+      ? null
+      : { least: smallest, most: largest, usefulTokens, capTokens }
   }
 
   #worstOf(
@@ -167,7 +169,7 @@ export class ForeignCosts {
   }
 }
 
-/** The cap of a reply that this program asks most models for, and the least that is of use. */
+/** The reply length that Halting requests from most models, and the smallest useful one. */
 const [replyTokens, usefulTokens] = [32_000, 1_024]
 
 function nanosIn(ask: () => number | undefined): number | undefined {
@@ -179,7 +181,7 @@ class ForeignWriter {
   readonly #run: ForeignRun
   readonly #costs: ForeignCosts
   readonly #records: StepRecord[] = []
-  /** Written to; records get copies. */
+  /** The current progress; records get copies of it. */
   readonly #spent = copyOfProgress(freshProgress(0))
   #entries = 0
 
@@ -190,22 +192,22 @@ class ForeignWriter {
 
   write(): ForeignRecords {
     const { run, prompts, turns, ending } = this.#run
-    const added = prompts.map((said) => this.#said(said))
+    const added = prompts.map((message) => this.#userEntry(message))
     this.#records.push({ type: 'start', scope: '', at: 0, start: { run, added, spent: copyOfProgress(this.#spent) } })
     for (const [index, turn] of turns.entries()) {
       const isLast = index === turns.length - 1
       this.#turn(turn, isLast && ending === null)
       const entries = this.#entriesOf(turn)
       if (isLast && ending !== null) this.#end(ending, entries)
-      // A last one that has all its results was to be followed by another request.
-      else if (!isLast || isAnswered(turn)) this.#lap(entries)
+      // A last turn with all its results would have been followed by another request.
+      else if (!isLast || isAnswered(turn)) this.#addIteration(entries)
     }
     if (turns.length === 0 && ending !== null) this.#end(ending, [])
     return { records: this.#records, unpriced: this.#costs.unpriced }
   }
 
-  /** `isCut`: the record ends in it, so a call without a result may have been under way. */
-  #turn({ message, askedModel, beganMs, endedMs, results, beside }: ForeignTurn, isCut: boolean): void {
+  /** `isCut`: the record ends in this turn, so a call without a result may have been running. */
+  #turn({ message, askedModel, beganMs, endedMs, results, agentRequests }: ForeignTurn, isCut: boolean): void {
     const { request } = this.#spent
     const { runId } = this.#run.run
     const { model, usage } = message
@@ -226,12 +228,12 @@ class ForeignWriter {
       calls.findIndex((call) => call === agentCall),
     )
     const agent = `${agentAt}:${agentCall?.id.replaceAll('/', '_') ?? ''}`
-    for (const [index, other] of beside.entries()) {
+    for (const [index, agentRequest] of agentRequests.entries()) {
       this.#records.push({
         ...result,
         key: `${runId}/agent:${request}:${agent}/model:${index + 1}.1`,
-        value: { kind: 'answered', charge: this.#charge(other), grant: this.#grant(other) },
-        at: other.endedMs,
+        value: { kind: 'answered', charge: this.#charge(agentRequest), grant: this.#grant(agentRequest) },
+        at: agentRequest.endedMs,
         durationMs: 0,
       })
     }
@@ -251,7 +253,7 @@ class ForeignWriter {
       const key = `${runId}/tool:${request}:${index}:${id}`
       this.#records.push({ type: 'intent', key, digest: null, intent: null, at: endedMs })
     }
-    const latest = [...results, ...beside].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
+    const latest = [...results, ...agentRequests].reduce((max, each) => Math.max(max, each.endedMs), endedMs)
     const spent = this.#spent
     spent.turns++
     spent.requests++
@@ -269,7 +271,7 @@ class ForeignWriter {
     return bounds === null ? grant : { ...grant, least: bounds.least, most: bounds.most, maxTokens: bounds.capTokens }
   }
 
-  /** What a request came to; it is added to what the run spent. */
+  /** The charge of a request; also adds it to the progress. */
   #charge(payment: Omit<ForeignPayment, 'endedMs'>): object {
     const { model, usage } = payment
     const nanos = this.#costs.nanosOf(payment)
@@ -281,7 +283,7 @@ class ForeignWriter {
     return { model, tokens, nanos, known: true, usage }
   }
 
-  #lap(added: readonly TranscriptEntry[]): void {
+  #addIteration(added: readonly TranscriptEntry[]): void {
     const spent = this.#spent
     spent.request++
     spent.laps = { ...spent.laps, inRun: { next_turn: (spent.laps.inRun.next_turn ?? 0) + 1 } }
@@ -324,7 +326,7 @@ class ForeignWriter {
     this.#records.push({ type: 'end', scope: '', terminal: { ...terminal, ...error }, added, spent })
   }
 
-  #entriesOf({ message, results, said }: ForeignTurn): readonly TranscriptEntry[] {
+  #entriesOf({ message, results, laterMessages }: ForeignTurn): readonly TranscriptEntry[] {
     const entries: TranscriptEntry[] = []
     if (message.content.length > 0) entries.push({ kind: 'assistant', id: this.#id('reply'), message })
     const answers = new Map(results.map((result) => [result.callId, result]))
@@ -341,12 +343,12 @@ class ForeignWriter {
         origin: 'tool_results',
         message: { role: 'user', content: blocks },
       })
-    // There may be more of them than a call takes.
-    for (const each of said) entries.push(this.#said(each))
+    // There may be more messages than calls.
+    for (const each of laterMessages) entries.push(this.#userEntry(each))
     return entries
   }
 
-  #said({ origin, content }: ForeignSaid): UserEntry {
+  #userEntry({ origin, content }: ForeignMessage): UserEntry {
     return { kind: 'user', id: this.#id(origin), origin, message: { role: 'user', content } }
   }
 
@@ -355,12 +357,12 @@ class ForeignWriter {
   }
 }
 
-/** Which of its calls the requests beside it are of. */
+/** The call whose subagent made the turn's other requests. */
 export function agentCallOf(calls: readonly ToolUseBlock[]): ToolUseBlock | undefined {
   return calls.find(({ name }) => name === 'Task' || name === 'Agent') ?? calls[0]
 }
 
-/** It has calls, and each has its result: another request was to follow. */
+/** Whether each call has its result, so that another request would have followed. */
 export function isAnswered({ message, results }: ForeignTurn): boolean {
   const answered = new Set(results.map(({ callId }) => callId))
   const calls = message.content.filter(isToolUse)

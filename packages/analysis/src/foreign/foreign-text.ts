@@ -1,7 +1,7 @@
 import { programNames, type ForeignSession, type LongLine, type Skipped } from './session.ts'
 import { many, money } from '../words/figures.ts'
 
-/** What was passed over in files of other programs, in a sentence; '' for nothing. */
+/** A sentence on what was skipped in files of other programs; '' for nothing. */
 export function skippedText(all: readonly Skipped[]): string {
   const sum = (count: (skipped: Skipped) => number): number => all.reduce((total, each) => total + count(each), 0)
   const unknown = sum((each) => each.unknown)
@@ -24,7 +24,7 @@ export function skippedText(all: readonly Skipped[]): string {
   ].join(' ')
 }
 
-/** Some of these lines by name. */
+/** Locations of the first of these lines. */
 function firstOf(lines: readonly LongLine[]): string {
   return lines
     .slice(0, 3)
@@ -32,7 +32,7 @@ function firstOf(lines: readonly LongLine[]): string {
     .join(', ')
 }
 
-/** What models cost that have no price; '' where all have one. */
+/** A sentence on models without a price; '' when all have one. */
 export function unpricedText(models: readonly string[]): string {
   const all = [...new Set(models)].map((model) => (model === '' ? 'a model without a name' : model))
   return all.length === 0
@@ -40,7 +40,7 @@ export function unpricedText(models: readonly string[]): string {
     : `No price is known for ${all.join(', ')}, so its cost is not included. Set a price with modelPrices in your settings.`
 }
 
-/** What a program has counted itself, beside what we count; '' where it did not. */
+/** Compares the cost that a program recorded with ours; '' when it recorded none. */
 export function recordedText(
   sessions: readonly {
     /** The session. */
@@ -49,15 +49,15 @@ export function recordedText(
     readonly costUsd: number
   }[],
 ): string {
-  const told = sessions.filter(({ foreign }) => foreign.recordedUsd !== undefined)
-  const [first] = told
+  const withCost = sessions.filter(({ foreign }) => foreign.recordedUsd !== undefined)
+  const [first] = withCost
   if (first === undefined) return ''
-  const recorded = told.reduce((sum, { foreign }) => sum + (foreign.recordedUsd ?? 0), 0)
-  const own = told.reduce((sum, { costUsd }) => sum + costUsd, 0)
+  const recorded = withCost.reduce((sum, { foreign }) => sum + (foreign.recordedUsd ?? 0), 0)
+  const own = withCost.reduce((sum, { costUsd }) => sum + costUsd, 0)
   const name = programNames[first.foreign.program]
-  // Of a cent in ten thousand nobody wants to know.
+  // Differences far below a cent are rounding.
   const isSame = Math.abs(recorded - own) < 1e-6
-  const where = sessions.length > 1 ? ` for ${many(told.length, 'session')}` : ''
+  const where = sessions.length > 1 ? ` for ${many(withCost.length, 'session')}` : ''
   return isSame
     ? `${name} counted ${money(recorded)}${where}, the same as computed here.`
     : `${name} counted ${money(recorded)}${where}; with the prices known here it is ${money(own)}.`

@@ -1,4 +1,4 @@
-// `@halting/analysis/foreign`: sessions that other programs recorded. An entry of its own, so that a run loads none of it.
+// `@halting/analysis/foreign`: sessions that other programs recorded. A separate entry, so that a run loads none of it.
 export { findForeign, foreignFolder, type ForeignFile, type ForeignPlace } from './find-foreign.ts'
 export { withoutSubagents } from './agent-files.ts'
 export { kindOfSession, readForeignSession, type SessionKind } from './read-foreign.ts'

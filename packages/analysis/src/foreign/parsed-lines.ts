@@ -1,9 +1,12 @@
 import { HaltingError } from '@halting/core'
 import { isJsonObject, messageOf } from '@halting/core/adapters'
 import { eachLine, type ReadLines } from './lines.ts'
-import type { Fields } from './values.ts'
+import type { Fields } from './parse-values.ts'
 
-/** Gives each line of a file of another program, undefined for one that is no object. `take` answers false when it has seen enough. @throws HaltingError for a file that cannot be read. */
+/**
+ * Passes each line of another program's file, parsed, to `take`; undefined for a line that is not an object. Reading stops when `take` returns false.
+ * @throws HaltingError for a file that cannot be read.
+ */
 export async function eachParsedLine(
   path: string,
   take: (line: Fields | undefined) => boolean | void,
@@ -16,18 +19,18 @@ export async function eachParsedLine(
 }
 
 function parsed(text: string): Fields | undefined {
-  // Most of what is no JSON object is told by its first character, without an error that costs time.
+  // Rejects most other lines by their first character, without the cost of an exception.
   if (!text.startsWith('{')) return undefined
-  return withoutDetails(text) ?? parsedWhole(text)
+  return parsedWithoutDisplay(text) ?? parsedWhole(text)
 }
 
 /**
- * Claude Code writes each result a second time, for its own display: half of most files. The line is parsed up to there, where all else that is
- * needed stands before. Inside a text these quotes would be escaped; in the input of a call the part before is no whole object.
+ * Claude Code writes each result a second time for its own display, which is half of most files. If everything else comes before it, the line is
+ * parsed only up to there. Inside a text these quotes would be escaped, and in the input of a call the first part would not be a complete object.
  */
-function withoutDetails(text: string): Fields | undefined {
+function parsedWithoutDisplay(text: string): Fields | undefined {
   const end = text.indexOf(',"toolUseResult":')
-  // What a subagent's result says of its figures stands there alone.
+  // The figures of a subagent's result are only there.
   if (end < 0 || text.includes('"totalTokens":', end)) return undefined
   const line = parsedWhole(`${text.slice(0, end)}}`)
   return line !== undefined && 'uuid' in line && 'timestamp' in line ? line : undefined

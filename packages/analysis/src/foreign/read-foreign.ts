@@ -9,35 +9,38 @@ import { eachLine } from './lines.ts'
 import { eachParsedLine } from './parsed-lines.ts'
 import { ReadTogether } from './read-together.ts'
 import { SkipCount, type ForeignPart, type ForeignProgram, type ForeignSession } from './session.ts'
-import type { Fields } from './values.ts'
+import type { Fields } from './parse-values.ts'
 
-/** Whose session a file holds. */
+/** The program that recorded a session file. */
 export type SessionKind = 'halting' | ForeignProgram
 
-const longestHead = 200
+const maxHeadLines = 200
 
-/** Whose session a file holds, by what stands in its first lines; undefined for any other file. @throws HaltingError for one that cannot be read. */
+/**
+ * The program that recorded a session file, detected from its first lines; undefined for any other file.
+ * @throws HaltingError for one that cannot be read.
+ */
 export async function kindOfSession(path: string): Promise<SessionKind | undefined> {
   let kind: SessionKind | undefined
   let lines = 0
   await eachParsedLine(path, (line) => {
-    if (line !== undefined && isOfGemini(line)) throw new HaltingError('driver', geminiCli(path))
+    if (line !== undefined && isGeminiLine(line)) throw new HaltingError('driver', geminiCli(path))
     kind = line === undefined ? undefined : kindOfLine(line)
-    return kind === undefined && ++lines < longestHead
+    return kind === undefined && ++lines < maxHeadLines
   })
   if (kind === undefined && (await isGeminiDocument(path))) throw new HaltingError('driver', geminiCli(path))
   return kind
 }
 
 const geminiCli = (path: string): string =>
-  `The file ${path} is a session of Gemini CLI. Sessions of this program, of Claude Code and of Codex are read.`
+  `The file ${path} is a session of Gemini CLI. Only sessions of Halting, Claude Code and Codex can be read.`
 
-/** Its sessions name a project by a hash, and its replies by the program. */
-function isOfGemini({ type, projectHash, content }: Fields): boolean {
+/** Sessions of Gemini CLI name a project by its hash, and mark replies with `gemini`. */
+function isGeminiLine({ type, projectHash, content }: Fields): boolean {
   return typeof projectHash === 'string' || (type === 'gemini' && content !== undefined)
 }
 
-/** Its older sessions are one document over many lines. */
+/** Older sessions of Gemini CLI are one JSON document over many lines. */
 async function isGeminiDocument(path: string): Promise<boolean> {
   let head = ''
   await eachLine(path, (text) => {
@@ -62,9 +65,9 @@ function kindOfLine(line: Fields): SessionKind | undefined {
 }
 
 /**
- * Reads a session of another program. Never writes. What is damaged or unknown is passed over and counted. Of lines that stand in several files
- * those that are read `together` give them once, and runs of Codex say that they are copies.
- * @throws HaltingError `driver` for a file that cannot be read, and for one that holds no such session.
+ * Reads a session of another program. Never writes. Damaged or unknown lines are skipped and counted. When several files are read `together`, a line
+ * that appears in several counts once, and copied runs of Codex are marked as copies.
+ * @throws HaltingError `driver` for a file that cannot be read, and for one without such a session.
  */
 export async function readForeignSession(
   path: string,
@@ -73,7 +76,7 @@ export async function readForeignSession(
 ): Promise<ForeignSession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting')
-    throw new HaltingError('driver', `The file ${path} holds no session of Claude Code or Codex.`)
+    throw new HaltingError('driver', `The file ${path} is not a session of Claude Code or Codex.`)
   const skipped = new SkipCount()
   const counts = which === 'all' ? (uuid: string) => together.countsLine(uuid, path) : undefined
   const reader = kind === 'codex' ? new CodexReader(skipped, which) : new ClaudeCodeReader(skipped, counts)
@@ -82,9 +85,9 @@ export async function readForeignSession(
     else reader.line(line)
   })
   skipped.tooLong(path, tooLong)
-  const named = idIn(path) ?? reader.sessionId ?? basename(path, extension)
+  const sessionId = idIn(path) ?? reader.sessionId ?? basename(path, extension)
   if (reader instanceof ClaudeCodeReader && which === 'all') {
-    for (const file of await subagentFiles(path, named, together)) {
+    for (const file of await subagentFiles(path, sessionId, together)) {
       const side = await eachParsedLine(file, (line) => {
         if (line === undefined) skipped.damaged()
         else reader.sideLine(line)
@@ -92,9 +95,9 @@ export async function readForeignSession(
       skipped.tooLong(file, side.tooLong)
     }
   }
-  const session = reader.session(path, named, which)
+  const session = reader.session(path, sessionId, which)
   if (kind !== 'codex' || which !== 'all') return session
-  // Its lines have no names of their own.
+  // Lines of Codex have no ids, so runs are compared by their beginning.
   return {
     ...session,
     runs: session.runs.map((run) => (together.countsRun(beginningOf(run), path) ? run : copyOf(run))),
@@ -111,7 +114,7 @@ function copyOf(run: ForeignRun): ForeignRun {
 
 const extension = '.jsonl'
 
-/** The id in the name of a file: other programs name it so, and a session that goes on in another file has a new one. */
+/** The id in a file name. Other programs name files by session, and a session that continues in another file gets a new id. */
 export function idIn(path: string): string | undefined {
   return /([\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})\.jsonl$/i.exec(path)?.[1]
 }

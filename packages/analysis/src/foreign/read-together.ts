@@ -1,33 +1,33 @@
 import { digestOf } from '@halting/core/adapters'
 
-/** Files of subagents by the session that they are of. */
+/** Files of subagents by the session they belong to. */
 export type AgentFiles = ReadonlyMap<string, readonly string[]>
 
-/** What files that are read together share. */
+/** State that is shared by files that are read together. */
 export class ReadTogether {
-  /** Which file a line, or a run, counts in. */
+  /** The file in which a line or run counts. */
   readonly #owners = new Map<string, string>()
-  /** Files of subagents in a folder: of a great many sessions in it each would list all of it. */
+  /** Listings of the subagents' files of a folder: without them, each session of a large folder would list it again. */
   readonly agents: Map<string, Promise<AgentFiles>> = new Map()
-  /** The sessions that files of subagents are of: each is looked at once. */
+  /** The session of each subagent's file, so that each file is read once. */
   readonly parents: Map<string, string> = new Map()
 
-  /** Whether a line counts in this file: it does in the first one that holds it, also when that is read again. */
+  /** Whether a line counts in this file: it counts in the first file that contains it, also when that file is read again. */
   countsLine(uuid: string, path: string): boolean {
     return this.#counts(uuid, path)
   }
 
-  /** The same for a run, by all that is known of its beginning. */
+  /** The same for a run, identified by its beginning. */
   countsRun(beginning: unknown, path: string): boolean {
     return this.countsBeginning(digestOfBeginning(beginning), path)
   }
 
-  /** The same, by the digest of its beginning. */
+  /** The same for a run, by the digest of its beginning. */
   countsBeginning(digest: string, path: string): boolean {
     return this.#counts(`run ${digest}`, path)
   }
 
-  /** Folders are looked at anew: files may have come. */
+  /** Discards folder listings, because files may have been added. */
   forgetFolders(): void {
     this.agents.clear()
   }
@@ -39,7 +39,7 @@ export class ReadTogether {
   }
 }
 
-/** What a run is known by among others. */
+/** A digest that identifies a run. */
 export function digestOfBeginning(beginning: unknown): string {
   return digestOf(JSON.stringify(beginning))
 }

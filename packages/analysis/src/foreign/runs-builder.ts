@@ -1,6 +1,6 @@
 import { isToolUse, noUsage, textOf, toolCallsOf } from '@halting/core/adapters'
 import type { ContentBlock, MessageContent, Usage } from '@halting/core'
-import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignSaid } from './foreign-run.ts'
+import type { ForeignEnding, ForeignPayment, ForeignResult, ForeignRun, ForeignMessage } from './foreign-run.ts'
 
 /** A part of a reply: programs write its blocks one by one. */
 export interface ReplyPart {
@@ -17,11 +17,11 @@ interface OpenTurn {
   readonly key: string
   readonly blocks: ContentBlock[]
   readonly results: ForeignResult[]
-  /** Calls that have one. */
+  /** Calls that have a result. */
   readonly answered: Set<string>
   readonly run: OpenRun
-  readonly beside: ForeignPayment[]
-  readonly said: ForeignSaid[]
+  readonly agentRequests: ForeignPayment[]
+  readonly laterMessages: ForeignMessage[]
   readonly model: string
   readonly askedModel: string | undefined
   readonly beganMs: number
@@ -31,87 +31,87 @@ interface OpenTurn {
 }
 
 interface OpenRun {
-  readonly prompts: ForeignSaid[]
+  readonly prompts: ForeignMessage[]
   readonly turns: OpenTurn[]
-  /** Said by the record itself: interrupted, refused, done. */
+  /** The ending that the record states: interrupted, refused or done. */
   ending: ForeignEnding | undefined
   began: number | undefined
-  /** While a person answered: nobody worked. */
+  /** Time during which the run waited for a person. */
   idleMs: number
   nowMs: number
 }
 
-/** Tools that ask a person: of Claude Code and of Codex. */
+/** Tools of Claude Code and Codex that ask a person. */
 const askingTools: ReadonlySet<string> = new Set(['AskUserQuestion', 'ExitPlanMode', 'request_user_input'])
-/** What Claude Code says of a call that a person did not allow. */
+/** Claude Code's result of a call that a person denied. */
 const refusedByPerson =
   /^(?:The user doesn't want to (?:proceed with this tool use|take this action right now)|User rejected tool use)/
 
-/** Whether the result came from a person, so that they were waited for, and no tool was. */
-function isAnswerOfPerson(turn: OpenTurn, callId: string, content: MessageContent): boolean {
+/** Whether a person gave the result, so that the time before it was spent waiting for them and not for a tool. */
+function isPersonsAnswer(turn: OpenTurn, callId: string, content: MessageContent): boolean {
   const call = turn.blocks.find((block) => isToolUse(block) && block.id === callId)
   if (call !== undefined && isToolUse(call) && askingTools.has(call.name)) return true
   return refusedByPerson.test(textOf(content))
 }
 
-/** Makes runs of what a program wrote down, in its order. A prompt begins a run; prompts without any reply are part of the next one. */
+/** Builds runs from recorded events, in their order. A prompt begins a run; prompts without a reply become part of the next one. */
 export class RunsBuilder {
-  /** How the ending of a run is inferred from its last reply. */
+  /** Name of the program, for the explanation of an inferred ending. */
   readonly #name: string
   #runs: OpenRun[] = []
-  /** The turn that made a call. Programs and services use ids again: the newest one is meant. */
+  /** The turn of each call. Ids may be reused: the newest call wins. */
   readonly #callers = new Map<string, OpenTurn>()
-  /** What subagents were asked before anything else was. */
-  #beside: ForeignPayment[] = []
+  /** Requests of subagents before the first turn. */
+  #agentRequests: ForeignPayment[] = []
   strayResults = 0
 
   constructor(name: string) {
     this.#name = name
   }
 
-  /** A prompt of a person, or what a program puts in place of one. */
+  /** Adds a prompt of a person, or of a program in their place. */
   prompt(content: MessageContent, at: number | undefined, how: 'next' | 'same_run' = 'next'): void {
     if (content.length === 0) return
     const current = this.#runs.at(-1)
     if (current !== undefined && how === 'same_run' && current.turns.length > 0) {
-      this.#sayIn(current, { origin: 'steer', content }, at)
+      this.#addMessage(current, { origin: 'steer', content }, at)
       return
     }
     const isNew = current === undefined || current.turns.length > 0 || current.ending !== undefined
     const run = isNew ? this.#begin() : current
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
     run.prompts.push({ origin: 'prompt', content })
   }
 
-  /** Begins a run where the record says so. */
+  /** Begins a run if the current one has turns or an ending. */
   begins(at: number | undefined): void {
     const current = this.#runs.at(-1)
     const run =
       current === undefined || current.turns.length > 0 || current.ending !== undefined ? this.#begin() : current
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
   }
 
-  /** What the program told the model. */
-  note(content: MessageContent, origin: ForeignSaid['origin'], at: number | undefined): void {
+  /** Adds a message that the program sent to the model. */
+  note(content: MessageContent, origin: ForeignMessage['origin'], at: number | undefined): void {
     if (content.length === 0) return
     const run = this.#runs.at(-1) ?? this.#begin()
-    this.#sayIn(run, { origin, content }, at)
+    this.#addMessage(run, { origin, content }, at)
   }
 
-  #sayIn(run: OpenRun, said: ForeignSaid, at: number | undefined): void {
-    this.#moment(run, at)
+  #addMessage(run: OpenRun, message: ForeignMessage, at: number | undefined): void {
+    this.#advanceClock(run, at)
     const last = run.turns.at(-1)
-    if (last === undefined) run.prompts.push(said)
-    else last.said.push(said)
+    if (last === undefined) run.prompts.push(message)
+    else last.laterMessages.push(message)
   }
 
   reply({ key, model, askedModel, blocks, stopReason, usage }: ReplyPart, at: number | undefined): void {
     const run = this.#runs.at(-1) ?? this.#begin()
-    // It went on all the same.
+    // The run continued after what looked like an ending.
     run.ending = undefined
     let turn = run.turns.at(-1)
     const beganMs = run.nowMs
-    const nowMs = this.#moment(run, at)
+    const nowMs = this.#advanceClock(run, at)
     if (turn?.key !== key) {
       turn = {
         key,
@@ -125,13 +125,13 @@ export class RunsBuilder {
         results: [],
         answered: new Set(),
         run,
-        beside: this.#beside,
-        said: [],
+        agentRequests: this.#agentRequests,
+        laterMessages: [],
       }
-      this.#beside = []
+      this.#agentRequests = []
       run.turns.push(turn)
     }
-    // The rest of a reply may be written after the first of its calls has its result.
+    // The rest of a reply may be written after the result of its first call.
     if (turn.results.length === 0) turn.endedMs = nowMs
     turn.stopReason = stopReason ?? turn.stopReason
     turn.usage = usage ?? turn.usage
@@ -146,7 +146,7 @@ export class RunsBuilder {
     turn.blocks.push(block)
   }
 
-  /** Figures of the newest reply that come in a record of their own. */
+  /** Sets the usage of the newest reply, for programs that record it separately. */
   figures(usage: Usage): void {
     const turn = this.#runs.at(-1)?.turns.at(-1)
     if (turn !== undefined) turn.usage = usage
@@ -156,10 +156,10 @@ export class RunsBuilder {
     return this.#runs.at(-1)?.turns.at(-1)?.usage !== undefined
   }
 
-  /** The key of the reply that goes on; undefined once one of its calls has a result. */
+  /** The key of the current reply; undefined once one of its calls has a result. */
   openReply(): string | undefined {
     const turn = this.#runs.at(-1)?.turns.at(-1)
-    return turn === undefined || turn.results.length > 0 || turn.said.length > 0 ? undefined : turn.key
+    return turn === undefined || turn.results.length > 0 || turn.laterMessages.length > 0 ? undefined : turn.key
   }
 
   result(callId: string, content: MessageContent, isError: boolean, at: number | undefined): void {
@@ -169,41 +169,41 @@ export class RunsBuilder {
       this.strayResults++
       return
     }
-    if (turn.run === run && isAnswerOfPerson(turn, callId, content)) this.#stoodStill(run, at)
-    const endedMs = this.#moment(run, at)
-    // Of a run before: its clock is another one.
+    if (turn.run === run && isPersonsAnswer(turn, callId, content)) this.#addIdleTime(run, at)
+    const endedMs = this.#advanceClock(run, at)
+    // A turn of an earlier run has another clock.
     turn.answered.add(callId)
     turn.results.push({ callId, content, isError, endedMs: turn.run === run ? endedMs : turn.endedMs })
   }
 
   // Spec R-FOR-11.
-  /** What passed since the last moment was the time of a person, which is no tool's. */
-  #stoodStill(run: OpenRun, at: number | undefined): void {
+  /** The time since the last event was spent waiting for a person. */
+  #addIdleTime(run: OpenRun, at: number | undefined): void {
     if (at === undefined || run.began === undefined) return
     run.idleMs += Math.max(0, at - run.began - run.idleMs - run.nowMs)
   }
 
-  /** A request of a subagent. */
-  beside(payment: Omit<ForeignPayment, 'endedMs'>): void {
+  /** Adds a request of a subagent. */
+  agentRequest(payment: Omit<ForeignPayment, 'endedMs'>): void {
     const run = this.#runs.at(-1)
     const turn = run?.turns.at(-1)
-    if (run === undefined || turn === undefined) this.#beside.push({ ...payment, endedMs: run?.nowMs ?? 0 })
-    else turn.beside.push({ ...payment, endedMs: Math.max(run.nowMs, turn.endedMs) })
+    if (run === undefined || turn === undefined) this.#agentRequests.push({ ...payment, endedMs: run?.nowMs ?? 0 })
+    else turn.agentRequests.push({ ...payment, endedMs: Math.max(run.nowMs, turn.endedMs) })
   }
 
   ends(ending: ForeignEnding, at?: number): void {
     const run = this.#runs.at(-1)
     if (run === undefined) return
-    this.#moment(run, at)
+    this.#advanceClock(run, at)
     run.ending = ending
   }
 
-  /** Takes back the last runs. */
+  /** Removes the last runs. */
   drop(count: number): void {
     if (count > 0) this.#runs = this.#runs.slice(0, -count)
   }
 
-  /** What was said before is no longer shown to the model. */
+  /** Discards all runs: the model no longer sees them. */
   forget(): void {
     this.#runs = []
   }
@@ -212,7 +212,7 @@ export class RunsBuilder {
     return this.#runs.reduce((sum, { turns }) => sum + turns.filter(({ usage }) => usage === undefined).length, 0)
   }
 
-  /** What is known of all runs; those that asked no model are none. */
+  /** All runs, without those that made no request. */
   done(sessionId: string): readonly ForeignRun[] {
     return this.#runs
       .filter(({ turns, ending }) => turns.length > 0 || (ending !== undefined && ending.reason !== 'completed'))
@@ -233,23 +233,23 @@ export class RunsBuilder {
           beganMs: turn.beganMs,
           endedMs: turn.endedMs,
           results: turn.results,
-          beside: turn.beside,
-          said: turn.said,
+          agentRequests: turn.agentRequests,
+          laterMessages: turn.laterMessages,
         })),
         ending: run.ending ?? this.#inferred(run) ?? null,
       }))
   }
 
-  /** A reply that asks for nothing is an answer; a run whose last reply asks for something was cut. */
+  /** Infers an ending: a last reply without calls is an answer, and a run whose last reply has calls was cut off. */
   #inferred({ turns }: OpenRun): ForeignEnding | undefined {
     const last = turns.at(-1)
     if (last === undefined || toolCallsOf({ content: last.blocks }).length > 0) return undefined
     const by = `inferred: ${this.#name} records no reason`
     if (last.stopReason === 'refusal') return { reason: 'refusal', message: `the model refused (${by})` }
     if (last.stopReason === 'max_tokens')
-      return { reason: 'max_output_tokens', message: `the reply reached its longest length (${by})` }
+      return { reason: 'max_output_tokens', message: `the reply reached its maximum length (${by})` }
     if (!last.blocks.some(({ type }) => type === 'text')) return undefined
-    return { reason: 'completed', message: `the model answered and asked for no tool (${by})` }
+    return { reason: 'completed', message: `the model answered without calling a tool (${by})` }
   }
 
   #begin(): OpenRun {
@@ -258,8 +258,8 @@ export class RunsBuilder {
     return run
   }
 
-  /** The run's own clock, which never goes back. */
-  #moment(run: OpenRun, at: number | undefined): number {
+  /** The run's clock, which never goes back. */
+  #advanceClock(run: OpenRun, at: number | undefined): number {
     if (at !== undefined) {
       run.began ??= at
       run.nowMs = Math.max(run.nowMs, at - run.began - run.idleMs)

@@ -1,9 +1,9 @@
 import type { ForeignRun } from './foreign-run.ts'
 
-/** Programs whose sessions are read. */
+/** Programs whose sessions can be read. */
 export type ForeignProgram = 'claude-code' | 'codex'
 
-/** Names of the other programs whose sessions can be read, for people. */
+/** Display names of these programs. */
 export const programNames: { readonly [program in ForeignProgram]: string } = {
   'claude-code': 'Claude Code',
   codex: 'Codex',
@@ -15,37 +15,37 @@ export interface ForeignSession {
   readonly program: ForeignProgram
   /** Id of the session. */
   readonly sessionId: string
-  /** Where it worked, if that is told. */
+  /** Its working directory, if recorded. */
   readonly cwd: string | undefined
   /** Path of the file. */
   readonly path: string
   /** Its runs, in order. */
   readonly runs: readonly ForeignRun[]
-  /** What the program itself has counted, in dollars. */
+  /** The cost that the program itself recorded, in US dollars. */
   readonly recordedUsd: number | undefined
-  /** What of the file was not read. */
+  /** What was skipped in the file. */
   readonly skipped: Skipped
 }
 
-/** What was passed over. */
+/** What was skipped in a file. */
 export interface Skipped {
-  /** Lines of kinds that are not known. */
+  /** Lines of unknown types. */
   readonly unknown: number
-  /** Their kinds, each once. */
+  /** Their types, without duplicates. */
   readonly kinds: readonly string[]
-  /** Lines that are no JSON. */
+  /** Lines that are not JSON. */
   readonly damaged: number
-  /** Lines that are too long to be read: the first of them. */
+  /** The first lines that were too long to read. */
   readonly tooLong: readonly LongLine[]
-  /** Lines that stand in a file that was read before, too: a session that was gone on with begins with them. */
+  /** Lines that another file, which was read before, also contains: a continued session begins with a copy. */
   readonly copied: number
   /** Results without a call. */
   readonly strayResults: number
-  /** Requests without figures: their tokens and dollars are not in any sum. */
+  /** Requests without usage: no sum includes their tokens and dollars. */
   readonly withoutFigures: number
 }
 
-/** A line of more bytes than one is read of. */
+/** A line that exceeds the longest one that is read. */
 export interface LongLine {
   /** Path of the file. */
   readonly file: string
@@ -53,12 +53,12 @@ export interface LongLine {
   readonly line: number
 }
 
-/** `all` for what it cost; `newest_branch` for what the model is shown when it goes on. */
+/** `all`: everything that cost something. `newest_branch`: what the model would see when the session continues. */
 export type ForeignPart = 'all' | 'newest_branch'
 
-const mostNamed = 20
+const maxNamed = 20
 
-/** Counts what is passed over. */
+/** Counts skipped lines. */
 export class SkipCount {
   #unknown = 0
   #damaged = 0
@@ -68,7 +68,7 @@ export class SkipCount {
 
   unknown(kind: string): void {
     this.#unknown++
-    if (this.#kinds.size < mostNamed) this.#kinds.add(kind.slice(0, 60))
+    if (this.#kinds.size < maxNamed) this.#kinds.add(kind.slice(0, 60))
   }
 
   damaged(): void {
@@ -76,7 +76,7 @@ export class SkipCount {
   }
 
   tooLong(file: string, lines: readonly number[]): void {
-    for (const line of lines) if (this.#tooLong.length < mostNamed) this.#tooLong.push({ file, line })
+    for (const line of lines) if (this.#tooLong.length < maxNamed) this.#tooLong.push({ file, line })
   }
 
   copied(): void {

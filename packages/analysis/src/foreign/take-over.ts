@@ -7,7 +7,7 @@ import {
   recordsOfForeign,
   type ForeignResult,
   type ForeignRun,
-  type ForeignSaid,
+  type ForeignMessage,
   type ForeignTurn,
 } from './foreign-run.ts'
 import { makeDurableFolder, moveInto } from '@halting/journal/files'
@@ -22,34 +22,34 @@ import {
 import { programNames, type ForeignProgram, type ForeignSession } from './session.ts'
 
 /**
- * Begins a session with what was said in one of another program, whose file stays as it is. What that has cost is not counted here: nobody knows
- * what of it was paid by whom.
- * @throws HaltingError `driver` where nothing was said in it, and for what the file system refuses; then there is no session.
+ * Creates a session with the conversation of another program's session, whose file is not changed. Its cost is not counted: who paid for it is
+ * unknown.
+ * @throws HaltingError `driver` for an empty conversation, and for errors of the file system; then no session is created.
  */
 export async function takeOver(session: ForeignSession, options: JournalOptions): Promise<void> {
   const runs = sendableRuns(session)
   if (runs.length === 0)
     throw new HaltingError(
       'driver',
-      `Nothing was said in the session ${session.path} of ${programNames[session.program]}: there is nothing to go on with.`,
+      `The session ${session.path} of ${programNames[session.program]} is empty: there is nothing to continue.`,
     )
   await makeDurableFolder(dirname(options.path))
-  // A store takes all of it at once.
-  if (workingCopiesOf(options.path) !== undefined) return writeAside(runs, options)
-  const held = await lockSession(options.path, options.sessionId)
+  // A store writes all of it at once.
+  if (workingCopiesOf(options.path) !== undefined) return writeToTemporaryFile(runs, options)
+  const lock = await lockSession(options.path, options.sessionId)
   try {
     if (existsSync(options.path))
-      throw new HaltingError('driver', `The session ${options.sessionId} is there already. Go on with that one.`)
-    await writeAside(runs, options)
+      throw new HaltingError('driver', `The session ${options.sessionId} already exists. Continue that one.`)
+    await writeToTemporaryFile(runs, options)
   } finally {
-    await held.release()
+    await lock.release()
   }
 }
 
-/** A process that ends in the middle leaves no session with a part of what was said. */
-async function writeAside(runs: readonly ForeignRun[], options: JournalOptions): Promise<void> {
+/** Writes to a temporary folder first, so that a process that dies leaves no incomplete session. */
+async function writeToTemporaryFile(runs: readonly ForeignRun[], options: JournalOptions): Promise<void> {
   const aside = join(dirname(options.path), `.${basename(options.path, extname(options.path))}.part`)
-  // What another process left there.
+  // Left by a process that died.
   await rm(aside, { recursive: true, force: true })
   try {
     const path = join(aside, basename(options.path))
@@ -64,7 +64,7 @@ async function writeAside(runs: readonly ForeignRun[], options: JournalOptions):
       await journal.close()
     }
     if (workingCopiesOf(options.path) !== undefined) return await copySession(path, options)
-    // What its lines name is there before they are.
+    // Payloads must exist before the lines that refer to them.
     if (existsSync(payloadsFolder(path))) {
       await rm(payloadsFolder(options.path), { recursive: true, force: true })
       await moveInto(payloadsFolder(path), payloadsFolder(options.path))
@@ -77,7 +77,10 @@ async function writeAside(runs: readonly ForeignRun[], options: JournalOptions):
 
 const noPrices = { cost: () => undefined, worstCase: () => undefined }
 
-/** What was said, as a service takes it: every call with one result, ids that differ, nothing empty, signatures with the model that wrote them. */
+/**
+ * The conversation as a service accepts it: each call has one result, ids are unique, nothing is empty, and signatures stay with the model that wrote
+ * them.
+ */
 export function sendableRuns({ program, runs }: Pick<ForeignSession, 'program' | 'runs'>): readonly ForeignRun[] {
   const maker = new SendableMaker(program)
   return runs.flatMap((run) => maker.run(run) ?? [])
@@ -93,23 +96,24 @@ class SendableMaker {
     this.#program = program
   }
 
-  /** Every run has an end: nobody can go on in the middle of what another program did. */
+  /** Gives every run an ending: a run of another program cannot be resumed in the middle. */
   run({ run, prompts, turns, ending }: ForeignRun): ForeignRun | undefined {
-    const said = prompts.flatMap(sendableSaid)
+    const sendable = prompts.flatMap(sendableMessage)
     const own = turns.map((turn) => this.#turn(turn))
     const isEmpty =
-      said.length === 0 && own.every(({ message, said: more }) => message.content.length + more.length === 0)
+      sendable.length === 0 &&
+      own.every(({ message, laterMessages: more }) => message.content.length + more.length === 0)
     if (isEmpty) return undefined
-    const needsBeginning = !this.#hasBegun && said.length === 0
+    const needsBeginning = !this.#hasBegun && sendable.length === 0
     this.#hasBegun = true
     this.#runs++
     return {
       run: { ...run, runId: `run${this.#runs}` },
-      prompts: needsBeginning ? [{ origin: 'loop', content: beginningMissing }] : said,
+      prompts: needsBeginning ? [{ origin: 'loop', content: beginningMissing }] : sendable,
       turns: own,
       ending: ending ?? {
         reason: 'abandoned',
-        message: `no end is on record: ${programNames[this.#program]} was ended, or goes on`,
+        message: `no end is recorded: ${programNames[this.#program]} was killed, or is still running`,
       },
     }
   }
@@ -122,7 +126,7 @@ class SendableMaker {
       if (isToolUse(block)) {
         const id = this.#freeId(block.id)
         names.set(block.id, id)
-        // The Messages API takes an object alone.
+        // The Messages API accepts only objects.
         const input =
           typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input)
             ? block.input
@@ -133,7 +137,7 @@ class SendableMaker {
       if (block.type === 'thinking') return 'signature' in block && block.signature === '' ? [] : [block]
       return block.type === 'redacted_thinking' || paired.has(block) ? [block] : []
     })
-    // Thoughts alone are no message.
+    // Thinking alone is not a message.
     const isShown = content.some(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
     const results = [...names].map(([asked, id]): ForeignResult => {
       const result = turn.results.find(({ callId }) => callId === asked)
@@ -146,12 +150,12 @@ class SendableMaker {
         ...message,
         content: isShown ? content : [],
         usage: message.usage ?? noUsage,
-        // As the adapter of the Messages API names its models: with another one signatures are left out.
+        // The names that the adapter of the Messages API uses: signatures are only sent to the model that wrote them.
         by: this.#program === 'codex' ? `codex/${message.model}` : `anthropic/${message.model}`,
       },
       results,
-      beside: [],
-      said: turn.said.flatMap(sendableSaid),
+      agentRequests: [],
+      laterMessages: turn.laterMessages.flatMap(sendableMessage),
     }
   }
 
@@ -159,8 +163,8 @@ class SendableMaker {
     return `No result of this call is on record: ${programNames[this.#program]} was stopped before it was written down. It may have taken effect. Look before you repeat it.`
   }
 
-  #freeId(given: string): string {
-    const id = given === '' ? 'call' : given
+  #freeId(wanted: string): string {
+    const id = wanted === '' ? 'call' : wanted
     let free = id
     for (let number = 2; this.#ids.has(free); number++) free = `${id}_${number}`
     this.#ids.add(free)
@@ -174,21 +178,21 @@ function isFilled(block: ContentBlock): boolean {
   return 'text' in block && typeof block.text === 'string' && block.text.trim() !== ''
 }
 
-function sendableSaid(said: ForeignSaid): readonly ForeignSaid[] {
-  const { content } = said
-  if (typeof content === 'string') return content.trim() === '' ? [] : [said]
+function sendableMessage(message: ForeignMessage): readonly ForeignMessage[] {
+  const { content } = message
+  if (typeof content === 'string') return content.trim() === '' ? [] : [message]
   const filled = content.filter((block) => block.type !== 'text' || isFilled(block))
-  return filled.length === 0 ? [] : [{ ...said, content: filled }]
+  return filled.length === 0 ? [] : [{ ...message, content: filled }]
 }
 
-/** Content of a result; one that tells of an error says something. */
+/** Content of a result; an error always has some text. */
 function sendableResult({ content, isError }: ForeignResult): MessageContent {
   const filled =
     typeof content === 'string' ? content : content.filter((block) => block.type !== 'text' || isFilled(block))
   return isError && filled.length === 0 ? '(no output)' : filled
 }
 
-/** Calls of the service's own tools that have their results, and these: one without the other is refused. */
+/** Server-side calls together with their results: a service rejects one without the other. */
 function pairsIn(content: readonly ContentBlock[]): ReadonlySet<ContentBlock> {
   const calls = new Map<string, ContentBlock>()
   const pairs = new Set<ContentBlock>()

@@ -4,8 +4,8 @@ import type { RunOutcome } from './run-outcome.ts'
 
 // Spec R-GRADE-4, R-GRADE-5, R-GRADE-6.
 /**
- * How a run came out: what a person says of it, else what programs found of its goals, else a guess by its ending. Null where nobody can say: it did not end,
- * somebody stopped it, it waits for a person, a check did not follow its last change, or a later run continues it.
+ * The grade of a run: that of a person, else that of its goal checks, else a guess from its ending. Null when it cannot be known: the run did not
+ * end, was stopped, waits for a person, was not checked after its last change, or is continued by a later run.
  */
 export function gradeOf(outcome: RunOutcome, person?: 'good' | 'bad'): RunGrade | null {
   if (person !== undefined) return { isGood: person === 'good', by: 'person' }
@@ -15,18 +15,18 @@ export function gradeOf(outcome: RunOutcome, person?: 'good' | 'bad'): RunGrade 
   if (reason === null) return null
   switch (endings[reason].announcement) {
     case 'success':
-      return guessOfAnswer(outcome)
+      return gradeOfAnswer(outcome)
     case 'stopped':
     case 'interrupted':
     case 'paused':
       return null
     default:
-      // What a limit or an error ended did not do what it was to do.
+      // A run that ended by a limit or an error did not finish its task.
       return { isGood: false, by: 'guess' }
   }
 }
 
-function guessOfAnswer({ goal, verified, isRejected }: RunOutcome): RunGrade | null {
+function gradeOfAnswer({ goal, verified, isRejected }: RunOutcome): RunGrade | null {
   if (goal === false || isRejected) return { isGood: false, by: 'guess' }
   if (goal === 'unknown' || verified === false) return null
   return { isGood: true, by: 'guess' }

@@ -1,36 +1,36 @@
-/** How a run came out, and who says so. JSON. */
+/** Whether a run was good, and who graded it. JSON. */
 export interface RunGrade {
-  /** It did what it was to do. */
+  /** Whether the run did its task. */
   readonly isGood: boolean
   /**
-   * `person`: somebody graded it (`halting grade`). `goal`: programs checked its goals. `guess`: it completed, and nobody said otherwise: a weak sign, since
-   * most failures of strong models are wrong answers handed in as done.
+   * `person`: a person graded it (`halting grade`). `goal`: programs checked its goals. `guess`: it completed without any other grade, which is a
+   * weak sign: most failures of strong models are wrong answers that look finished.
    */
   readonly by: 'person' | 'goal' | 'guess'
 }
 
-/** What a run used, of all that a limit may count. */
+/** What a run used of each figure that a limit can count. */
 export interface RunUse {
-  /** US dollars; null where a model of it has no price. */
+  /** US dollars; null when one of its models has no price. */
   readonly usd: number | null
-  /** Input, cached too, and output of all requests, with those of subagents. */
+  /** Input (including cached) and output tokens of all requests, including those of subagents. */
   readonly tokens: number
   /** Active milliseconds. */
   readonly activeMs: number
-  /** Turns that count against a limit. */
+  /** Turns that count for a limit. */
   readonly turns: number
 }
 
-/** A run that is over, as limits are calibrated on it. JSON. */
+/** An ended run, as input for the calibration of limits. JSON. */
 export interface GradedRun {
   /** Id of the session. */
   readonly sessionId: string
-  /** The model that its main loop asked most. */
+  /** The model that the main loop used most. */
   readonly model: string
-  /** The repository that it worked in, or its folder where that is none. */
+  /** The repository that it worked in, or its folder outside of a repository. */
   readonly repository: string
   /** What it used. */
   readonly use: RunUse
-  /** How it came out; null where nobody can say. */
+  /** The grade; null when it cannot be known. */
   readonly grade: RunGrade | null
 }

@@ -5,37 +5,37 @@ import type { GradedTrajectory } from '../calibration/calibrate-trajectories.ts'
 import type { RunUse } from './graded-run.ts'
 import type { RunOutcome } from './run-outcome.ts'
 
-/** What a program knows of runs beside their records. */
+/** Grades of people, and repositories of folders. */
 export interface GradingSources {
-  /** What a person said of a run: the grades that `readGrades` of `@halting/journal` gives. */
+  /** Grades by people, as `readGrades` of `@halting/journal` returns them. */
   readonly grades: {
-    /** Undefined for a run without a grade. */
+    /** The grade of a run; undefined for none. */
     of(
       sessionId: string,
       runId: string,
     ):
       | {
-          /** What a person said of it. */
+          /** The person's grade. */
           readonly grade: 'good' | 'bad'
         }
       | undefined
   }
-  /** The repository of a folder, by its main worktree; the folder itself where it is in none. */
+  /** The repository of a folder, identified by its main worktree; the folder itself outside of a repository. */
   readonly repositoryOf: (folder: string) => string
 }
 
-/** Where nobody graded anything, and repositories are not known. */
+/** Sources without grades and without repositories. */
 export const ungraded: GradingSources = { grades: { of: () => undefined }, repositoryOf: (folder) => folder }
 
-/** A run, and what is on record of it. */
+/** A run with its record, before it is graded. */
 export interface RunToGrade {
   /** Id of the session. */
   readonly sessionId: string
-  /** Where the session worked; '' where that is not known. */
+  /** Working directory of the session; '' if unknown. */
   readonly cwd: string
-  /** How it came out. */
+  /** The recorded outcome. */
   readonly outcome: RunOutcome
-  /** The run, as limits see it. */
+  /** The trajectory of the run. */
   readonly trajectory: Trajectory
   /** Models without a price. */
   readonly unpriced: readonly string[]
@@ -48,14 +48,14 @@ export function gradedRun(run: RunToGrade, { grades, repositoryOf }: GradingSour
     sessionId,
     model: mainModelOf(trajectory),
     repository: cwd === '' ? '' : repositoryOf(cwd),
-    use: useOf(trajectory, unpriced),
+    use: runUse(trajectory, unpriced),
     grade: gradeOf(outcome, grades.of(sessionId, outcome.runId)?.grade),
     trajectory,
     unpriced,
   }
 }
 
-/** Grades the runs of a session. Copies count in the session in which they were made, and a run that a later one continues counts in that one. */
+/** Grades the runs of a session. Copies count only in their original session, and a run that a later one continues counts as part of that one. */
 export function gradedRuns(session: PastSession, sources: GradingSources): readonly GradedTrajectory[] {
   const { sessionId, cwd, runs, outcomes } = session
   return runs.flatMap(({ isCopy, trajectory, unpriced }, index) => {
@@ -65,7 +65,7 @@ export function gradedRuns(session: PastSession, sources: GradingSources): reado
   })
 }
 
-function useOf({ turns, carried }: Trajectory, unpriced: readonly string[]): RunUse {
+function runUse({ turns, carried }: Trajectory, unpriced: readonly string[]): RunUse {
   let { nanos, tokens, turns: counted } = carried
   for (const { countsAsTurn, payments } of turns) {
     if (countsAsTurn) counted++
@@ -78,7 +78,7 @@ function useOf({ turns, carried }: Trajectory, unpriced: readonly string[]): Run
   return { usd: unpriced.length > 0 ? null : nanos / 1e9, tokens, activeMs, turns: counted }
 }
 
-/** Of several that were asked as often, the first. */
+/** The model with the most requests; of several, the first. */
 function mainModelOf({ turns }: Trajectory): string {
   const counts = new Map<string, number>()
   for (const { payments } of turns)

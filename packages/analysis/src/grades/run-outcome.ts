@@ -2,27 +2,26 @@ import type { EndingReason, GoalResult, MessageContent, TranscriptEntry, Verifie
 import { textOf } from '@halting/core/adapters'
 import type { StepRecord } from '@halting/core/steps'
 import type { ForeignRun } from '../foreign/foreign-run.ts'
-import { isRejection } from './rejecting-prompt.ts'
 
-/** What is on record of how a run came out. JSON. */
+/** The recorded outcome of a run. JSON. */
 export interface RunOutcome {
   /** Id of the run. */
   readonly runId: string
-  /** Why it ended; null for one that did not, or of which that is not known. */
+  /** Why it ended; null for a run that has not ended, or whose ending is unknown. */
   readonly reason: EndingReason | null
-  /** Whether its goals were met; `unknown` where that was not checked after the last change; null for a run without goals. */
+  /** Whether its goals were met; `unknown` when they were not checked after the last change; null for a run without goals. */
   readonly goal: boolean | 'unknown' | null
-  /** Models alone judged its goals. */
+  /** Whether only models judged its goals. */
   readonly isJudged: boolean
-  /** Whether a check passed after its last change; null where nobody looked. */
+  /** Whether a check passed after its last change; null when that was not tracked. */
   readonly verified: Verified | null
-  /** A later run of the session continues it, and has what it used in its own figures. */
+  /** Whether a later run of the session continues it and includes its figures. */
   readonly isContinued: boolean
-  /** The next prompt of the session says that its answer is wrong, or the conversation was rewound to before it. */
+  /** Whether the next prompt rejects its answer, or the conversation was rewound to before it. */
   readonly isRejected: boolean
 }
 
-/** Of a run of which nothing is on record. */
+/** The outcome of a run without records. */
 export const noOutcome: RunOutcome = {
   runId: '',
   reason: null,
@@ -33,8 +32,8 @@ export const noOutcome: RunOutcome = {
   isRejected: false,
 }
 
-/** The outcomes of the runs of a session, in their order. */
-export function outcomesOf(runs: readonly (readonly StepRecord[])[]): readonly RunOutcome[] {
+/** The outcomes of the runs of a session, in order. */
+export function runOutcomes(runs: readonly (readonly StepRecord[])[]): readonly RunOutcome[] {
   const continued = new Set(runs.map(continuedBy))
   return runs.map((records, index): RunOutcome => {
     const [first] = records
@@ -52,7 +51,7 @@ export function outcomesOf(runs: readonly (readonly StepRecord[])[]): readonly R
   })
 }
 
-/** The same of a session that another program recorded. */
+/** The outcomes of the runs of another program's session. */
 export function foreignOutcomes(runs: readonly ForeignRun[]): readonly RunOutcome[] {
   return runs.map(({ run, ending }, index) => ({
     runId: run.runId,
@@ -65,7 +64,7 @@ export function foreignOutcomes(runs: readonly ForeignRun[]): readonly RunOutcom
   }))
 }
 
-/** Judged alone: a model has the last word on every goal. */
+/** `isJudged`: a model decides every goal. */
 function goalOf(goal: GoalResult | undefined): Pick<RunOutcome, 'goal' | 'isJudged'> {
   if (goal === undefined) return { goal: null, isJudged: false }
   const { met, checks, judged } = goal
@@ -79,20 +78,42 @@ function continuedBy([first]: readonly StepRecord[]): string | undefined {
 
 function promptOf(records: readonly StepRecord[] | undefined): string {
   const first = records?.[0]
-  return first?.type === 'start' ? personText(first.start.added.flatMap(saidIn)) : ''
+  return first?.type === 'start' ? personText(first.start.added.flatMap(userMessagesIn)) : ''
 }
 
-interface Said {
+interface UserMessage {
   readonly origin: string
   readonly content: MessageContent
 }
 
-function saidIn(entry: TranscriptEntry): readonly Said[] {
+function userMessagesIn(entry: TranscriptEntry): readonly UserMessage[] {
   return entry.kind === 'user' ? [{ origin: entry.origin, content: entry.message.content }] : []
 }
 
-/** The first that a person said. */
-function personText(said: readonly Said[]): string {
-  const prompt = said.find(({ origin }) => origin === 'prompt')
+/** Text of the first message of a person. */
+function personText(messages: readonly UserMessage[]): string {
+  const prompt = messages.find(({ origin }) => origin === 'prompt')
   return prompt === undefined ? '' : textOf(prompt.content)
+}
+
+/** Only the beginning of a prompt is searched for a rejection. */
+const maxPromptLength = 400
+
+// A few plain English phrases; a prompt without any of them is not a rejection.
+const rejections: readonly RegExp[] = [
+  /\b(?:do|does|did|is|are|was|were|has|have)(?:n['’]?t| not) (?:\w+ )?(?:work|fix|help|solve|right|correct|compile|build|done|what i)/,
+  /\bstill (?:fail|broken|wrong|not\b|does|do(?:es)?n|is|isn|the same|get|see|happen|crash|error)/,
+  /\b(?:that|this|it)(?:['’]s| is| was) (?:wrong|incorrect|broken|not (?:right|correct|working|what))/,
+  /\bnot what i (?:asked|wanted|meant|said)/,
+  /\b(?:revert|undo|roll back) (?:that|this|it|your|the|all)\b/,
+  /\btry (?:it )?again\b/,
+  /\byou (?:broke|forgot|missed|ignored|did(?:n['’]?t| not)|have(?:n['’]?t| not))\b/,
+  /^(?:no|nope|wrong)\b/,
+]
+
+// Spec R-GRADE-6.
+/** Whether a prompt rejects the answer before it, judged by a few English phrases. */
+export function isRejection(prompt: string): boolean {
+  const beginning = prompt.slice(0, maxPromptLength).toLowerCase().trimStart()
+  return rejections.some((words) => words.test(beginning))
 }

@@ -1,7 +1,8 @@
 import type { GoalFigures } from '../account/goal.ts'
-import type { Breakdown, GoalCounts, GoalRow, Report } from './report-model.ts'
+import type { Breakdown, GoalCounts, GoalRow, Report, VerificationCounts } from './report-model.ts'
+import type { VerificationFigures } from '../account/verification.ts'
 
-type Sum = { -readonly [count in keyof GoalCounts]: GoalCounts[count] }
+type GoalSum = { -readonly [count in keyof GoalCounts]: GoalCounts[count] }
 
 const nothing: GoalCounts = Object.freeze({
   runs: 0,
@@ -17,7 +18,7 @@ const nothing: GoalCounts = Object.freeze({
   checkMs: 0,
 })
 
-function addTo(sum: Sum, { met, heldFromStart, judged, flaky, changedTests, tries, rounds }: GoalFigures): void {
+function addTo(sum: GoalSum, { met, heldFromStart, judged, flaky, changedTests, tries, rounds }: GoalFigures): void {
   sum.runs++
   if (met === 'unknown') sum.unknown++
   else if (met) sum.met++
@@ -31,16 +32,16 @@ function addTo(sum: Sum, { met, heldFromStart, judged, flaky, changedTests, trie
   sum.checkMs += rounds.ms
 }
 
-/** How runs ended with their goals: all of them, and by day, model and folder. Runs without goals are in none of it. */
+/** Sums up the goals of runs: in total, and by day, model and folder. Runs without goals are not counted. */
 export class GoalSums {
-  readonly #all: Sum = { ...nothing }
-  readonly #by: { readonly [by in Breakdown]: Map<string, Sum> } = {
+  readonly #all: GoalSum = { ...nothing }
+  readonly #by: { readonly [by in Breakdown]: Map<string, GoalSum> } = {
     day: new Map(),
     model: new Map(),
     folder: new Map(),
   }
 
-  /** `place`: the day, the folder, and the model that the run asked last. */
+  /** `place`: the day, the folder, and the model of the last request. */
   add(goal: GoalFigures | undefined, place: { readonly [by in Breakdown]: string }): void {
     if (goal === undefined) return
     addTo(this.#all, goal)
@@ -51,15 +52,37 @@ export class GoalSums {
     }
   }
 
-  get told(): Report['goals'] {
+  get sums(): Report['goals'] {
     const rows = (by: Breakdown): readonly GoalRow[] => [...this.#by[by]].map(([name, counts]) => ({ name, ...counts }))
-    const most = (by: Breakdown): readonly GoalRow[] =>
+    const mostRunsFirst = (by: Breakdown): readonly GoalRow[] =>
       rows(by).toSorted((a, b) => b.runs - a.runs || a.name.localeCompare(b.name))
     return {
       ...this.#all,
       byDay: rows('day').toSorted((a, b) => a.name.localeCompare(b.name)),
-      byModel: most('model'),
-      byFolder: most('folder'),
+      byModel: mostRunsFirst('model'),
+      byFolder: mostRunsFirst('folder'),
     }
+  }
+}
+
+/** Counts runs that changed files, and whether their last change was checked. */
+export class VerificationSums {
+  #counts: VerificationCounts = { changed: 0, unchecked: 0, asked: 0, checkedWhenAsked: 0, keptAnswer: 0 }
+
+  add(figures: VerificationFigures | undefined): void {
+    if (figures === undefined || figures.verified === 'nothing changed') return
+    const { verified, wasAsked, keptAnswer } = figures
+    const { changed, unchecked, asked, checkedWhenAsked, keptAnswer: kept } = this.#counts
+    this.#counts = {
+      changed: changed + 1,
+      unchecked: unchecked + (verified ? 0 : 1),
+      asked: asked + (wasAsked ? 1 : 0),
+      checkedWhenAsked: checkedWhenAsked + (wasAsked && verified ? 1 : 0),
+      keptAnswer: kept + (keptAnswer ? 1 : 0),
+    }
+  }
+
+  get counts(): VerificationCounts {
+    return this.#counts
   }
 }

@@ -1,7 +1,7 @@
-// `@halting/analysis/report`: sums over many sessions, as figures and as a page.
-export { Collector } from './collect.ts'
-export { type Period, dayOf } from './days.ts'
-export { gatherReport, isBelow, type ReportScope } from './gather-report.ts'
+// `@halting/analysis/report`: sums over many sessions, as figures and as an HTML page.
+export { ReportCollector as Collector } from './report-collector.ts'
+export { type Period, dayOf } from './period.ts'
+export { gatherReport, isBelow, type ReportScope } from './report-collector.ts'
 export type {
   Breakdown,
   BudgetRow,
@@ -25,7 +25,7 @@ export { reportHtml } from './report-html.ts'
 export {
   budgetText,
   endingName,
-  factsOf,
+  serviceFacts as factsOf,
   goalCells,
   goalHead,
   goalTables,
@@ -41,4 +41,4 @@ export {
   spentText,
   triedText,
 } from './report-words.ts'
-export { worthTelling } from './tighter-limits.ts'
+export { limitsWorthReporting as worthTelling } from './tighter-limits.ts'

@@ -1,18 +1,16 @@
 import { costText } from '../words/what-if-words.ts'
 import { counted, elapsed, many } from '../words/figures.ts'
-import { escaped } from '../export/escaped.ts'
+import { escapeHtml } from '../export/escape-html.ts'
 import { pageHead } from '../export/page-head.ts'
 import { pageStyle } from '../export/page-style.ts'
 import { calibratedRows, calibrationTexts, calibrationTitle, groupName, hasLimit } from '../words/calibration-texts.ts'
-import { bars } from './chart.ts'
-import { dayOf } from './days.ts'
-import { reportStyle } from './report-style.ts'
-import { flagOf, worthTelling } from './tighter-limits.ts'
+import { dayOf } from './period.ts'
+import { flagOf, limitsWorthReporting } from './tighter-limits.ts'
 import type { Breakdown, Report, SessionSpent, SpentRow } from './report-model.ts'
 import {
   budgetText,
   endingName,
-  factsOf,
+  serviceFacts,
   goalCells,
   goalHead,
   goalTables,
@@ -30,36 +28,36 @@ import {
   triedText,
 } from './report-words.ts'
 
-// One file that needs nothing else (`pageHead`). Every text of a session is text of the page: titles, folders, names of tools and of models.
+// A single file without external resources (`pageHead`). Every text of a session is escaped: titles, folders, names of tools and models.
 
-/** More sessions than these are in the JSON alone: a page of them would not open. */
-const mostSessions = 500
-const mostRows = 100
+/** The page lists at most this many sessions, because a larger page would not open. The JSON has all of them. */
+const maxSessions = 500
+const maxRows = 100
 
-/** The report as a page. */
+/** The report as an HTML page. */
 export function* reportHtml(report: Report, by?: Breakdown): Iterable<string> {
   const title = headline(report)
   const programs = programsText(report)
   yield `${pageHead(title, pageStyle + reportStyle)}<body>
-<a class="skip" href="#figures">To the figures</a>
+<a class="skip" href="#figures">Skip to the figures</a>
 <header>
-<h1>${escaped(title)}</h1>
-<p>${escaped(spentText(report.totals))}</p>
-${programs === '' ? '' : `<p class="soft">${escaped(programs)}</p>`}
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(spentText(report.totals))}</p>
+${programs === '' ? '' : `<p class="soft">${escapeHtml(programs)}</p>`}
 </header>
 <main id="figures">
 `
   if (report.totals.runs > 0) {
     yield* breakdownHtml(report, by)
-    if (by === undefined) yield* restHtml(report)
-  } else yield `<p>${escaped(nothingText(report))}</p>\n`
+    if (by === undefined) yield* laterSectionsHtml(report)
+  } else yield `<p>${escapeHtml(nothingText(report))}</p>\n`
   yield section(
     `Not read: ${many(report.skipped.length, 'file')}`,
     report.skipped.length === 0 ? '' : list(report.skipped),
   )
-  yield report.notes.map((note) => `<p class="soft">${escaped(note)}</p>\n`).join('')
+  yield report.notes.map((note) => `<p class="soft">${escapeHtml(note)}</p>\n`).join('')
   yield `</main>
-<footer><p class="soft">Created ${escaped(report.madeAt)}. Days are in the time zone ${escaped(report.timeZone)}. Costs are in US dollars.</p></footer>
+<footer><p class="soft">Created ${escapeHtml(report.madeAt)}. Days are in the time zone ${escapeHtml(report.timeZone)}. Costs are in US dollars.</p></footer>
 </body>
 </html>
 `
@@ -76,7 +74,7 @@ function* breakdownHtml(report: Report, by: Breakdown | undefined): Iterable<str
   if (by !== undefined) yield section('Goals', goalsHtml(report, by))
 }
 
-function* restHtml(report: Report): Iterable<string> {
+function* laterSectionsHtml(report: Report): Iterable<string> {
   yield section('How they ended', endingsHtml(report))
   yield section('Goals', goalsHtml(report, undefined))
   yield section('Last changes', list(verificationTexts(report)))
@@ -87,7 +85,7 @@ function* restHtml(report: Report): Iterable<string> {
   yield section('Tools', toolsHtml(report))
   yield section('Time', timeHtml(report))
   yield section('Waits', list(waitTexts(report)))
-  yield section('Models and the window', list(factsOf(report)))
+  yield section('Models and the window', list(serviceFacts(report)))
   yield section('Far above the others', list(report.outliers.map(outlierText)))
   yield section(
     'Did not end',
@@ -104,31 +102,31 @@ function* restHtml(report: Report): Iterable<string> {
 function section(title: string, content: string): string {
   if (content === '') return ''
   const id = title.toLowerCase().replaceAll(/[^a-z]+/g, '-')
-  return `<section aria-labelledby="${id}"><h2 id="${id}">${escaped(title)}</h2>\n${content}</section>\n`
+  return `<section aria-labelledby="${id}"><h2 id="${id}">${escapeHtml(title)}</h2>\n${content}</section>\n`
 }
 
 function list(items: readonly string[]): string {
-  return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join('\n')}</ul>\n`
+  return items.length === 0 ? '' : `<ul>${items.map((item) => `<li>${escapeHtml(item)}</li>`).join('\n')}</ul>\n`
 }
 
-/** A table that scrolls by itself where it is wider than the page, with keys too. */
+/** A table that scrolls on its own when it is wider than the page, also with the keyboard. */
 function table(name: string, head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return ''
-  const titles = head.map((cell) => `<th scope="col">${escaped(cell)}</th>`).join('')
+  const titles = head.map((cell) => `<th scope="col">${escapeHtml(cell)}</th>`).join('')
   const lines = rows.map(([first = '', ...cells]) => {
-    const others = cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')
-    return `<tr><th scope="row" dir="auto">${escaped(first)}</th>${others}</tr>`
+    const otherCells = cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')
+    return `<tr><th scope="row" dir="auto">${escapeHtml(first)}</th>${otherCells}</tr>`
   })
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(name)}"><table><thead><tr>${titles}</tr></thead><tbody>\n${lines.join('\n')}\n</tbody></table></div>\n`
 }
 
-const some = (count: number): string => (count === 0 ? '' : counted(count))
+const countOrBlank = (count: number): string => (count === 0 ? '' : counted(count))
 
 function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]): string {
   const named = rows
-    .slice(0, what === 'day' ? Infinity : mostRows)
+    .slice(0, what === 'day' ? Infinity : maxRows)
     .map((row) => ({ ...row, name: row.name || 'not known' }))
-  const picture = bars(
+  const picture = barChart(
     `Cost by ${what}`,
     named.slice(what === 'day' ? -62 : 0, what === 'day' ? undefined : 20).map((row) => ({
       label: row.name,
@@ -150,7 +148,7 @@ function spentHtml(what: 'day' | 'folder' | 'program', rows: readonly SpentRow[]
 }
 
 function modelsHtml(report: Report): string {
-  const picture = bars(
+  const picture = barChart(
     'Cost by model',
     report.byModel.map((row) => ({
       label: row.model || 'not known',
@@ -166,7 +164,7 @@ function modelsHtml(report: Report): string {
       model || 'not known',
       modelCostText(report, row),
       counted(requests),
-      some(failed),
+      countOrBlank(failed),
       counted(tokens),
       counted(output),
       sent === 0 ? '' : shareText(cacheRead / sent),
@@ -178,7 +176,7 @@ function modelsHtml(report: Report): string {
 }
 
 function endingsHtml({ endings }: Report): string {
-  const picture = bars(
+  const picture = barChart(
     'Runs by how they ended',
     endings.map(({ reason, exitCode, runs }) => ({
       label: endingName(reason),
@@ -200,14 +198,14 @@ function endingsHtml({ endings }: Report): string {
 
 function goalsHtml(report: Report, by: Breakdown | undefined): string {
   const tables = goalTables(report, by).map(([name, rows]) => {
-    const cells = rows.slice(0, mostRows).map((row) => [row.name || 'not known', ...goalCells(row)])
+    const cells = rows.slice(0, maxRows).map((row) => [row.name || 'not known', ...goalCells(row)])
     return table(`Goals by ${name}`, [name, ...goalHead], cells)
   })
   return list(goalTexts(report)) + tables.join('')
 }
 
 function calibrationHtml({ calibration }: Report): string {
-  const limited = calibration.groups.filter(hasLimit).slice(0, mostRows)
+  const limited = calibration.groups.filter(hasLimit).slice(0, maxRows)
   const head = ['limit', 'at most', 'lost', 'to expect', 'saves']
   const tables = limited.map((group) => {
     const cells = calibratedRows(group).map(({ label, limit, lost, toExpect, saves }) => [
@@ -229,17 +227,17 @@ function triedHtml({ tried }: Report): string {
     costText({ costUsd: saved.savedUsd, unknownUsd: saved.savedUnknownUsd }),
     counted(saved.savedTokens),
     elapsed(saved.savedMs),
-    some(lostAnswers),
-    some(lostChanges),
-    some(unknown),
+    countOrBlank(lostAnswers),
+    countOrBlank(lostChanges),
+    countOrBlank(unknown),
   ])
   const head = ['limit', 'stops runs', 'saves', 'tokens', 'time', 'loses answers', 'loses changes', 'not known']
-  return list(worthTelling(tried).map(triedText)) + table('Limits that were tried', head, cells)
+  return list(limitsWorthReporting(tried).map(triedText)) + table('Limits that were tried', head, cells)
 }
 
 function toolsHtml({ tools }: Report): string {
-  const called = tools.filter(({ calls }) => calls > 0).slice(0, mostRows)
-  const picture = bars(
+  const called = tools.filter(({ calls }) => calls > 0).slice(0, maxRows)
+  const picture = barChart(
     'Calls by tool; failed, denied, invalid and cut calls are marked',
     called.slice(0, 20).map(({ tool, calls, failed, denied, invalid, cut }) => {
       const bad = failed + denied + invalid + cut
@@ -250,7 +248,7 @@ function toolsHtml({ tools }: Report): string {
   const cells = called.map(({ tool, calls, failed, denied, invalid, cut, ms, tokens, ...cost }) => [
     tool ?? '',
     counted(calls),
-    ...[failed, denied, invalid, cut].map(some),
+    ...[failed, denied, invalid, cut].map(countOrBlank),
     elapsed(ms),
     counted(tokens),
     costText(cost),
@@ -259,11 +257,11 @@ function toolsHtml({ tools }: Report): string {
   return picture + table('Tools', head, cells)
 }
 
-/** Waits for services are no part of the active time: they have a row without a bar. */
+/** Waits for services are not active time: they have a row without a bar. */
 function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
   const rows = Object.entries(time).filter(([, ms]) => ms > 0)
   const waited = waitedMs > 0 ? [{ label: 'services', first: 0, value: `${elapsed(waitedMs)}, not active` }] : []
-  return bars('Where the time went', [
+  return barChart('Where the time went', [
     ...rows.map(([label, ms]) => ({ label, first: ms, value: elapsed(ms) })),
     ...waited,
   ])
@@ -271,7 +269,7 @@ function timeHtml({ time, serviceWaits: { ms: waitedMs } }: Report): string {
 
 function sessionsHtml(sessions: readonly SessionSpent[]): string {
   const cells = sessions
-    .slice(0, mostSessions)
+    .slice(0, maxSessions)
     .map(({ session, title, folder, turns, tokens, activeMs, ending, ...row }) => [
       `${session.slice(0, 8)} ${title}`,
       costText(row),
@@ -282,10 +280,83 @@ function sessionsHtml(sessions: readonly SessionSpent[]): string {
       dayOf(row.beganAt === null ? null : Date.parse(row.beganAt)),
       folder,
     ])
-  const left = sessions.length - mostSessions
+  const left = sessions.length - maxSessions
   const head = ['session', 'cost', 'turns', 'tokens', 'time', 'ended', 'began', 'folder']
   return (
     table('Sessions', head, cells) +
-    (left > 0 ? `<p class="soft">${escaped(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
+    (left > 0 ? `<p class="soft">${escapeHtml(`${many(left, 'more session')}: --json has all of them.`)}</p>\n` : '')
   )
 }
+
+/** One bar of a chart, with two segments in a row. */
+interface Bar {
+  readonly label: string
+  readonly first: number
+  readonly second?: number
+  /** The value in words, shown next to the bar and read by screen readers. */
+  readonly value: string
+}
+
+const [rowHeight, barHeight, labelColumns, valueColumns] = [22, 12, 170, 190]
+const width = 640
+const maxLabelLength = 24
+
+/**
+ * A bar chart as inline SVG, without scripts and styled by classes of the page. Labels and values are text, so that they can be read aloud, copied
+ * and searched.
+ */
+function barChart(title: string, rows: readonly Bar[]): string {
+  const highest = Math.max(...rows.map(({ first, second = 0 }) => first + second))
+  if (rows.length === 0 || !(highest > 0)) return ''
+  const room = width - labelColumns - valueColumns
+  const height = rows.length * rowHeight + 4
+  const bars = rows.map(({ label, first, second = 0, value }, index) => {
+    const y = index * rowHeight + 2
+    const middle = y + rowHeight / 2
+    // A value above zero is always visible.
+    const barLength = (part: number): number => (part > 0 ? Math.max(1.5, (part / highest) * room) : 0)
+    const [one, two] = [barLength(first), barLength(second)]
+    return [
+      `<g><title>${escapeHtml(label)}: ${escapeHtml(value)}</title>`,
+      `<text x="${labelColumns - 8}" y="${middle}" class="name">${escapeHtml(shortLabel(label))}</text>`,
+      `<rect x="${labelColumns}" y="${y + (rowHeight - barHeight) / 2}" width="${fixed(one)}" height="${barHeight}" class="one"/>`,
+      two > 0
+        ? `<rect x="${fixed(labelColumns + one)}" y="${y + (rowHeight - barHeight) / 2}" width="${fixed(two)}" height="${barHeight}" class="two"/>`
+        : '',
+      `<text x="${fixed(labelColumns + one + two + 8)}" y="${middle}">${escapeHtml(value)}</text></g>`,
+    ].join('')
+  })
+  const picture = `<svg role="img" aria-label="${escapeHtml(title)}" viewBox="0 0 ${width} ${height}">${bars.join('\n')}</svg>`
+  return `<div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(title)}">${picture}</div>\n`
+}
+
+/** Shortens a label; of a path, the end is kept. */
+function shortLabel(label: string): string {
+  const letters = Array.from(label)
+  if (letters.length <= maxLabelLength) return label
+  const maxLength = maxLabelLength - 1
+  return /[/\\]/.test(label) ? `…${letters.slice(-maxLength).join('')}` : `${letters.slice(0, maxLength).join('')}…`
+}
+
+function fixed(value: number): string {
+  return String(Math.round(value * 10) / 10)
+}
+
+/** Styles of the report in addition to those of all pages. */
+const reportStyle = `
+table{border-collapse:collapse;width:100%;margin:.5rem 0;font-variant-numeric:tabular-nums}
+caption{text-align:left;color:var(--soft);padding:.2rem .3rem}
+th,td{padding:.2rem .5rem;text-align:right;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap}
+th{color:var(--soft);font-weight:400}
+td:first-child,th:first-child,td.words,th.words{text-align:left}
+th[scope=row]{color:inherit;text-align:left;white-space:normal;min-width:9rem}
+.wide{overflow-x:auto}
+.wide:focus-visible{outline-offset:-.1rem}
+svg{width:100%;min-width:30rem;max-width:45rem;height:auto;display:block;margin:.5rem 0}
+svg text{font:12px system-ui,sans-serif;fill:var(--ink);dominant-baseline:central}
+svg .name{text-anchor:end;fill:var(--soft)}
+svg .one{fill:var(--link)}svg .two{fill:var(--bad)}
+ul{padding-left:1.2rem}li{margin:.3rem 0}
+main section{margin-top:1.5rem}
+@media print{svg{break-inside:avoid}tr{break-inside:avoid}}
+`

@@ -6,13 +6,13 @@ import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { ServiceWaitEnd } from '../account/service-waits.ts'
 import type { Phase } from '../account/recorded-steps.ts'
 
-// What a report tells, as JSON. Dollars are US dollars. What nobody told and was charged at worst case is in `unknownUsd` and `unknownTokens`, beside
-// `costUsd` and `tokens`.
+// The report as JSON. Dollars are US dollars. Cost that was never reported is charged at worst case, and is in `unknownUsd` and `unknownTokens`, in
+// addition to `costUsd` and `tokens`.
 
-/** By what a report can list what was spent. */
+/** The keys by which a report can list totals. */
 export type Breakdown = 'day' | 'model' | 'folder'
 
-/** What was spent. */
+/** Totals of some runs. */
 export interface Spent {
   /** Runs. */
   readonly runs: number
@@ -28,19 +28,19 @@ export interface Spent {
   readonly costUsd: number
   /** US dollars charged at worst case, in addition. */
   readonly unknownUsd: number
-  /** Milliseconds in which runs went on. */
+  /** Active milliseconds. */
   readonly activeMs: number
 }
 
-/** What was spent on a day, in a folder, by a program. */
+/** Totals of a day, a folder or a program. */
 export interface SpentRow extends Spent {
-  /** `2026-11-23`, a path, a program; '' where it is not known. */
+  /** `2026-11-23`, a path or a program; '' if unknown. */
   readonly name: string
-  /** Sessions with a run in it: one of two days is in both. */
+  /** Sessions with a run in this row. A session of two days counts in both. */
   readonly sessions: number
 }
 
-/** What one model did and cost in the sessions of a report. */
+/** Requests, tokens and cost of one model in the sessions of a report. */
 export interface ModelRow {
   /** Id of the model. */
   readonly model: string
@@ -52,7 +52,7 @@ export interface ModelRow {
   readonly tokens: number
   /** The part of the tokens that was charged at worst case. */
   readonly unknownTokens: number
-  /** Tokens that were sent: new, read from the cache, written to it; and what came back. */
+  /** Input tokens that were neither read from the cache nor written to it. */
   readonly input: number
   /** Tokens read from the cache. */
   readonly cacheRead: number
@@ -64,9 +64,9 @@ export interface ModelRow {
   readonly costUsd: number
   /** US dollars charged at worst case, in addition. */
   readonly unknownUsd: number
-  /** Of its requests, also where they ran beside others. */
+  /** Milliseconds of its requests; parallel requests count separately. */
   readonly ms: number
-  /** Searches of the web that the service billed; absent where there were none. */
+  /** Web searches that the service billed; absent for none. */
   readonly searches?: number
 }
 
@@ -78,15 +78,15 @@ export interface SessionSpent extends Spent {
   readonly program: SessionKind
   /** Path of the file. */
   readonly file: string
-  /** The folder that it worked in. */
+  /** Its working directory. */
   readonly folder: string
-  /** What it was called, or the first that was asked. */
+  /** Its title, or its first prompt. */
   readonly title: string
-  /** The first of its runs that count here. */
+  /** When its first counted run began: ISO 8601 in UTC; null if unknown. */
   readonly beganAt: string | null
-  /** Why its last run ended; null for one that did not. */
+  /** Why its last run ended; null for one that has not ended. */
   readonly ending: EndingReason | null
-  /** Calls of tools. */
+  /** Tool calls. */
   readonly calls: number
   /** Calls that failed. */
   readonly failedCalls: number
@@ -94,9 +94,9 @@ export interface SessionSpent extends Spent {
 
 /** The runs of a report that ended for one reason. */
 export interface EndingRow {
-  /** Null: no end is on record. */
+  /** The ending; null when none is recorded. */
   readonly reason: EndingReason | null
-  /** Of the program; null where there is none. */
+  /** Exit code of the program; null without an ending. */
   readonly exitCode: number | null
   /** Runs. */
   readonly runs: number
@@ -122,21 +122,21 @@ export interface LimitRow {
   readonly runs: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** Went on afterwards with the figures of the first. */
+  /** Runs that were continued by another run. */
   readonly wentOn: number
-  /** Gave an answer all the same, asked for at the limit. */
+  /** Runs that gave an answer when the limit asked for one. */
   readonly answered: number
-  /** What the dollar budgets of these runs still allowed when the limit stopped them. */
+  /** US dollars that were left of these runs' own dollar budgets. */
   readonly leftUsd: number
-  /** Runs that had changed something, gave no answer, and did not go on. */
+  /** Runs that had changed something, gave no answer, and were not continued. */
   readonly lost: readonly RunName[]
   /** US dollars that these runs cost. */
   readonly lostUsd: number
 }
 
-/** A budget that runs of a report shared with others: a standing one, or that of their tenant. */
+/** A budget that runs of a report shared with others: a standing budget, or that of their tenant. */
 export interface BudgetRow {
-  /** As people read it: `$20 a day`. */
+  /** Display name: `$20 a day`. */
   readonly budget: string
   /** Whether it is a standing budget, or the lease of a tenant. */
   readonly kind: SharedBudgetEnd['kind']
@@ -144,21 +144,21 @@ export interface BudgetRow {
   readonly runs: number
   /** US dollars of the runs that it ended. */
   readonly costUsd: number
-  /** Those of them that another run goes on with. */
+  /** Runs it ended that another run continued. */
   readonly wentOn: number
-  /** Of the last run that it ended: what all had used of it, and when it resets (ISO 8601); null where the record does not say. */
+  /** US dollars that had been used of it when it last ended a run; null when the record does not say. */
   readonly usedUsd: number | null
-  /** The limit of the period, in US dollars; null where the record does not say. */
+  /** The limit of the period, in US dollars; null when the record does not say. */
   readonly limitUsd: number | null
-  /** When the next period begins, in ISO 8601; null where the record does not say. */
+  /** When the next period begins, in ISO 8601; null when the record does not say. */
   readonly resetsAt: string | null
-  /** Requests that waited for what others had reserved of it, and for how long together. */
+  /** Requests that waited for money reserved by others. */
   readonly waited: number
-  /** Milliseconds, of all these requests together. */
+  /** Milliseconds of all these waits together. */
   readonly waitedMs: number
 }
 
-/** One run of a report, with what it cost and how many changes it made. */
+/** One run of a report, with its cost and its number of changes. */
 export interface RunName {
   /** Id of the session. */
   readonly session: string
@@ -170,33 +170,33 @@ export interface RunName {
   readonly changes: number
 }
 
-/** The calls of one tool in the sessions of a report. */
+/** Calls of one tool in the sessions of a report. */
 export interface ToolRow {
-  /** Null: requests whose reply asked for no tool. */
+  /** The tool; null for requests whose reply called no tool. */
   readonly tool: string | null
   /** Calls of the tool. */
   readonly calls: number
   /** Calls that failed. */
   readonly failed: number
-  /** By rules, a mode or a person. */
+  /** Calls denied by rules, a mode or a person. */
   readonly denied: number
-  /** There is no such tool, or its input was not valid. */
+  /** Calls of unknown tools, or with invalid input. */
   readonly invalid: number
-  /** Not begun, cut, or without an outcome. */
+  /** Calls that were not started, were interrupted, or have no result. */
   readonly cut: number
-  /** Own time of its calls, also where they ran beside others. */
+  /** Milliseconds of its calls; parallel calls count separately. */
   readonly ms: number
-  /** Of the requests that asked for it, with what was charged at worst case. */
+  /** Tokens of the requests that called it, including those charged at worst case. */
   readonly tokens: number
   /** US dollars that services reported. */
   readonly costUsd: number
-  /** Charged at worst case, in addition. */
+  /** US dollars charged at worst case, in addition. */
   readonly unknownUsd: number
-  /** Characters that its results put into the conversation. */
+  /** Characters that its results added to the conversation. */
   readonly resultCharacters: number
 }
 
-/** How runs that had goals ended with them. */
+/** Goals of runs, and whether they were met. */
 export interface GoalCounts {
   /** Runs with goals. */
   readonly runs: number
@@ -204,116 +204,116 @@ export interface GoalCounts {
   readonly met: number
   /** Runs whose goals were not met. */
   readonly unmet: number
-  /** Something changed since the last check, or nothing was checked, or the run did not end. */
+  /** Runs whose result is unknown: something changed after the last check, nothing was checked, or the run has not ended. */
   readonly unknown: number
-  /** Of those that are met: nothing shows that the run made it so. */
+  /** Runs whose goals were met from the start, so that nothing shows that the run achieved them. */
   readonly heldFromStart: number
-  /** A model judged. */
+  /** Runs with a goal that a model judged. */
   readonly judged: number
-  /** Checks came to different verdicts with nothing changed in between. */
+  /** Runs in which checks gave different results although nothing had changed in between. */
   readonly flaky: number
-  /** The agent changed test files. */
+  /** Runs in which the agent changed test files. */
   readonly changedTests: number
-  /** Answers that were sent back, and the most of one run. */
+  /** Answers that were sent back. */
   readonly tries: number
-  /** The most answers of one run that were sent back. */
+  /** The largest number of answers sent back in one run. */
   readonly mostTries: number
-  /** Milliseconds that rounds of checks took. */
+  /** Milliseconds of all rounds of checks. */
   readonly checkMs: number
 }
 
-/** Of runs that ended and changed something: whether a check passed after their last change. Runs in which nobody looked at that count nowhere. */
+/** Ended runs that changed files, and whether a check passed after the last change. Runs that did not track this are not counted. */
 export interface VerificationCounts {
-  /** Runs that changed something. */
+  /** Runs that changed files. */
   readonly changed: number
-  /** Those of them that ended with their last change unchecked. */
+  /** Runs that ended with their last change unchecked. */
   readonly unchecked: number
   /** Runs whose model was asked to verify its last change. */
   readonly asked: number
-  /** Those of them that ended with a check that passed. */
+  /** Runs that were asked, and ended with a passed check. */
   readonly checkedWhenAsked: number
-  /** Those of them whose model called no tool: the answer before that was kept. */
+  /** Runs that were asked, and whose model called no tool: the earlier answer was kept. */
   readonly keptAnswer: number
 }
 
-/** How runs that had goals ended with them, for the runs of a day, a model or a folder. */
+/** Goals of the runs of a day, a model or a folder, and whether they were met. */
 export interface GoalRow extends GoalCounts {
-  /** `2026-11-23`, a model, a path; '' where it is not known. */
+  /** `2026-11-23`, a model or a path; '' if unknown. */
   readonly name: string
 }
 
-/** Waits for services, for one model or for one reason. */
+/** Waits for services, by model or by cause. */
 export interface ServiceWaitRow {
-  /** A model, or a status and a kind of failure such as `429 rate_limit`; '' where it is not known. */
+  /** A model, or a status and kind of failure such as `429 rate_limit`; '' if unknown. */
   readonly name: string
-  /** Waits that are over. */
+  /** Waits that have ended. */
   readonly waits: number
-  /** Milliseconds by the wall clock, also where several waited at the same time. */
+  /** Milliseconds by the wall clock; overlapping waits count separately. */
   readonly ms: number
   /** Milliseconds of the longest wait. */
   readonly longestMs: number
 }
 
-/** What runs waited for services that were over their limit or out of order, and which runs ended there. */
+/** Waits for services that were rate-limited or unavailable, and runs that ended because of them. */
 export interface ServiceWaitSums {
   /** Runs that waited. */
   readonly runs: number
-  /** Waits that are over. */
+  /** Waits that have ended. */
   readonly waits: number
-  /** Milliseconds by the wall clock, those of each run at the same time once. They are in no active time. */
+  /** Milliseconds by the wall clock; overlapping waits of one run count once. Not part of active time. */
   readonly ms: number
-  /** The longest wait, and its run; null for none. */
+  /** The longest wait and its run; null for none. */
   readonly longest:
     | (RunName & {
         /** Milliseconds of the wait. */
         readonly ms: number
       })
     | null
-  /** How many waits ended in which way. */
+  /** Number of waits by what ended them. */
   readonly ends: { readonly [outcome in ServiceWaitEnd]: number }
-  /** By the model that was waited for. */
+  /** Waits by model. */
   readonly byModel: readonly ServiceWaitRow[]
-  /** By what the service answered. */
+  /** Waits by the answer of the service. */
   readonly byCause: readonly ServiceWaitRow[]
-  /** Runs without an end that wait, and until when at the latest (ISO 8601). */
+  /** Runs that are waiting now. */
   readonly waiting: readonly (RunName & {
-    /** Until when it waits at the latest: ISO 8601 in UTC. */
+    /** Deadline of the wait: ISO 8601 in UTC. */
     readonly until: string
   })[]
-  /** Runs that ended because a service refused and said when it takes requests again; `retryAt`: the latest of these moments, ISO 8601 in UTC. */
+  /** Runs that ended because a service refused a request and named a time to retry. */
   readonly ended: {
     /** Runs. */
     readonly runs: number
     /** US dollars that services reported. */
     readonly costUsd: number
-    /** Those of them that another run goes on with. */
+    /** Runs that another run continued. */
     readonly wentOn: number
-    /** Null where there is no such run. */
+    /** The latest time to retry, ISO 8601 in UTC; null without such a run. */
     readonly retryAt: string | null
   }
 }
 
-/** What would have become of the runs with one limit. */
+/** The effect of one limit on the runs. */
 export interface LimitTried {
   /** The limit. */
   readonly limits: OtherLimits
-  /** Runs that it stops earlier. */
+  /** Runs that it would have stopped earlier. */
   readonly stops: number
-  /** Those of these that it may have stopped still earlier. Where there are some, what is saved is the least, and what is lost the most. */
+  /** How many of these it might have stopped even earlier. If there are any, savings are lower bounds and losses are upper bounds. */
   readonly atTheLatest: number
-  /** Runs that it may have stopped earlier, or had go another way: what they save and lose is not known. */
+  /** Runs on which its effect is unknown: their savings and losses are not included. */
   readonly unknown: number
-  /** US dollars that services reported and that would not have been spent. */
+  /** Reported US dollars that would have been saved. */
   readonly savedUsd: number
-  /** The same of US dollars that were charged at worst case. */
+  /** US dollars charged at worst case that would have been saved. */
   readonly savedUnknownUsd: number
-  /** Tokens that would not have been used. */
+  /** Tokens that would have been saved. */
   readonly savedTokens: number
-  /** Active milliseconds that would not have been used. */
+  /** Active milliseconds that would have been saved. */
   readonly savedMs: number
-  /** Runs whose answer there would not be. */
+  /** Runs that would have lost their answer. */
   readonly lostAnswers: number
-  /** Calls that may have changed something and would not have been made. */
+  /** Calls that may have changed something and would not have happened. */
   readonly lostChanges: number
 }
 
@@ -321,33 +321,33 @@ export interface LimitTried {
 export interface Outlier {
   /** Id of the session. */
   readonly session: string
-  /** What it used far more of. */
+  /** The figure that is unusually high. */
   readonly what: 'costUsd' | 'tokens' | 'turns' | 'activeMs'
-  /** How much it used. */
+  /** Its value. */
   readonly value: number
-  /** In the middle of all sessions. */
+  /** The median of all sessions. */
   readonly median: number
 }
 
-/** The figures of many sessions. */
+/** Figures of many sessions. */
 export interface Report {
-  /** Which sessions, in words: `of this folder`. */
+  /** Description of the sessions: `of this folder`. */
   readonly of: string
-  /** Runs count that began in this time; null for no bound. */
+  /** Start of the period, in ISO 8601: runs that began earlier do not count. Null for no bound. */
   readonly since: string | null
-  /** The moment after the last; null for no bound. */
+  /** End of the period, which is not part of it, in ISO 8601; null for no bound. */
   readonly until: string | null
   /** When the report was made: ISO 8601 in UTC. */
   readonly madeAt: string
-  /** By which days are told. */
+  /** Time zone of the days. */
   readonly timeZone: string
-  /** Sessions with runs that count. */
+  /** Sessions with counted runs. */
   readonly sessions: number
   /** How many of these sessions each program recorded. */
   readonly programs: { readonly [program in SessionKind]: number }
-  /** Sums over all runs, with what came after them. */
+  /** Totals of all runs and of the stages after them. */
   readonly totals: Spent
-  /** What came after runs: suggestions, summaries, notes. It is in the totals. */
+  /** Stages after runs, such as suggestions, summaries and notes. Included in the totals. */
   readonly afterRuns: {
     /** Stages. */
     readonly stages: number
@@ -360,69 +360,69 @@ export interface Report {
     /** US dollars charged at worst case, in addition. */
     readonly unknownUsd: number
   }
-  /** By the day on which the run began. */
+  /** Totals by the day on which a run began. */
   readonly byDay: readonly SpentRow[]
-  /** By model. */
+  /** Totals by model. */
   readonly byModel: readonly ModelRow[]
-  /** By working directory. */
+  /** Totals by working directory. */
   readonly byFolder: readonly SpentRow[]
-  /** By the program that recorded it. */
+  /** Totals by the program that recorded the session. */
   readonly byProgram: readonly SpentRow[]
-  /** The dearest first. */
+  /** Sessions, the most expensive first. */
   readonly bySession: readonly SessionSpent[]
-  /** By why runs ended. */
+  /** Totals by ending. */
   readonly endings: readonly EndingRow[]
   /** The limits that ended runs. */
   readonly limits: readonly LimitRow[]
-  /** Budgets that ended a run, or that a request waited for. */
+  /** Budgets that ended a run, or that a request had to wait for. */
   readonly budgets: readonly BudgetRow[]
-  /** Of runs that had goals. A run counts by the model that it asked last. */
+  /** Goals of runs. A run counts for the model of its last request. */
   readonly goals: GoalCounts & {
-    /** By the day on which the run began. */
+    /** Goals by the day on which the run began. */
     readonly byDay: readonly GoalRow[]
-    /** By model. */
+    /** Goals by model. */
     readonly byModel: readonly GoalRow[]
-    /** By working directory. */
+    /** Goals by working directory. */
     readonly byFolder: readonly GoalRow[]
   }
-  /** Whether runs that changed something were checked after their last change. */
+  /** Whether runs that changed files were checked after their last change. */
   readonly verification: VerificationCounts
-  /** Limits that would have lost at most 2 % of the solved runs, by model and repository, with their intervals, or why there are none. */
+  /** Limits that would have lost at most 2 % of the solved runs, by model and repository, with their intervals; or why there are none. */
   readonly calibration: Calibration
-  /** What each of several limits would have saved. */
+  /** Savings and losses of several limits. */
   readonly tried: readonly LimitTried[]
-  /** By tool. */
+  /** Calls by tool. */
   readonly tools: readonly ToolRow[]
   /** Active milliseconds, by phase. */
   readonly time: { readonly [phase in Phase]: number }
-  /** Beside the active time: what runs waited for services. */
+  /** Waits for services, which are not part of the active time. */
   readonly serviceWaits: ServiceWaitSums
-  /** Pauses at a limit: runs that paused, how often and how long (milliseconds by the wall clock), how many pauses ended with a raised limit, and runs that pause now. */
+  /** Pauses at a limit. */
   readonly limitPauses: {
     /** Runs that paused. */
     readonly runs: number
-    /** Pauses that are over. */
+    /** Pauses that have ended. */
     readonly pauses: number
     /** Milliseconds by the wall clock. */
     readonly ms: number
     /** Pauses that ended with a raised limit. */
     readonly raised: number
-    /** Runs that pause now. */
+    /** Runs that are paused now. */
     readonly open: readonly RunName[]
   }
-  /** How services answered. */
+  /** Failures and retries of model requests. */
   readonly service: {
     /** Requests that took more than one attempt. */
     readonly retried: number
-    /** Attempts of which nobody told what they came to: they broke, were cut, or are under way. */
+    /** Attempts whose usage was never reported: they broke, were cut off, or are running. */
     readonly untold: number
-    /** Those of them whose reply is there: the service reported no usage. */
+    /** Attempts with a reply but without reported usage. */
     readonly unreported: number
     /** Failures of attempts, by kind. */
     readonly failures: readonly {
       /** Kind of the failure. */
       readonly kind: string
-      /** Attempts that failed so. */
+      /** Failed attempts. */
       readonly attempts: number
       /** US dollars charged at worst case. */
       readonly unknownUsd: number
@@ -430,9 +430,9 @@ export interface Report {
       readonly costUsd: number
     }[]
   }
-  /** Input tokens, by how the prompt cache served them. */
+  /** Input tokens and the prompt cache. */
   readonly cache: {
-    /** Tokens that were not cached. */
+    /** All input tokens. */
     readonly input: number
     /** Tokens read from the cache. */
     readonly read: number
@@ -443,9 +443,9 @@ export interface Report {
   }
   /** Compactions of conversations. */
   readonly compactions: {
-    /** How many there were. */
+    /** Number of compactions. */
     readonly count: number
-    /** Requests that they took. */
+    /** Requests made for them. */
     readonly requests: number
     /** Input and output tokens. */
     readonly tokens: number
@@ -456,19 +456,19 @@ export interface Report {
     /** US dollars charged at worst case, in addition. */
     readonly unknownUsd: number
   }
-  /** Runs without an end on record. */
+  /** Runs without a recorded ending. */
   readonly open: readonly (RunName & {
     /** US dollars charged at worst case. */
     readonly unknownUsd: number
-    /** The process that writes the session now; null for none. */
+    /** The process that is writing to the session; null for none. */
     readonly heldBy: number | null
   })[]
-  /** Sessions that used far more of something than most. */
+  /** Sessions with an unusually high figure. */
   readonly outliers: readonly Outlier[]
-  /** Models without a price: what they cost is in no figure. */
+  /** Models without a price: their cost is not included. */
   readonly unpriced: readonly string[]
   /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
-  /** Sentences about what was read of other programs. */
+  /** Sentences about sessions of other programs. */
   readonly notes: readonly string[]
 }

@@ -3,7 +3,7 @@ import { counted, elapsed, many, money } from '../words/figures.ts'
 import { programNames } from '../foreign/session.ts'
 import type { SessionKind } from '../foreign/read-foreign.ts'
 import { unreportedUsageText } from '../why/unreported-usage.ts'
-import { dayOf } from './days.ts'
+import { dayOf } from './period.ts'
 import { minuteText } from '../words/budget-words.ts'
 import { localMinute } from '../words/service-words.ts'
 import type {
@@ -23,7 +23,7 @@ import type {
 } from './report-model.ts'
 import { flagOf } from './tighter-limits.ts'
 
-// What is said in words, the same in the terminal and on the page.
+// Texts that the terminal and the page share.
 
 /** `12 sessions of this folder, 2026-11-16 to 2026-11-23`. */
 export function headline({ of, sessions, since, until, madeAt, byDay }: Report): string {
@@ -31,7 +31,7 @@ export function headline({ of, sessions, since, until, madeAt, byDay }: Report):
   if (since !== null && isInFuture({ since, madeAt })) return `${title}, from ${dayAt(since)} on`
   const days = byDay.map(({ name }) => name).filter((name) => name !== '')
   const isBounded = since !== null || until !== null
-  // A clock that went back, or that of another machine, may have a run begin later than now.
+  // If a clock was set back, or belongs to another machine, a run may begin later than now.
   const latest = [...days, ...(isBounded ? [dayAt(madeAt)] : [])].toSorted().at(-1) ?? ''
   const from = since === null ? (days[0] ?? '') : dayAt(since)
   const to = until === null ? latest : dayOf(Date.parse(until) - 1)
@@ -43,14 +43,14 @@ function dayAt(moment: string): string {
   return dayOf(Date.parse(moment))
 }
 
-/** Why there is nothing to tell, and what to do. */
+/** Why the report is empty, and what to do. */
 export function nothingText(report: Report): string {
-  if (isInFuture(report)) return 'That time lies in the future.'
-  if (report.since === null && report.until === null) return 'Nothing was run in them.'
-  return 'Nothing was run in that time. --since 30d looks further back, and --all at other folders.'
+  if (isInFuture(report)) return 'That period is in the future.'
+  if (report.since === null && report.until === null) return 'There were no runs.'
+  return 'There were no runs in that period. Use --since 30d to look further back, or --all for other folders.'
 }
 
-/** Moments in ISO form compare as texts. */
+/** Dates in ISO format compare as texts. */
 function isInFuture({ since, madeAt }: Pick<Report, 'since' | 'madeAt'>): boolean {
   return since !== null && since > madeAt
 }
@@ -61,23 +61,23 @@ export function spentText({ runs, turns, requests, tokens, activeMs, ...cost }: 
   return [...counts, costText(cost), elapsed(activeMs)].join(', ')
 }
 
-/** What a model came to: `?` where it has no price and nobody told a cost. */
+/** The cost of a model; `?` when it has no price and no cost was reported. */
 export function modelCostText({ unpriced }: Pick<Report, 'unpriced'>, { model, ...cost }: ModelRow): string {
   const isKnown = cost.costUsd > 0 || cost.unknownUsd > 0 || !unpriced.includes(model)
   return isKnown ? costText(cost) : '?'
 }
 
-/** Whose sessions they are, where they are not all ours; '' otherwise. */
+/** Sessions by program, when some are from other programs; '' otherwise. */
 export function programsText({ programs, sessions }: Report): string {
   if (programs.halting === sessions) return ''
   const names: { readonly [program in SessionKind]: string } = { halting: 'this program', ...programNames }
-  const told = (['halting', 'claude-code', 'codex'] as const).filter((program) => programs[program] > 0)
-  return told.map((program) => `${counted(programs[program])} of ${names[program]}`).join(', ')
+  const present = (['halting', 'claude-code', 'codex'] as const).filter((program) => programs[program] > 0)
+  return present.map((program) => `${counted(programs[program])} of ${names[program]}`).join(', ')
 }
 
-/** What a limit saved and lost, in sentences. */
+/** The savings and losses of a limit, in sentences. */
 export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lost, lostUsd }: LimitRow): string {
-  const shown = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
+  const names = lost.slice(0, 3).map(({ session, run }) => `${session.slice(0, 8)} ${run}`)
   const more = lost.length > 3 ? ` and ${counted(lost.length - 3)} more` : ''
   return [
     `${reason} ended ${many(runs, 'run')}, which cost ${money(costUsd)}.`,
@@ -86,13 +86,13 @@ export function limitText({ reason, runs, costUsd, wentOn, answered, leftUsd, lo
     ...(answered > 0 ? [`${counted(answered)} gave an answer anyway.`] : []),
     ...(lost.length > 0
       ? [
-          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${shown.join(', ')}${more}.`,
+          `${counted(lost.length)} had changed something and gave no answer (${money(lostUsd)}): ${names.join(', ')}${more}.`,
         ]
       : []),
   ].join(' ')
 }
 
-/** How runs ended with their goals, in sentences; none where no run had any. */
+/** The goals of runs, in sentences; empty when no run had any. */
 export function goalTexts({ goals }: Report): readonly string[] {
   const { runs, met, unmet, unknown, heldFromStart, judged, flaky, changedTests, tries, mostTries, checkMs } = goals
   if (runs === 0) return []
@@ -118,7 +118,7 @@ export function goalTexts({ goals }: Report): readonly string[] {
   ]
 }
 
-/** How many runs that changed something ended with that unchecked, in sentences; none where no run changed anything, or nobody looked at that. */
+/** How many runs left changes unchecked, in sentences; empty when no run changed files or tracked this. */
 export function verificationTexts({ verification }: Report): readonly string[] {
   const { changed, unchecked, asked, checkedWhenAsked, keptAnswer } = verification
   if (changed === 0) return []
@@ -132,7 +132,7 @@ export function verificationTexts({ verification }: Report): readonly string[] {
   ]
 }
 
-/** What runs waited for services, which ended there, and pauses at limits, in sentences; none where no run did. `madeAt` decides what is past. */
+/** Waits for services, runs that ended because of them, and pauses at limits, in sentences. `madeAt` decides what is past. */
 export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readonly string[] {
   const { runs, waits, ms, longest, byModel, byCause, waiting, ended } = serviceWaits
   const now = Date.parse(madeAt)
@@ -146,11 +146,11 @@ export function waitTexts({ serviceWaits, limitPauses, madeAt }: Report): readon
           `By cause: ${waitRows(byCause)}.`,
         ]),
     ...(longest === null ? [] : [`The longest wait took ${elapsed(longest.ms)}: ${from(longest)}.`]),
-    ...waiting.slice(0, mostWaiting).map(({ until, ...name }) => {
+    ...waiting.slice(0, maxWaiting).map(({ until, ...name }) => {
       const at = Date.parse(until)
       return `${from(name)} waits until ${localMinute(at)}${at <= now ? ' (already past)' : ''}.`
     }),
-    ...(waiting.length > mostWaiting ? [`And ${counted(waiting.length - mostWaiting)} more wait.`] : []),
+    ...(waiting.length > maxWaiting ? [`And ${counted(waiting.length - maxWaiting)} more wait.`] : []),
     ...endedAtServices(ended, now),
     ...pauseTexts(limitPauses),
   ]
@@ -163,32 +163,32 @@ function pauseTexts({ runs, pauses, ms, raised, open }: Report['limitPauses']): 
       : [
           `${many(runs, 'run')} paused ${elapsed(ms)} at limits: ${many(pauses, 'pause')}, ${counted(raised)} with a raised limit. This does not count as active time.`,
         ]),
-    ...open.slice(0, mostWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
-    ...(open.length > mostWaiting ? [`And ${counted(open.length - mostWaiting)} more pause.`] : []),
+    ...open.slice(0, maxWaiting).map(({ session, run }) => `${session.slice(0, 8)} ${run} pauses at a limit.`),
+    ...(open.length > maxWaiting ? [`And ${counted(open.length - maxWaiting)} more pause.`] : []),
   ]
 }
 
-const [mostWaiting, mostWaitRows] = [5, 5]
+const [maxWaiting, maxWaitRows] = [5, 5]
 
 function waitRows(rows: readonly ServiceWaitRow[]): string {
-  const shown = rows
-    .slice(0, mostWaitRows)
+  const lines = rows
+    .slice(0, maxWaitRows)
     .map(({ name, ms, waits }) => `${name === '' ? 'not known' : name} ${elapsed(ms)} (${many(waits, 'wait')})`)
-  const more = rows.length - shown.length
-  return [...shown, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')
+  const more = rows.length - lines.length
+  return [...lines, ...(more > 0 ? [`${counted(more)} more`] : [])].join(', ')
 }
 
 function endedAtServices({ runs, costUsd, wentOn, retryAt }: ServiceWaitSums['ended'], now: number): readonly string[] {
   if (runs === 0 || retryAt === null) return []
-  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  const continuedText = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
   const at = Date.parse(retryAt)
   const when = `${at <= now ? 'took' : 'takes'} requests again at ${localMinute(at)}`
   return [
-    `${many(runs, 'run')} ended because a service was over its limit or out of order, which cost ${money(costUsd)}${gone}. ${runs === 1 ? 'It' : 'The last of them'} ${when}. With --wait-for-limits runs wait instead.`,
+    `${many(runs, 'run')} ended because a service was rate-limited or unavailable, which cost ${money(costUsd)}${continuedText}. ${runs === 1 ? 'It' : 'The last of them'} ${when}. With --wait-for-limits runs wait instead.`,
   ]
 }
 
-/** A budget that runs shared with others: what it ended, how it stood then, and when it resets. `now`: the time of the report, in ISO 8601. */
+/** What a shared budget ended, how much of it was used, and when it resets. `now`: the time of the report, in ISO 8601. */
 export function budgetText(
   { budget, runs, costUsd, wentOn, usedUsd, limitUsd, resetsAt, waited, waitedMs }: BudgetRow,
   now: string,
@@ -196,26 +196,26 @@ export function budgetText(
   const used = usedUsd === null || limitUsd === null ? '' : ` ${money(usedUsd)} of ${money(limitUsd)} was used then.`
   const isOver = resetsAt !== null && Date.parse(resetsAt) <= Date.parse(now)
   const reset = resetsAt === null ? '' : ` It ${isOver ? 'was reset' : 'resets'} at ${minuteText(resetsAt)}.`
-  const gone = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
+  const continuedText = wentOn === 0 ? '' : `, ${counted(wentOn)} of them continued afterwards`
   return [
     ...(runs === 0
       ? []
-      : [`${budget} ended ${many(runs, 'run')}, which cost ${money(costUsd)}${gone}.${used}${reset}`]),
+      : [`${budget} ended ${many(runs, 'run')}, which cost ${money(costUsd)}${continuedText}.${used}${reset}`]),
     ...(waited === 0
       ? []
       : [`${many(waited, 'request')} waited ${elapsed(waitedMs)} for what others had reserved of ${budget}.`]),
   ].join(' ')
 }
 
-/** The head of a table of goals; the first is what its rows are of. */
+/** Column titles of a table of goals, after the first one. */
 export const goalHead: readonly string[] = ['runs', 'met', 'held', 'not met', 'not known', 'sent back']
 
-/** A row of such a table. */
+/** The cells of a row of such a table. */
 export function goalCells({ runs, met, heldFromStart, unmet, unknown, tries }: GoalCounts): readonly string[] {
   return [runs, met, heldFromStart, unmet, unknown, tries].map((count) => (count === 0 ? '' : counted(count)))
 }
 
-/** The tables of goals that say more than the sentences do: those of a breakdown that was asked for, else those with several rows. */
+/** The tables of goals to show: that of the requested breakdown, or all with several rows. */
 export function goalTables(
   { goals }: Report,
   by: Breakdown | undefined,
@@ -248,17 +248,17 @@ export function triedText({
     elapsed(savedMs),
   ]
   const [least, most] = atTheLatest > 0 ? ['at least ', 'at most '] : ['', '']
-  const lost = [
+  const losses = [
     ...(lostAnswers > 0 ? [many(lostAnswers, 'answer')] : []),
     ...(lostChanges > 0 ? [many(lostChanges, 'change')] : []),
   ]
   const loses =
-    lost.length > 0 ? `loses ${most}${lost.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
-  const others = unknown > 0 ? `; of ${many(unknown, 'more run')} it is not known` : ''
-  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${others}`
+    losses.length > 0 ? `loses ${most}${losses.join(', ')}` : unknown > 0 ? 'loses nothing in these' : 'loses nothing'
+  const unknownText = unknown > 0 ? `; unknown for ${many(unknown, 'more run')}` : ''
+  return `${flagOf(limits)} stops ${many(stops, 'run')} earlier, saves ${least}${saved.join(', ')}; ${loses}${unknownText}`
 }
 
-const figures = {
+const figureTexts = {
   costUsd: (value: number) => money(value),
   tokens: (value: number) => `${counted(value)} tokens`,
   turns: (value: number) => many(value, 'turn'),
@@ -267,7 +267,7 @@ const figures = {
 
 /** `3f2a8c1e: $4.10, where half of the sessions have at most $0.20`. */
 export function outlierText({ session, what, value, median }: Outlier): string {
-  return `${session.slice(0, 8)}: ${figures[what](value)}, where half of the sessions have at most ${figures[what](median)}`
+  return `${session.slice(0, 8)}: ${figureTexts[what](value)}, where half of the sessions have at most ${figureTexts[what](median)}`
 }
 
 /** `81 %`. */
@@ -276,8 +276,8 @@ export function shareText(share: number): string {
   return percent > 0 && percent < 1 ? 'less than 1 %' : `${percent > 99 && percent < 100 ? 99 : Math.round(percent)} %`
 }
 
-/** How the service did, the cache, what was compacted and what came after runs: a sentence each. */
-export function factsOf({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
+/** One sentence each on failed requests, the cache, compactions and stages after runs. */
+export function serviceFacts({ service, cache, compactions, afterRuns, totals }: Report): readonly string[] {
   const failed = service.failures.reduce((sum, { attempts }) => sum + attempts, 0)
   const kinds = service.failures.map(({ kind, attempts }) => `${counted(attempts)} ${kind}`)
   return [

@@ -4,21 +4,21 @@ import { accountOf, type Account } from '../account/account.ts'
 import { recordedWork, type RecordedWork } from '../account/recorded-work.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
 import type { StepRecord } from '@halting/core/steps'
-import { changes } from '../what-if/changing-calls.ts'
+import { mayChange } from '../what-if/changing-calls.ts'
 
-/** What is asked of one run, while its session is in memory. */
+/** What a report needs to know about one run. Computed while its session is in memory. */
 export interface RunFacts {
   readonly account: Account
   readonly work: RecordedWork
   readonly trajectory: Trajectory
   readonly reason: EndingReason | null
   readonly exitCode: number | null
-  /** Its last reply is an answer: text, and no call. */
+  /** Whether its last reply is an answer: text without calls. */
   readonly hasAnswer: boolean
-  /** Calls that were made and may have changed something. */
+  /** Finished calls that may have changed something. */
   readonly changes: number
   readonly compactions: number
-  /** The first that a person said in it. */
+  /** Its first prompt. */
   readonly prompt: string
 }
 
@@ -34,13 +34,13 @@ export function runFactsOf(records: readonly StepRecord[]): RunFacts {
     reason,
     exitCode: reason === null ? null : endings[reason].exitCode,
     hasAnswer: trajectory.ending?.hasAnswer ?? false,
-    changes: work.calls.filter((call) => call.status === 'done' && changes(call)).length,
+    changes: work.calls.filter((call) => call.status === 'done' && mayChange(call)).length,
     compactions: compactionsIn(records),
     prompt: promptIn(records),
   }
 }
 
-/** Those that came about, without what the run carried over. */
+/** Compactions of this run, without those that were carried over. */
 function compactionsIn(records: readonly StepRecord[]): number {
   let [carried, reached] = [0, 0]
   for (const record of records) {
@@ -53,8 +53,8 @@ function compactionsIn(records: readonly StepRecord[]): number {
 
 function promptIn([first]: readonly StepRecord[]): string {
   if (first?.type !== 'start') return ''
-  const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
-  if (said?.kind !== 'user') return ''
-  const { content } = said.message
+  const prompt = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  if (prompt?.kind !== 'user') return ''
+  const { content } = prompt.message
   return typeof content === 'string' ? content : (content.find(isText)?.text ?? '')
 }

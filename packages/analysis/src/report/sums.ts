@@ -3,9 +3,9 @@ import type { Usage } from '@halting/core'
 import type { PastRequest } from '../account/recorded-work.ts'
 import type { ModelRow, Spent, SpentRow } from './report-model.ts'
 
-// Money is summed in whole nano-dollars, so that every breakdown comes to the same to the last digit.
+// Money is summed in integer nano-dollars, so that all breakdowns add up exactly.
 
-/** What requests came to: `tokens` and `nanos` are what somebody told, the others what nobody did and was charged at worst case. */
+/** Cost of requests. `tokens` and `nanos` were reported; `unknownTokens` and `worst` were not, and are charged at worst case. */
 export interface Paid {
   readonly requests: number
   readonly tokens: number
@@ -14,7 +14,7 @@ export interface Paid {
   readonly worst: number
 }
 
-/** What one part of the runs came to. */
+/** Totals of some runs. */
 export class Sum {
   readonly sessions: Set<string> = new Set()
   runs = 0
@@ -48,7 +48,7 @@ export class Sum {
   }
 }
 
-/** Sums by a name: days, folders, programs, reasons. */
+/** Totals by name: of days, folders, programs or endings. */
 export class SumsBy {
   readonly #sums = new Map<string, Sum>()
 
@@ -62,7 +62,7 @@ export class SumsBy {
     return [...this.#sums]
   }
 
-  /** The dearest first. */
+  /** Rows, the most expensive first. */
   get rows(): readonly SpentRow[] {
     return this.entries
       .map(([name, sum]) => ({ name, sessions: sum.sessions.size, ...sum.spent }))
@@ -70,7 +70,7 @@ export class SumsBy {
   }
 }
 
-/** What requests of a run came to. One under way counts with what it may come to, and is no attempt that was made yet. */
+/** Cost of the requests of a run. An open request counts with its worst case, but not as an attempt. */
 export function paidFor(requests: readonly PastRequest[]): Paid {
   let [count, tokens, unknownTokens, nanos, worst] = [0, 0, 0, 0, 0]
   for (const request of requests) {
@@ -97,7 +97,7 @@ interface ModelSum {
   ms: number
 }
 
-/** By the model that was paid, also where a service asked another one by itself. */
+/** Totals by the model that was paid, including models that a service used on its own. */
 export class SumsByModel {
   readonly #sums = new Map<string, ModelSum>()
   usage: Usage = noUsage
@@ -107,9 +107,9 @@ export class SumsByModel {
     let [own, ownTokens] = [nanos, tokens]
     for (const other of others) {
       const otherTokens = totalTokensOf(other.usage)
-      const told = { tokens: otherTokens, unknownTokens: 0, nanos: isAtWorst ? 0 : other.nanos, worst: 0 }
-      this.addOther(other.model, told, other.usage)
-      own -= told.nanos
+      const part = { tokens: otherTokens, unknownTokens: 0, nanos: isAtWorst ? 0 : other.nanos, worst: 0 }
+      this.addOther(other.model, part, other.usage)
+      own -= part.nanos
       ownTokens -= otherTokens
     }
     sum.ms += durationMs
@@ -123,7 +123,7 @@ export class SumsByModel {
     this.usage = addUsage(this.usage, usage)
   }
 
-  /** What was not asked by a request on record: of a service by itself, or of what came after a run. */
+  /** Adds cost without a recorded request: of a model that a service used on its own, or of a stage after a run. */
   addOther(model: string, { tokens, unknownTokens, nanos, worst }: Omit<Paid, 'requests'>, usage: Usage): void {
     const sum = this.#of(model)
     sum.tokens += tokens
@@ -143,7 +143,7 @@ export class SumsByModel {
     return sum
   }
 
-  /** The dearest first. */
+  /** Rows, the most expensive first. */
   get rows(): readonly ModelRow[] {
     return [...this.#sums]
       .map(([model, { requests, failed, tokens, unknownTokens, usage, nanos, worst, ms }]) => {

@@ -1,12 +1,12 @@
 import { whatIf } from '../what-if/what-if.ts'
 import type { OtherLimits } from '../what-if/other-limits.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
-import { changes } from '../what-if/changing-calls.ts'
+import { mayChange } from '../what-if/changing-calls.ts'
 import type { LimitTried } from './report-model.ts'
 
 const minute = 60_000
 
-/** Limits as people set them, the strictest of each kind first. All are tried on every run while it is in memory, so that nothing of it need be kept. */
+/** Typical limits, the strictest of each kind first. All of them are tried on each run while it is in memory, so that no run must be stored. */
 const ladders: readonly (readonly OtherLimits[])[] = [
   [{ noProgress: true }],
   [5, 10, 15, 20, 30, 50, 75, 100, 150, 200].map((maxTurns) => ({ maxTurns })),
@@ -16,7 +16,7 @@ const ladders: readonly (readonly OtherLimits[])[] = [
   [1, 2, 5, 10, 20, 30, 60, 120].map((minutes) => ({ maxDurationMs: minutes * minute })),
 ]
 
-interface Tried {
+interface LimitTally {
   stops: number
   atTheLatest: number
   unknown: number
@@ -28,17 +28,17 @@ interface Tried {
   changes: number
 }
 
-/** What each of these limits would have saved and lost, in runs that are given one by one. */
+/** Savings and losses of each of these limits, over runs that are added one by one. */
 export class TighterLimits {
-  readonly #tried = new Map<OtherLimits, Tried>()
+  readonly #tried = new Map<OtherLimits, LimitTally>()
 
-  /** Dollars stop no run of which they are not known. */
+  /** Dollar limits are not tried on a run whose cost is unknown. */
   add(trajectory: Trajectory, unpriced: readonly string[]): void {
     for (const ladder of ladders) {
       for (const limits of ladder) {
         if (limits.maxBudgetUsd !== undefined && unpriced.length > 0) break
-        const { verdict, saved, lost, unknownFrom, isAtTheLatest } = whatIf(trajectory, limits, { changes })
-        // What changes nothing here changes nothing further up.
+        const { verdict, saved, lost, unknownFrom, isAtTheLatest } = whatIf(trajectory, limits, { changes: mayChange })
+        // A limit without effect makes all looser ones ineffective.
         if (verdict !== 'stops' && unknownFrom === null) break
         const tried = this.#of(limits)
         if (verdict !== 'stops') {
@@ -57,7 +57,7 @@ export class TighterLimits {
     }
   }
 
-  #of(limits: OtherLimits): Tried {
+  #of(limits: OtherLimits): LimitTally {
     let tried = this.#tried.get(limits)
     if (tried === undefined) {
       tried = { stops: 0, atTheLatest: 0, unknown: 0, nanos: 0, worst: 0, tokens: 0, ms: 0, answers: 0, changes: 0 }
@@ -66,8 +66,8 @@ export class TighterLimits {
     return tried
   }
 
-  /** Those that stop a run, in the order of their kinds, the strictest first. */
-  told(): readonly LimitTried[] {
+  /** Limits that would stop a run, by kind, the strictest first. */
+  rows(): readonly LimitTried[] {
     return ladders.flat().flatMap((limits) => {
       const tried = this.#tried.get(limits)
       if (tried === undefined || tried.stops === 0) return []
@@ -78,8 +78,8 @@ export class TighterLimits {
   }
 }
 
-/** The strictest limit of each kind that loses nothing, and the next stricter one with what it would lose. */
-export function worthTelling(tried: readonly LimitTried[]): readonly LimitTried[] {
+/** For each kind, the strictest limit without losses and the next stricter one. */
+export function limitsWorthReporting(tried: readonly LimitTried[]): readonly LimitTried[] {
   return ladders.flatMap((steps) => {
     const ladder = tried.filter(({ limits }) => steps.includes(limits))
     const free = ladder.findIndex(({ unknown, lostAnswers, lostChanges }) => unknown + lostAnswers + lostChanges === 0)
@@ -88,7 +88,7 @@ export function worthTelling(tried: readonly LimitTried[]): readonly LimitTried[
   })
 }
 
-/** As a flag of a run. */
+/** The limit as a command-line flag. */
 export function flagOf({ maxTurns, maxGoalTries, maxBudgetUsd, maxTotalTokens, maxDurationMs }: OtherLimits): string {
   if (typeof maxTurns === 'number') return `--max-turns ${maxTurns}`
   if (typeof maxGoalTries === 'number') return `--until-tries ${maxGoalTries}`

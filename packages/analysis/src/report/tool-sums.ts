@@ -2,7 +2,7 @@ import type { CallOutcome, PastRequest } from '../account/recorded-work.ts'
 import type { ToolFigures } from '../account/tools.ts'
 import type { ToolRow } from './report-model.ts'
 
-interface Row {
+interface ToolTally {
   calls: number
   failed: number
   denied: number
@@ -15,9 +15,9 @@ interface Row {
   resultCharacters: number
 }
 
-/** What calls of tools came to, over many runs. */
+/** Totals of tool calls over many runs. */
 export class ToolSums {
-  readonly #rows = new Map<string | null, Row>()
+  readonly #rows = new Map<string | null, ToolTally>()
 
   add(figures: readonly ToolFigures[], calls: readonly CallOutcome[]): void {
     for (const { tool, ms, tokens, costUsd, unknownUsd, resultCharacters } of figures) {
@@ -36,7 +36,7 @@ export class ToolSums {
     }
   }
 
-  #of(tool: string | null): Row {
+  #of(tool: string | null): ToolTally {
     let row = this.#rows.get(tool)
     if (row === undefined) {
       row = {
@@ -56,7 +56,7 @@ export class ToolSums {
     return row
   }
 
-  /** Those that were called most come first. */
+  /** Rows, the most called first. */
   get rows(): readonly ToolRow[] {
     return [...this.#rows]
       .map(([tool, { nanos, worst, ...row }]) => ({ tool, ...row, costUsd: nanos / 1e9, unknownUsd: worst / 1e9 }))
@@ -64,10 +64,10 @@ export class ToolSums {
   }
 }
 
-/** Attempts at the service that failed, by what it said, how many requests were tried again, and of how many nobody told what they cost. */
+/** Counts failed attempts by kind, retried requests, and attempts whose usage was never reported. */
 export class ServiceSums {
   retried = 0
-  untold = 0
+  withoutUsage = 0
   unreported = 0
   readonly #failures = new Map<string, { attempts: number; nanos: number; worst: number }>()
 
@@ -76,7 +76,7 @@ export class ServiceSums {
     for (const { scope, name, failure, came, nanos, isAtWorst } of requests) {
       const request = `${scope}|${name}`
       attempts.set(request, (attempts.get(request) ?? 0) + 1)
-      if (isAtWorst) this.untold++
+      if (isAtWorst) this.withoutUsage++
       if (isAtWorst && came === 'answered') this.unreported++
       if (came !== 'failed') continue
       const kind = failure ?? 'unknown'

@@ -3,9 +3,9 @@ import { serviceWaits, type ServiceWaitEnd } from '../account/service-waits.ts'
 import type { StepRecord } from '@halting/core/steps'
 import type { Report, RunName, ServiceWaitRow, ServiceWaitSums } from './report-model.ts'
 
-type Row = { -readonly [field in keyof ServiceWaitRow]: ServiceWaitRow[field] }
+type WaitTally = { -readonly [field in keyof ServiceWaitRow]: ServiceWaitRow[field] }
 
-/** Waits of runs for services, pauses at limits, and runs that ended because a service was over its limit and said when to come back. */
+/** Sums up waits for services, pauses at limits, and runs that ended because a service refused a request and named a time to retry. */
 export class WaitSums {
   #runs = 0
   #ms = 0
@@ -18,8 +18,8 @@ export class WaitSums {
     stopped: 0,
     aborted: 0,
   }
-  readonly #byModel = new Map<string, Row>()
-  readonly #byCause = new Map<string, Row>()
+  readonly #byModel = new Map<string, WaitTally>()
+  readonly #byCause = new Map<string, WaitTally>()
   readonly #waiting: ServiceWaitSums['waiting'][number][] = []
   readonly #pauses = { runs: 0, pauses: 0, ms: 0, raised: 0 }
   readonly #openPauses: RunName[] = []
@@ -68,7 +68,7 @@ export class WaitSums {
     return { ...this.#pauses, open: this.#openPauses }
   }
 
-  get told(): ServiceWaitSums {
+  get serviceWaits(): ServiceWaitSums {
     const { runs, nanos, wentOn, retryAt } = this.#ended
     return {
       runs: this.#runs,
@@ -84,7 +84,7 @@ export class WaitSums {
   }
 }
 
-function addTo(rows: Map<string, Row>, name: string, ms: number): void {
+function addTo(rows: Map<string, WaitTally>, name: string, ms: number): void {
   const row = rows.get(name) ?? { name, waits: 0, ms: 0, longestMs: 0 }
   rows.set(name, row)
   row.waits++
@@ -92,6 +92,6 @@ function addTo(rows: Map<string, Row>, name: string, ms: number): void {
   row.longestMs = Math.max(row.longestMs, ms)
 }
 
-function longestFirst(rows: ReadonlyMap<string, Row>): readonly ServiceWaitRow[] {
+function longestFirst(rows: ReadonlyMap<string, WaitTally>): readonly ServiceWaitRow[] {
   return [...rows.values()].toSorted((a, b) => b.ms - a.ms || b.waits - a.waits || a.name.localeCompare(b.name))
 }

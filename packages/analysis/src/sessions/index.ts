@@ -1,4 +1,4 @@
-// `@halting/analysis/sessions`: reads sessions from files, whichever program recorded them.
+// `@halting/analysis/sessions`: reads sessions of any program from files.
 export {
   unpricedIn,
   type AnySession,
@@ -13,5 +13,5 @@ export {
 export { summariesOf, summaryOf, type SessionSummary } from './session-summaries.ts'
 export { sessionsInFiles, type ManySessions } from './session-files.ts'
 export { writerOf } from './writer-of.ts'
-export { FileShelf, type FileShelfOptions } from './file-shelf.ts'
+export { FileCatalog as FileShelf, type FileCatalogOptions } from './file-catalog.ts'
 export { inspectedSession, type InspectedDetails } from './inspect-session.ts'

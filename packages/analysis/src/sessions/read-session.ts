@@ -7,7 +7,7 @@ import type { Prices } from '@halting/core'
 import { noUsage } from '@halting/core/adapters'
 import { freeModels } from '../account/free-models.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
-import { foreignOutcomes, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
+import { foreignOutcomes, runOutcomes, type RunOutcome } from '../grades/run-outcome.ts'
 import { recordsOfForeign } from '../foreign/foreign-run.ts'
 import { beginningOf, type StepRecord } from '@halting/core/steps'
 import type { RunClock } from '../what-if/request-log.ts'
@@ -15,30 +15,30 @@ import { trajectoryOf } from '../what-if/trajectory.ts'
 import { trajectoryOfForeign, type ForeignTrajectory } from '../what-if/foreign-trajectory.ts'
 import { createKeyRedactor } from '@halting/models'
 
-/** A session of this program or of another one, as records. */
+/** A session of any program, as records. */
 export interface AnySession {
   /** Id of the session. */
   readonly sessionId: string
-  /** Where it worked; '' where that is not told. */
+  /** Its working directory; '' if unknown. */
   readonly cwd: string
   /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
-  /** When each of them began, in milliseconds since 1970; null where that is not told. */
+  /** When each run began, in milliseconds since 1970; null if unknown. */
   readonly began: readonly (number | null)[]
-  /** What it was called when it began. */
+  /** The title that it was given when it began. */
   readonly title?: string
-  /** What is known of one that another program recorded. */
+  /** The session as another program recorded it, without its runs' records. */
   readonly foreign?: ForeignSession
-  /** For each run the models without a price. */
+  /** Models without a price, for each run. */
   readonly unpriced: readonly (readonly string[])[]
 }
 
-/** Prices are asked for only once a session of another program is there, or one of ours with a model that cost nothing: the others have their own. */
+/** Loads prices. Called only for a session of another program, or for models that reported no cost: other records contain their cost. */
 export type PricesFor = () => Promise<Prices>
 
 /**
- * Reads one, whoever recorded it. Of copied lines those that are read together give one; of what was begun and came to its end only the end is read
- * then. Sessions of earlier versions and of other programs may hold keys of this one: they are redacted before anything is cut or shown.
+ * Reads a session of any program. When several files are read `together`, copied lines count once, and intents with a result are not read. Secrets
+ * are redacted first, because sessions of earlier versions and of other programs may contain keys.
  * @throws HaltingError for a file that cannot be read.
  */
 export async function readAnySession(path: string, prices: PricesFor, together?: ReadTogether): Promise<AnySession> {
@@ -46,7 +46,9 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const intents = together === undefined ? 'all' : 'open'
-    return ourSession(await readJournal(path, { intents }), prices, (records) => withCopyTold(records, path, together))
+    return haltingSession(await readJournal(path, { intents }), prices, (records) =>
+      withCopyMark(records, path, together),
+    )
   }
   const foreign = { ...redactedValue(await readForeignSession(path, 'all', together), redact), path }
   const known = await prices()
@@ -62,31 +64,34 @@ export async function readAnySession(path: string, prices: PricesFor, together?:
 }
 
 // Spec R-LIST-9a.
-/** What a session of ours begins with, in about so many bytes; undefined for one of another program. @throws HaltingError for a file that cannot be read. */
+/**
+ * Reads the beginning of a Halting session, up to about `mostBytes`; undefined for a session of another program.
+ * @throws HaltingError for a file that cannot be read.
+ */
 export async function readSessionBeginning(
   path: string,
   mostBytes: number,
   prices: PricesFor,
 ): Promise<AnySession | undefined> {
   const kind = await kindOfSession(path)
-  return kind === 'halting' ? ourSession(await readJournal(path, { mostBytes }), prices) : undefined
+  return kind === 'halting' ? haltingSession(await readJournal(path, { mostBytes }), prices) : undefined
 }
 
-async function ourSession(
+async function haltingSession(
   { sessionId, cwd, runs: all, began, title }: ReadJournal,
   prices: PricesFor,
   withCopy: (records: readonly StepRecord[]) => readonly StepRecord[] = (records) => records,
 ): Promise<AnySession> {
   const redact = createKeyRedactor(process.env)
-  const told = { cwd, ...(title !== undefined && { title }) }
-  // Which run is a copy is known by what the file holds.
+  const texts = { cwd, ...(title !== undefined && { title }) }
+  // Copies are detected before redaction, from the content of the file.
   const runs = all.map((records) => redactedValue(withCopy(records), redact))
   const unpriced = await unpricedIn(runs, prices)
-  return { sessionId, ...redactedValue(told, redact), runs, began, unpriced }
+  return { sessionId, ...redactedValue(texts, redact), runs, began, unpriced }
 }
 
-/** A run that stands in another of the files that are read together counts there: somebody copied the file. */
-function withCopyTold(
+/** Marks a run as a copy when another file of those that are read together contains it. */
+function withCopyMark(
   records: readonly StepRecord[],
   path: string,
   together: ReadTogether | undefined,
@@ -98,7 +103,7 @@ function withCopyTold(
   return [{ ...first, start: { ...start, run: { ...start.run, isCopy: true } } }, ...rest]
 }
 
-/** Models without a price, for each run of a session of ours. */
+/** Models without a price, for each run of a Halting session. */
 export async function unpricedIn(
   runs: readonly (readonly StepRecord[])[],
   prices: PricesFor,
@@ -109,29 +114,29 @@ export async function unpricedIn(
   return free.map((models) => models.filter((model) => known.cost(model, noUsage) === undefined))
 }
 
-/** What limits see of a session. Its messages are of no use for that, and may be many. */
+/** What the analysis of limits needs of a session, without its messages, which may be large. */
 export interface PastSession {
   /** Id of the session. */
   readonly sessionId: string
-  /** Where it worked; '' where that is not known. */
+  /** Its working directory; '' if unknown. */
   readonly cwd: string
   /** Its runs, in order. */
   readonly runs: readonly PastTrajectory[]
-  /** How each of them came out, as far as it is on record. */
+  /** The recorded outcome of each run. */
   readonly outcomes: readonly RunOutcome[]
-  /** What is known of one that another program recorded. */
+  /** The session as another program recorded it, without its runs. */
   readonly foreign?: ForeignSession
 }
 
-/** A run as limits see it. */
+/** A run as the analysis of limits needs it. */
 export interface PastTrajectory extends ForeignTrajectory {
-  /** It counts in the session in which it was made. */
+  /** Whether it is a copy, which counts only in its original session. */
   readonly isCopy: boolean
-  /** Where its clock stood at which time of the day; empty where no time is on record. */
+  /** Pairs of run time and time of day; empty if none is recorded. */
   readonly clock: RunClock
 }
 
-/** This of a run of ours. `times`: when it began, and where its clock stood then, as far as its file says. */
+/** The trajectory of a Halting run. The last argument says when it began and how its clock relates to the time of day, as far as recorded. */
 export function pastTrajectory(
   records: readonly StepRecord[],
   unpriced: readonly string[] = [],
@@ -139,9 +144,9 @@ export function pastTrajectory(
     began,
     clock = [],
   }: {
-    /** When the run began, in milliseconds since 1970; null where that is not known. */
+    /** When the run began, in milliseconds since 1970; null if unknown. */
     readonly began?: number | null
-    /** How its clock ran against the time of day. */
+    /** Pairs of run time and time of day. */
     readonly clock?: RunClock
   } = {},
 ): PastTrajectory {
@@ -156,29 +161,32 @@ export function pastTrajectory(
   }
 }
 
-/** This of a session that was read. */
+/** Converts a session that was read completely. */
 export function pastSessionOf({ sessionId, cwd, runs, began, unpriced }: AnySession): PastSession {
   return {
     sessionId,
     cwd,
     runs: runs.map((records, index) => pastTrajectory(records, unpriced[index], { began: began[index] ?? null })),
-    outcomes: outcomesOf(runs),
+    outcomes: runOutcomes(runs),
   }
 }
 
-/** Reads this of one, whoever recorded it. Of copied lines those that are read together give one. @throws HaltingError for a file that cannot be read. */
+/**
+ * Reads this from a session file of any program. When several files are read `together`, copied lines count once.
+ * @throws HaltingError for a file that cannot be read.
+ */
 export async function readPastSession(path: string, prices: PricesFor, together: ReadTogether): Promise<PastSession> {
   const kind = await kindOfSession(path)
   if (kind === undefined || kind === 'halting') {
     const { sessionId, cwd, runs, began, clocks } = await readJournal(path, { intents: 'open' })
     const unpriced = await unpricedIn(runs, prices)
-    const told = runs.map((records) => withCopyTold(records, path, together))
+    const marked = runs.map((records) => withCopyMark(records, path, together))
     const timesOf = (run: number) => ({ began: began[run] ?? null, clock: clocks[run] ?? [] })
     return {
       sessionId,
       cwd,
-      runs: told.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))),
-      outcomes: outcomesOf(runs),
+      runs: marked.map((records, index) => pastTrajectory(records, unpriced[index], timesOf(index))),
+      outcomes: runOutcomes(runs),
     }
   }
   const { runs, ...foreign } = await readForeignSession(path, 'all', together)

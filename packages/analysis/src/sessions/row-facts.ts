@@ -6,52 +6,52 @@ import { freeModels } from '../account/free-models.ts'
 import { kindOfSession } from '../foreign/read-foreign.ts'
 import { digestOfBeginning, type ReadTogether } from '../foreign/read-together.ts'
 import { figuresIn, figuresWith, rowFrom, rowTextsOf, type RowParts, type RunFigures } from '../view/row.ts'
-import type { Entry } from '../view/shelf.ts'
+import type { Entry } from '../view/session-catalog.ts'
 import type { SessionRow } from '../view/types.ts'
 import type { PricesFor } from './read-session.ts'
 
-/** What a row shows of a session of ours, whatever else is listed and whatever models cost. JSON. */
+/** What a list row shows of a Halting session, independent of other files and of prices. JSON. */
 export interface RowFacts extends Omit<RowParts, 'runs'> {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory. */
   readonly cwd: string
-  /** What a person called it; '' for one without a name. */
+  /** The title a person gave it; '' for none. */
   readonly title: string
   /** Its runs, in order. */
-  readonly runs: readonly RunFacts[]
+  readonly runs: readonly RunRowFacts[]
 }
 
 /** A run of it. */
-interface RunFacts extends RunFigures {
-  /** What a copy of the run is known by. */
+interface RunRowFacts extends RunFigures {
+  /** Digest that identifies copies of the run. */
   readonly beginning: string
-  /** Models that cost nothing: they have no price, or one of nothing. */
+  /** Models that reported no cost: they have no price, or a price of zero. */
   readonly free: readonly string[]
 }
 
 type Redact = (text: string) => string
 
 /**
- * Reads this of a session: without what was said where that is enough. Undefined for one of another program.
- * @throws HaltingError for a file that cannot be read, and for what are no records of runs.
+ * Reads these facts from a session file, without its messages if possible. Undefined for a session of another program.
+ * @throws HaltingError for a file that cannot be read, and for records that are not those of runs.
  */
 export async function readRowFacts(path: string, redact: Redact): Promise<RowFacts | undefined> {
   const outline = await outlineOf(path)
-  if (outline !== undefined) return factsOf(outline, outline.runs.map(outlined), redact)
+  if (outline !== undefined) return factsOf(outline, outline.runs.map(readFromOutline), redact)
   const kind = await kindOfSession(path)
   if (kind !== undefined && kind !== 'halting') return undefined
   const journal = await readJournal(path, { intents: 'open' })
-  return factsOf(journal, journal.runs.map(whole), redact)
+  return factsOf(journal, journal.runs.map(readFromRecords), redact)
 }
 
-/** A run, and what it came to. */
+/** A run and its figures. */
 interface ReadRun {
   readonly records: readonly StepRecord[]
   readonly figures: RunFigures
 }
 
-function outlined({ start, results, end, calls, failedCalls }: RunOutline): ReadRun {
+function readFromOutline({ start, results, end, calls, failedCalls }: RunOutline): ReadRun {
   const recorded = { steps: [], requests: [], calls: [], budgetWaits: [] }
   return {
     records: [start, ...results, end],
@@ -59,7 +59,7 @@ function outlined({ start, results, end, calls, failedCalls }: RunOutline): Read
   }
 }
 
-function whole(records: readonly StepRecord[]): ReadRun {
+function readFromRecords(records: readonly StepRecord[]): ReadRun {
   return { records, figures: figuresIn(records) }
 }
 
@@ -68,7 +68,7 @@ function factsOf(
   runs: readonly ReadRun[],
   redact: Redact,
 ): RowFacts {
-  const facts = runs.map(({ records, figures }): RunFacts => {
+  const facts = runs.map(({ records, figures }): RunRowFacts => {
     return { ...figures, beginning: digestOfBeginning(records[0]), free: freeModels(records) }
   })
   const texts = rowTextsOf(
@@ -78,15 +78,15 @@ function factsOf(
   return { sessionId, cwd: redact(cwd), title: redact(title), ...texts, runs: redactedValue(facts, redact) }
 }
 
-/** Longer texts are not kept a second time. */
-const longestText = 2_000
+/** Longer texts are not stored in the index. */
+const maxTextLength = 2_000
 
-/** Whether it may be kept: of a text that is cut the part of a key could be left that is known by another program. */
+/** Whether the facts may be stored. Text is never cut for this: a cut key might no longer be recognized and redacted. */
 export function isShort({ title, prompt, cwd }: RowFacts): boolean {
-  return title.length + prompt.length + cwd.length <= longestText
+  return title.length + prompt.length + cwd.length <= maxTextLength
 }
 
-/** Whether this is what an index has of a session: anybody can make its checksum. */
+/** Whether a value from the index has the form of facts. The checksum alone does not prove it, because anyone can compute one. */
 export function isRowFacts(value: unknown): value is RowFacts {
   if (!isJsonObject(value)) return false
   const { ending, models, runs, ...texts } = value
@@ -112,25 +112,25 @@ function areNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }
 
-/** Facts that were redacted by a program that knew other keys. */
+/** Redacts stored facts with the current keys, which may differ from those in use when they were stored. */
 export function redactedFacts({ cwd, title, prompt, models, ...facts }: RowFacts, redact: Redact): RowFacts {
   return { ...facts, ...redactedValue({ cwd, title, prompt, models }, redact) }
 }
 
-/** What a row depends on beside the file. */
+/** What a row depends on in addition to its file. */
 export interface RowContext {
-  /** The file among others. */
+  /** The entry of the session. */
   readonly found: Entry & {
     /** Path of the file. */
     readonly path: string
   }
-  /** The files that are read together. */
+  /** State of the files that are read together. */
   readonly together: ReadTogether
   /** Prices of models. */
   readonly prices: PricesFor
 }
 
-/** The row of these facts. A run that is in another of the files that are read together counts there. */
+/** Builds the row. A run that another file also contains counts only in one of them. */
 export async function rowOfFacts(facts: RowFacts, { found, together, prices }: RowContext): Promise<SessionRow> {
   const isFree = facts.runs.some(({ free }) => free.length > 0)
   const known = isFree ? await prices() : undefined

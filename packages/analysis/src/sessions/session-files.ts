@@ -3,15 +3,15 @@ import { basename } from 'node:path'
 import { ReadTogether } from '../foreign/read-together.ts'
 import { withoutSubagents } from '../foreign/agent-files.ts'
 
-/** Sessions to look at one after another, and how one is read. */
+/** Several sessions, and how to read each. */
 export interface ManySessions<Session> {
-  /** Files, or sessions of a cluster. */
+  /** Paths of files, or names of sessions on a cluster. */
   readonly names: readonly string[]
   /** @throws HaltingError for one that cannot be read. */
   readonly read: (name: string) => Promise<Session>
 }
 
-/** Sessions in files that are read together: runs and lines that several of the files hold, and files of subagents, count once. */
+/** Sessions in files that are read together: copied runs and lines, and files of subagents, count once. */
 export async function sessionsInFiles<Session>(
   files: readonly string[],
   read: (path: string, together: ReadTogether) => Promise<Session>,
@@ -23,7 +23,7 @@ export async function sessionsInFiles<Session>(
   }
 }
 
-/** In their order, but of files of one name the largest first: they are copies, and what one has more counts with what it goes on from. */
+/** Keeps the order, but puts the largest first among files with the same name. These are copies, and a longer one contains what it continues. */
 async function largestFirst(files: readonly string[]): Promise<readonly string[]> {
   const named = new Map<string, string[]>()
   for (const file of files) {

@@ -13,13 +13,13 @@ import { holderOf } from '@halting/journal/files'
 import { createKeyRedactor } from '@halting/models'
 import { writerOf } from './writer-of.ts'
 
-/** What a person wants to know of a session that is kept. */
+/** What a list shows of a stored session. */
 export interface SessionSummary extends StoredSessionFile {
-  /** Where it worked; undefined for one that cannot be read. */
+  /** Its working directory; undefined for a session that cannot be read. */
   readonly cwd: string | undefined
-  /** What it was called when it began. */
+  /** The title that it was given when it began. */
   readonly title?: string
-  /** The first that a person said. */
+  /** Its first prompt. */
   readonly firstPrompt: string
   /** Runs. */
   readonly runs: number
@@ -31,14 +31,14 @@ export interface SessionSummary extends StoredSessionFile {
   readonly ended: string
   /** Why it cannot be read. */
   readonly problem?: string
-  /** The process that writes it now. */
+  /** The process that is writing to it. */
   readonly heldBy?: number
 }
 
-/** So many sessions are listed without a pause: some milliseconds. */
-const atOnce = 64
+/** The number of sessions that are listed without a pause; takes a few milliseconds. */
+const filesPerBatch = 64
 
-/** What a list shows of each session, in their order. See `summaryOf`. Files that did not change since an earlier list are not read where an index is given. */
+/** Summaries of these files, in order (see `summaryOf`). With an index, files that did not change since an earlier list are not read. */
 export async function summariesOf(
   files: readonly StoredSessionFile[],
   index?: SessionIndex,
@@ -46,30 +46,30 @@ export async function summariesOf(
   const redact = createKeyRedactor(process.env)
   const found: SessionSummary[] = []
   for (const [at, file] of files.entries()) {
-    // Of most nothing has to be awaited.
+    // Most files need no await.
     const listed = index === undefined ? undefined : listedSummary(file, redact, index)
     found.push(listed ?? (await indexedSummary(file, { redact, index })))
-    if (at % atOnce === atOnce - 1) await pause()
+    if (at % filesPerBatch === filesPerBatch - 1) await pause()
   }
   index?.save()
   return found
 }
 
-/** Of a file that was just listed, that no process writes, and that did not change since an earlier list or ends as most do. Undefined for any other. */
+/** The summary of a file that was just listed and has no writer: from the index, or from the end of the file. Undefined if neither is enough. */
 function listedSummary(
   file: StoredSessionFile,
   redact: (text: string) => string,
   index: SessionIndex,
 ): SessionSummary | undefined {
-  const seen = listedFile(file)
-  if (seen === undefined || seen.isLocked || !seen.stats.isFile()) return undefined
-  const known = knownSummary(index.getListed(file.path, seen, 'summary'))
-  // Other keys may be in use than when it was noted.
+  const listed = listedFile(file)
+  if (listed === undefined || listed.isLocked || !listed.stats.isFile()) return undefined
+  const known = knownSummary(index.getListed(file.path, listed, 'summary'))
+  // The keys in use may have changed since it was stored.
   if (known !== undefined) return { ...file, ...redactedTexts(known, redact) }
   const ends = endsOfKept(file.path)
   if (ends === undefined) return undefined
   const facts = redactedTexts(factsOfEnds(ends), redact)
-  if (isShort(facts)) index.noteListed(file.path, seen, 'summary', facts)
+  if (isShort(facts)) index.noteListed(file.path, listed, 'summary', facts)
   return { ...file, ...facts }
 }
 
@@ -82,7 +82,7 @@ async function indexedSummary(
   const state = fileState(stats)
   const known = knownSummary(index.get(file.path, state, 'summary'))
   if (known !== undefined) {
-    // Other keys may be in use than when it was noted. What a process writes is no more as it was.
+    // The keys in use may have changed since it was stored. A file with a writer may have changed.
     if (writerOf(file.path) === undefined) return { ...file, ...redactedTexts(known, redact) }
   }
   const summary = await redactedSummary(file, redact)
@@ -91,17 +91,17 @@ async function indexedSummary(
   return summary
 }
 
-/** Longer texts are not kept a second time. */
-const longestText = 2_000
+/** Longer texts are not stored in the index. */
+const maxTextLength = 2_000
 
 function isShort({ firstPrompt, title = '' }: SessionFacts): boolean {
-  return firstPrompt.length + title.length <= longestText
+  return firstPrompt.length + title.length <= maxTextLength
 }
 
-/** What a file says of its session. */
+/** What a summary contains of the session itself. */
 type SessionFacts = Omit<SessionSummary, keyof StoredSessionFile | 'problem' | 'heldBy'>
 
-/** What an index has of a session, and nothing else that may be in its place: anybody can make a checksum. Undefined for what no list notes. */
+/** A stored summary, checked field by field, because anyone can compute the checksum. Undefined for anything else. */
 function knownSummary(value: unknown): SessionFacts | undefined {
   if (!isJsonObject(value)) return undefined
   const { cwd, title, firstPrompt, runs, turns, costUsd, ended } = value
@@ -123,9 +123,8 @@ function isEnded(value: unknown): value is string {
 }
 
 /**
- * Reads what a list shows of one session: its ends, and all of it only where these do not tell enough. A damaged file is named in its summary.
- * Sessions of earlier versions may hold keys, and lists cut the texts: the title and the first prompt are without the keys of models that this process
- * uses, and without what has the form of a secret.
+ * Reads the summary of one session: from the ends of its file, or from the whole file if these are not enough. A damaged file is reported in its
+ * summary. The title and the first prompt are redacted: sessions of earlier versions may contain keys of models or other secrets.
  */
 export function summaryOf(file: StoredSessionFile): Promise<SessionSummary> {
   return redactedSummary(file, createKeyRedactor(process.env))
@@ -143,17 +142,17 @@ function redactedTexts<Summary extends SessionFacts>(summary: Summary, redact: (
 async function readSummary(file: StoredSessionFile): Promise<SessionSummary> {
   try {
     const ends = endsOfKept(file.path)
-    const heldBy = await holderOf(`${file.path}.lock`)
-    const held = heldBy === undefined ? {} : { heldBy: heldBy.pid }
-    if (ends !== undefined) return { ...file, ...factsOfEnds(ends), ...held }
-    const { readWhole } = await import('./whole-summary.ts')
-    return { ...file, ...(await readWhole(file.path)), ...held }
+    const lockedBy = await holderOf(`${file.path}.lock`)
+    const writer = lockedBy === undefined ? {} : { heldBy: lockedBy.pid }
+    if (ends !== undefined) return { ...file, ...factsOfEnds(ends), ...writer }
+    const { readWholeSummary } = await import('./whole-summary.ts')
+    return { ...file, ...(await readWholeSummary(file.path)), ...writer }
   } catch (error) {
     const problem = messageOf(error)
     return { ...file, cwd: undefined, firstPrompt: '', runs: 0, turns: 0, costUsd: 0, ended: 'unreadable', problem }
   }
 }
 
-function factsOfEnds({ sums: { runs, turns, costUsd }, ...told }: KeptEnds): SessionFacts {
-  return { ...told, runs, turns, costUsd }
+function factsOfEnds({ sums: { runs, turns, costUsd }, ...facts }: KeptEnds): SessionFacts {
+  return { ...facts, runs, turns, costUsd }
 }

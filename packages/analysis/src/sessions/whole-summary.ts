@@ -14,8 +14,11 @@ interface WholeSummary {
   readonly ended: string
 }
 
-/** What a list shows of a session that is read as a whole. Few are: a list loads this for them. @throws HaltingError for a file that cannot be read. */
-export async function readWhole(path: string): Promise<WholeSummary> {
+/**
+ * Reads the summary of a session from its whole file. Loaded on demand, because few sessions need it.
+ * @throws HaltingError for a file that cannot be read.
+ */
+export async function readWholeSummary(path: string): Promise<WholeSummary> {
   const { runs, cwd, title } = await readJournal(path)
   const folded = foldSession(runs)
   const counted = countedRuns(folded)

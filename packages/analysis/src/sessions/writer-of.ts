@@ -1,6 +1,6 @@
 import { holderNow } from '@halting/journal/files'
 
-/** The process that writes a session; undefined where none does, and where the system does not let us know. */
+/** The process that is writing to a session; undefined if no process does, or if the operating system does not reveal it. */
 export function writerOf(path: string): number | undefined {
   try {
     return holderNow(`${path}.lock`)?.pid

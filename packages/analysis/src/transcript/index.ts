@@ -1,4 +1,4 @@
-// `@halting/analysis/transcript`: what was said in a session, also in a turn that was cut off.
+// `@halting/analysis/transcript`: the transcript of a session, including a turn that was cut off.
 export { recordedTranscript, displayTranscript } from './transcripts.ts'
-export { waitingCalls, pendingOf, type WaitingCall } from './waiting-calls.ts'
-export { lineWith, readDisplayTranscript, readRecordedTranscript } from './read-transcript.ts'
+export { waitingCalls, pendingCalls as pendingOf, type WaitingCall } from './waiting-calls.ts'
+export { lineWith, readDisplayTranscript, readRecordedTranscript } from './transcripts.ts'

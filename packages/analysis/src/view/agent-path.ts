@@ -1,16 +1,16 @@
-/** The path of an agent, as the keys of its steps have it: `agent:3:0:CALL/`, behind that of its caller where that is an agent, too. */
+/** The path of an agent in step keys: `agent:3:0:CALL/`, appended to the path of its caller if that is an agent too. */
 export interface AgentPath {
-  /** '' for the main loop. */
+  /** Path of the caller; '' for the main loop. */
   readonly caller: string
-  /** The request of the caller that called it. */
+  /** The caller's request that contains the call. */
   readonly request: number
-  /** This with the place of the call in its reply: `3:0`. */
+  /** The request and the position of the call in its reply: `3:0`. */
   readonly place: string
-  /** A model chose it, and it may look like a path itself. */
+  /** Id of the call. A model chose it, and it may look like a path. */
   readonly callId: string
 }
 
-/** Undefined for what is no path of an agent. `isCaller` tells a caller from a part of an id that looks like one. */
+/** Parses a path; undefined for anything else. `isCaller` distinguishes callers from parts of an id that look like one. */
 export function agentPathOf(scope: string, isCaller: (scope: string) => boolean = () => true): AgentPath | undefined {
   if (!scope.endsWith('/')) return undefined
   let start = scope.lastIndexOf('/agent:', scope.length - 2) + 1

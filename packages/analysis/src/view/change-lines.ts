@@ -1,10 +1,10 @@
 import { isJsonObject } from '@halting/core/adapters'
 import type { TranscriptCall } from './session-transcript.ts'
 
-/** Lines of a change, as a patch has them: a sign, and the line. */
+/** Lines of a change in the form of a patch: a sign, and the line. */
 export type ChangeLines = readonly string[]
 
-/** What a call of Edit, Write or apply_patch changed: as its result tells, else as it was asked for. None for other calls. */
+/** What a call of Edit, Write or apply_patch changed: from its result, or else from its input. Empty for other calls. */
 export function changeLines({ name, input, details, isError }: TranscriptCall): ChangeLines {
   if (isError || !isJsonObject(input)) return []
   if (name === 'apply_patch') return patchLines(input['input'] ?? input['patch'])
@@ -12,11 +12,11 @@ export function changeLines({ name, input, details, isError }: TranscriptCall): 
   if (Array.isArray(hunks) && hunks.length > 0) return hunks.flatMap(hunkLines)
   const { old_string: before, new_string: after, content } = input
   if (name === 'Edit' && typeof before === 'string' && typeof after === 'string')
-    return [...signed('-', before), ...signed('+', after)]
-  return name === 'Write' && typeof content === 'string' ? signed('+', content) : []
+    return [...withSign('-', before), ...withSign('+', after)]
+  return name === 'Write' && typeof content === 'string' ? withSign('+', content) : []
 }
 
-/** A patch is its own form of a change: all but the marks around it. */
+/** The lines of a patch without its begin and end marks. */
 function patchLines(patch: unknown): readonly string[] {
   if (typeof patch !== 'string') return []
   return patch.split('\n').filter((line) => line !== '' && !/^\*\*\* (?:Begin|End) Patch\s*$/.test(line))
@@ -32,7 +32,7 @@ function hunkLines(hunk: unknown): readonly string[] {
   ]
 }
 
-function signed(sign: string, text: string): readonly string[] {
+function withSign(sign: string, text: string): readonly string[] {
   if (text === '') return []
   return text
     .replace(/\n$/, '')

@@ -7,31 +7,31 @@ type Sums = { [kind in Kind]: number }
 
 const noSums = (): Sums => ({ person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 })
 
-/** Characters a token has, about. */
+/** Approximate characters per token. */
 const charactersOfToken = 4
 
-/** An image or a document has tokens that nobody knows from its bytes. */
+/** Assumed tokens of an image or document, which cannot be derived from its bytes. */
 const tokensOfMedia = 1_500
 
-/** The note in the place of a result. */
+/** Tokens of the note that replaces a cleared result. */
 const tokensOfNote = 25
 
 /**
- * What fills the window, by kind, as a session goes on: told entry by entry, so that a session costs what it has.
- * Estimated by characters; what a service counted of a request settles how much all of it has. What it counted beside the messages of the first request of the
- * session is the system prompt and the descriptions of tools, and stays.
+ * Tracks what fills the context window, by kind, entry by entry, so that the cost is linear in the session. Sizes are estimated from characters and
+ * scaled to what the service counted. What it counted beyond the messages of the first request is the system prompt and the tool descriptions, and
+ * stays constant.
  */
 export class ContextKinds {
   #sums = noSums()
   #fixed: number | undefined
   #wasCompacted = false
-  /** Tokens of each result, by the id of its call: it may give way to a note. */
+  /** Tokens of each result, by the id of its call: a note may replace it later. */
   readonly #results = new Map<string, number>()
-  /** Images and documents among the results, and among what was said. */
+  /** Tokens of images and documents, by kind. */
   #media = noSums()
-  /** Who said what, by the content as JSON: what a compaction keeps is a copy. */
-  readonly #said = new Map<string, Kind>()
-  /** All that was told, in order: a conversation that goes back is counted anew. */
+  /** Kinds of user messages by their content as JSON: a compaction keeps copies of messages. */
+  readonly #kindByContent = new Map<string, Kind>()
+  /** All entries, in order: after a rewind they are counted again. */
   readonly #entries: TranscriptEntry[] = []
 
   add(entry: TranscriptEntry): void {
@@ -43,7 +43,7 @@ export class ContextKinds {
     switch (entry.kind) {
       case 'user': {
         const kind = isOfPerson(entry) ? 'person' : 'other'
-        if (entry.origin !== 'tool_results') this.#said.set(JSON.stringify(entry.message.content), kind)
+        if (entry.origin !== 'tool_results') this.#kindByContent.set(JSON.stringify(entry.message.content), kind)
         this.#addMessage(entry.message, kind)
         return
       }
@@ -64,18 +64,18 @@ export class ContextKinds {
     }
   }
 
-  /** From here on the model is shown these messages. */
+  /** Replaces the conversation by these messages. */
   compactTo(messages: readonly ModelMessage[]): void {
     this.#forget()
     this.#wasCompacted = true
     for (const message of messages) {
       const kindOfText =
-        message.role === 'user' ? (this.#said.get(JSON.stringify(message.content)) ?? 'summaries') : 'answers'
+        message.role === 'user' ? (this.#kindByContent.get(JSON.stringify(message.content)) ?? 'summaries') : 'answers'
       this.#addMessage(message, kindOfText)
     }
   }
 
-  /** The conversation was taken back: so many entries are left of it. */
+  /** Rewinds the conversation to this number of entries. */
   goBackTo(entries: number): void {
     this.#entries.length = Math.min(entries, this.#entries.length)
     this.#forget()
@@ -83,15 +83,15 @@ export class ContextKinds {
     this.#wasCompacted = false
   }
 
-  /** Whether it was compacted since this was last asked. */
-  takeCompacted(): boolean {
+  /** Whether it was compacted since the last call. */
+  takeCompactedFlag(): boolean {
     const was = this.#wasCompacted
     this.#wasCompacted = false
     return was
   }
 
   /**
-   * What fills the window now, in whole tokens. `counted`: what the service counted of the request that shows it, which they add up to; 0 where it told
+   * What fills the window now, in whole tokens. `counted`: the input tokens that the service reported, to which the kinds add up; 0 when it reported
    * nothing.
    */
   now(counted: number): ContextByKind {
@@ -100,10 +100,10 @@ export class ContextKinds {
     const fixed = this.#fixed ?? 0
     const scale = counted === 0 ? 1 : estimated === 0 ? 0 : Math.max(0, counted - fixed) / estimated
     const scaled = noSums()
-    // Rounded down, so that the rest is never below nothing.
+    // Rounded down, so that the remainder is never negative.
     for (const kind of kinds) scaled[kind] = Math.floor(this.#sums[kind] * scale + 1e-9)
-    const shown = kinds.reduce((sum, kind) => sum + scaled[kind], 0)
-    return { fixed: counted === 0 ? Math.round(fixed) : counted - shown, ...scaled }
+    const scaledTokens = kinds.reduce((sum, kind) => sum + scaled[kind], 0)
+    return { fixed: counted === 0 ? Math.round(fixed) : counted - scaledTokens, ...scaled }
   }
 
   #forget(): void {
@@ -119,7 +119,7 @@ export class ContextKinds {
     this.#results.set(callId, tokensOfNote)
   }
 
-  /** So many gave way to a note, or all of them. Which ones is of no interest: they weigh alike. */
+  /** Removes this many images and documents, or all of them. All have the same estimated size, so it does not matter which. */
   #removeMedia(count = Infinity): void {
     let left = count * tokensOfMedia
     for (const kind of ['results', 'person', 'other'] as const) {

@@ -1,4 +1,4 @@
-// `@halting/analysis/view`: the view model of a session: rows of a list, runs, timelines and transcripts, as JSON for a page.
+// `@halting/analysis/view`: the view model of a session for a page: rows of a list, runs, timelines and transcripts, as JSON.
 export { changeLines, type ChangeLines } from './change-lines.ts'
 export type { InspectedSession } from './inspected-session.ts'
 export { transcriptParts } from './parts.ts'
@@ -31,5 +31,5 @@ export type {
 export { viewOf } from './view.ts'
 export { replayLines, type ReplayLine } from './replay-lines.ts'
 export type { SessionSource } from './session-source.ts'
-export { ShelfSource, type OpenShelf } from './shelf-source.ts'
-export type { Beginning, Entry, Shelf } from './shelf.ts'
+export { CatalogSource as ShelfSource, type CatalogSessionSource as OpenShelf } from './catalog-source.ts'
+export type { Beginning, Entry, SessionCatalog as Shelf } from './session-catalog.ts'

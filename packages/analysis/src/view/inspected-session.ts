@@ -3,28 +3,28 @@ import type { Account } from '../account/account.ts'
 import type { GradingSources } from '../grades/graded-runs.ts'
 import type { SessionRow } from './types.ts'
 
-/**
- * A session as it was read, whoever recorded it: what `viewOf` and `rowOf` make their figures of. Its title is what a person called it; '' for one without a
- * name.
- */
+/** A session of any program that has been read, as input for `viewOf` and `rowOf`. Its title is the one a person gave it; '' for none. */
 export interface InspectedSession extends Pick<
   SessionRow,
   'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'
 > {
-  /** What names it to other commands of the program, as a shell takes it: its file, or the cluster and its id. It stands last. */
+  /** Last arguments that identify it to other commands of the program, quoted for a shell: its file, or the cluster and its id. */
   readonly shellArguments: string
   /** The records of each run, in order. */
   readonly runs: readonly (readonly StepRecord[])[]
-  /** For each run the models without a price. */
+  /** Models without a price, for each run. */
   readonly unpriced: readonly (readonly string[])[]
-  /** How many tokens the window of a model has; undefined where it is not known. No record has it. */
+  /** Tokens of a model's context window; undefined if unknown. Records do not contain it. */
   readonly windowOf: (model: string) => number | undefined
-  /** Grades of the person, and repositories of folders. Default: nobody graded a run, and each folder counts by itself. */
+  /** Grades by people, and repositories of folders. Default: no grades, and each folder counts separately. */
   readonly grading?: GradingSources
-  /** What is to be known of its record, a sentence each. */
+  /** Remarks on its record, a sentence each. */
   readonly notes: readonly string[]
-  /** The same value with the long texts that its records lack: their places are in the records. Absent where they lack none. */
+  /** Loads long texts that its records only refer to into a value. Absent when there are none. */
   readonly withTexts?: <Value>(value: Value) => Promise<Value>
-  /** Why a run ended and where everything went, as `halting why` tells it, plain. Runs count from 0. `account`: that of the run, where it is known. */
+  /**
+   * Explains why a run ended and where everything went, as the plain text of `halting why`. Runs count from 0. `account`: that of the run, if already
+   * computed.
+   */
   readonly why: (run: number, account?: Account) => string
 }

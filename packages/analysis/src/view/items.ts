@@ -8,30 +8,30 @@ import { recordedStep, recordedSteps, type RecordedStep, type RecordedSteps } fr
 import type { StepRecord } from '@halting/core/steps'
 import { agentPathOf } from './agent-path.ts'
 import { callPlaceOf, kindOf, LabelledCalls, labelOfControl, labelOfStep, oneLabel, statusOf } from './labels.ts'
-import { placeOfCall, placeOfCompaction, placeOfInbox, placeOfReply, placeOfRound, placeOfWait } from './parts.ts'
+import { callKey, compactionKey, inboxKey, replyKey, roundKey, waitKey } from './parts.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { ItemKind, TimelineItem } from './types.ts'
 
-/** `told`: what the transcript knows it by. */
-export type PlacelessItem = Omit<TimelineItem, 'id' | 'part'> & { readonly told?: string | undefined }
-type Item = { -readonly [field in keyof PlacelessItem]: PlacelessItem[field] }
+/** An item whose part of the transcript is identified by `partKey`. */
+export type UnplacedItem = Omit<TimelineItem, 'id' | 'part'> & { readonly partKey?: string | undefined }
+type Item = { -readonly [field in keyof UnplacedItem]: UnplacedItem[field] }
 
-/** One turn of the main loop while it is read. */
+/** One turn of the main loop while it is being read. */
 interface OpenTurn {
   readonly turn: number
-  /** What comes from before it, from an agent that works beside the run, does not begin it. */
+  /** The earliest start: items of a background agent that began before the turn do not extend it. */
   readonly notBeforeMs: number
   item: Item | undefined
 }
 
 /**
- * The bars and marks of a run, by their beginning. Each intent and result is told by exactly one of them; turns and agents are spans around others.
- * Moments are those of the record: nothing is made up for what has no result.
+ * The bars and marks of a run, by start. Each intent or result belongs to exactly one of them; turns and agents are spans around others. Times are
+ * those of the record: nothing is invented for items without a result.
  */
 export function timelineOf(
   records: readonly StepRecord[],
   recorded: RecordedSteps = recordedSteps(records),
-): readonly PlacelessItem[] {
+): readonly UnplacedItem[] {
   const reader = new ItemReader(records, recorded)
   for (const [index, record] of records.entries()) reader.read(record, index)
   return reader.end()
@@ -40,16 +40,16 @@ export function timelineOf(
 class ItemReader {
   readonly #beganAt: number
   readonly #items: Item[] = []
-  /** Intents without a result, by key, and where the first of them stands. */
+  /** Intents without a result, by key, with the index of the first. */
   readonly #open = new Map<string, { readonly index: number; readonly record: IntentRecord }>()
   readonly #calls: LabelledCalls
   readonly #rounds = new GoalRoundReader()
   readonly #waits = new ServiceWaitReader()
   readonly #pauses = new LimitPauseReader()
   readonly #turns: OpenTurn[] = []
-  /** By scope, what the steps of an agent span. */
+  /** The span of each agent's steps, by scope. */
   readonly #agents = new Map<string, Item>()
-  /** Of the main loop. */
+  /** The current request of the main loop. */
   #request = 0
   #latestMs = 0
   #compactions = 0
@@ -63,11 +63,11 @@ class ItemReader {
   read(record: StepRecord, index: number): void {
     switch (record.type) {
       case 'start':
-        if (record.scope === '') this.#beginLap(record.start.spent, 0)
+        if (record.scope === '') this.#beginIteration(record.start.spent, 0)
         return
       case 'intent': {
-        const index0 = this.#open.get(record.key)?.index ?? index
-        this.#open.set(record.key, { index: index0, record })
+        const firstIndex = this.#open.get(record.key)?.index ?? index
+        this.#open.set(record.key, { index: firstIndex, record })
         this.#waits.read(record)
         return
       }
@@ -78,14 +78,14 @@ class ItemReader {
         this.#pauses.read(record)
         const { scope } = recordedStep(record.key, record.at, 0, false)
         const inboxId = record.control.messages?.[0]?.id
-        const told = inboxId === undefined ? undefined : placeOfInbox(inboxId)
-        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, told })
+        const partKey = inboxId === undefined ? undefined : inboxKey(inboxId)
+        this.#mark('control', record.at, { label: labelOfControl(record.control), index, scope, partKey })
         return
       }
       case 'lap': {
         const { scope, transition, spent } = record.lap
         if (transition !== 'next_turn') this.#mark('lap', spent.now, { label: transition, index, scope })
-        if (scope === '') this.#beginLap(spent, this.#since(spent.now))
+        if (scope === '') this.#beginIteration(spent, this.#since(spent.now))
         return
       }
       case 'end': {
@@ -129,7 +129,7 @@ class ItemReader {
     )
   }
 
-  #beginLap(spent: Spent, notBeforeMs: number): void {
+  #beginIteration(spent: Spent, notBeforeMs: number): void {
     this.#request = spent.request
     const turn = turnOf(spent)
     if (this.#turns.at(-1)?.turn !== turn) this.#turns.push({ turn, notBeforeMs, item: undefined })
@@ -146,29 +146,29 @@ class ItemReader {
     const item = this.#itemOf(step, typeof model === 'string' ? model : undefined)
     const { message, result } = fields
     if (isJsonObject(message) && step.scope === '' && typeof message['id'] === 'string')
-      item.told = placeOfReply(message['id'])
+      item.partKey = replyKey(message['id'])
     if (step.scope === '' && isJsonObject(result) && result['kind'] === 'compacted')
-      item.told = placeOfCompaction(this.#compactions++)
+      item.partKey = compactionKey(this.#compactions++)
     const round = this.#rounds.read(record)
     if (round !== undefined) {
       const about = round.tampered.length > 0 ? 'changed definition' : (round.checks.at(-1)?.name ?? '')
       item.label = oneLabel(`goal: ${about}`)
-      if (step.scope === '') item.told = placeOfRound(round.request, round.place)
+      if (step.scope === '') item.partKey = roundKey(round.request, round.place)
     }
     const wait = this.#waits.read(record)
     if (wait !== undefined) {
       item.label = oneLabel(`For ${refusalText(wait)}`)
       item.waitedMs = wait.waitedMs
-      if (step.scope === '') item.told = placeOfWait(step.name)
+      if (step.scope === '') item.partKey = waitKey(step.name)
     }
     const pause = this.#pauses.read(record)
     if (pause !== undefined) {
       item.label = oneLabel(limitPauseText(pause))
       item.waitedMs = pause.waitedMs
-      item.told = placeOfWait(step.name)
+      item.partKey = waitKey(step.name)
     }
     item.status = wait?.outcome ?? pause?.outcome ?? (round === undefined ? statusOf(fields) : statusOfRound(round))
-    // A tool or a judged goal that asks a model does so in attempts of its own.
+    // A tool or a judged goal that asks a model does so in separate attempts.
     if ((item.kind === 'tool' || item.kind === 'check') && charge !== undefined) item.kind = 'attempt'
     item.tokens = numberOf(tokens)
     item.costUsd = numberOf(nanos) / 1e9
@@ -181,12 +181,12 @@ class ItemReader {
     const { scope, name } = step
     const startMs = this.#since(step.at)
     const call = this.#calls.at(scope, callPlaceOf(name))
-    // In the transcript of the main loop an agent stands in the call that began it.
+    // In the transcript of the main loop, an agent is shown within the call that started it.
     const outermost = scope === '' ? call : this.#calls.at('', outermostPlace.exec(scope)?.[1])
     return {
       kind: kindOf(step),
       scope,
-      // The last answer of a run is asked for by a name of its own.
+      // The final answer of a run has its own step name.
       request: scope === '' && (step.request === 0 || name.startsWith('wrap_up')) ? this.#request : step.request,
       startMs,
       endMs: startMs + Math.max(0, step.durationMs),
@@ -196,7 +196,7 @@ class ItemReader {
       costUsd: 0,
       firstRecord: 0,
       lastRecord: 0,
-      told: outermost === undefined ? undefined : placeOfCall(outermost.id),
+      partKey: outermost === undefined ? undefined : callKey(outermost.id),
     }
   }
 
@@ -208,14 +208,14 @@ class ItemReader {
     if (open !== undefined) {
       const begun = { kind: 'turn', scope: '', label: `turn ${open.turn}`, request: this.#request } as const
       open.item = widened(open.item, item, begun, open.notBeforeMs)
-      if (item.kind === 'attempt' && item.scope === '') open.item.told ??= item.told
+      if (item.kind === 'attempt' && item.scope === '') open.item.partKey ??= item.partKey
     }
     let { scope } = item
     for (let path = agentPathOf(scope); path !== undefined; path = agentPathOf(scope)) {
       const { caller, place, request } = path
       const label = this.#calls.at(caller, place)?.label ?? 'agent'
       const span = widened(this.#agents.get(scope), item, { kind: 'agent', scope, label, request })
-      span.told = item.told
+      span.partKey = item.partKey
       this.#agents.set(scope, span)
       scope = caller
     }
@@ -229,8 +229,8 @@ class ItemReader {
       index,
       scope,
       status = '',
-      told,
-    }: Pick<Item, 'label' | 'scope' | 'told'> & { index: number; status?: string },
+      partKey,
+    }: Pick<Item, 'label' | 'scope' | 'partKey'> & { index: number; status?: string },
   ): void {
     const startMs = Math.max(this.#since(at), kind === 'ending' ? this.#latestMs : 0)
     this.#items.push({
@@ -245,7 +245,7 @@ class ItemReader {
       costUsd: 0,
       firstRecord: index,
       lastRecord: index,
-      told,
+      partKey,
     })
   }
 
@@ -262,7 +262,7 @@ function statusOfRound({ isCut, met }: RecordedRound): string {
 type IntentRecord = Extract<StepRecord, { readonly type: 'intent' }>
 type ResultRecord = Extract<StepRecord, { readonly type: 'result' }>
 
-/** A span that reaches around an item, too. */
+/** Extends a span to include an item, or begins it. */
 function widened(
   span: Item | undefined,
   item: Item,
@@ -275,7 +275,7 @@ function widened(
   if (span === undefined) {
     const { kind, scope, label, request } = begun
     const figures = { startMs, endMs, label, status: '', tokens, costUsd, firstRecord, lastRecord }
-    return { kind, scope, request, ...figures, told: undefined }
+    return { kind, scope, request, ...figures, partKey: undefined }
   }
   span.startMs = Math.min(span.startMs, startMs)
   span.endMs = Math.max(span.endMs ?? 0, endMs)
@@ -286,7 +286,7 @@ function widened(
   return span
 }
 
-/** Spans come before what they hold, and the ending last. */
+/** Spans come before the items that they contain, and the ending comes last. */
 function order({ kind }: Item): number {
   return kind === 'turn' ? 0 : kind === 'agent' ? 1 : kind === 'ending' ? 3 : 2
 }

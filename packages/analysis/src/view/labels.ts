@@ -2,53 +2,53 @@ import { isJsonObject } from '@halting/core/adapters'
 import { isServiceWait } from '../account/service-waits.ts'
 import { isLookUp, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
 import type { ExternalInput } from '@halting/core/steps'
-import { callLabel, longestLabel } from './call-label.ts'
+import { callLabel, maxLabelLength } from './call-label.ts'
 import type { ItemKind } from './types.ts'
 
-/** A label in one line. */
+/** A label on one line. */
 export function oneLabel(text: string): string {
-  // Of a long text only what is shown is looked at.
+  // Only the beginning of a long text is processed.
   return text
-    .slice(0, 4 * longestLabel)
+    .slice(0, 4 * maxLabelLength)
     .replaceAll(/\s+/g, ' ')
     .trim()
-    .slice(0, longestLabel)
+    .slice(0, maxLabelLength)
 }
 
-/** A call, with what it was asked for: the tool, and the first text of what it was given. */
+/** A call with its label: the tool and the first text of its input. */
 interface LabelledCall {
   readonly id: string
   readonly label: string
 }
 
-/** The calls of a run, by where they stand: the scope, the request and the place in its reply. A model chooses their ids, and may take that of another step. */
+/** The calls of a run by position: scope, request, and index in the reply. Ids are not unique, because a model chooses them. */
 export class LabelledCalls {
   readonly #calls = new Map<string, LabelledCall>()
 
   constructor({ requests }: RecordedSteps) {
     for (const { scope, name: step, request, calls } of requests) {
-      // The last answer of a run has a count of its own.
+      // The final answer of a run counts its requests separately.
       if (!step.startsWith('model:')) continue
       for (const [index, { id, name, input }] of calls.entries())
         this.#calls.set(`${scope}|${request}:${index}`, { id, label: oneLabel(callLabel(name, input)) })
     }
   }
 
-  /** `place`: `3:0`. */
+  /** `place`: request and index, such as `3:0`. */
   at(scope: string, place: string | undefined): LabelledCall | undefined {
     return this.#calls.get(`${scope}|${place}`)
   }
 }
 
-/** The request and the place of the call that a step is about: its tool, its permission, what was kept of it. */
+/** The request and index of the call that a step belongs to: its tool, its permission, or its stored result. */
 export function callPlaceOf(name: string): string | undefined {
   return /^(?:tool|permission|approval|rules|save):(\d+:\d+):/.exec(name)?.[1]
 }
 
-/** What a step is, for a person. */
+/** The kind of a step, for people. */
 export function kindOf({ phase, name, isOpen }: Pick<RecordedStep, 'phase' | 'name' | 'isOpen'>): ItemKind {
   if (isServiceWait(name) || name.startsWith('limit_end:')) return 'wait'
-  // A pause that is over is told by its end.
+  // A pause that has ended is represented by its end.
   if (name.startsWith('limit_answer:')) return isOpen ? 'wait' : 'other'
   switch (phase) {
     case 'model':
@@ -68,7 +68,7 @@ export function kindOf({ phase, name, isOpen }: Pick<RecordedStep, 'phase' | 'na
   }
 }
 
-/** What is waited for, by how the name of the step begins. */
+/** What a step waits for, by the beginning of its name. */
 const waits: readonly (readonly [start: string, label: string])[] = [
   ['permission:', 'Permission for'],
   ['approval:', 'Approval of'],
@@ -81,7 +81,7 @@ const waits: readonly (readonly [start: string, label: string])[] = [
   ['limit_answer:', 'For an answer at a limit'],
 ]
 
-/** Steps that say what limits came to. */
+/** Steps about limits, by the beginning of their name. */
 const limitSteps: readonly (readonly [start: string, label: string])[] = [
   ['limits:', 'Reminder of what is left'],
   ['call_limit:', 'Limit of tool calls'],
@@ -89,7 +89,7 @@ const limitSteps: readonly (readonly [start: string, label: string])[] = [
   ['limit_end:', 'Pause at a limit'],
 ]
 
-/** A step in words: what it waits for, which hook, and whose call; the name of the step where nothing is known of it. */
+/** A step in words: what it waits for, the hook, or the call; else the name of the step. */
 export function labelOfStep(name: string, callLabel: string | undefined): string {
   if (isServiceWait(name)) return 'For the service'
   if (isLookUp(name)) return 'Cost of a lost request'
@@ -101,18 +101,18 @@ export function labelOfStep(name: string, callLabel: string | undefined): string
   const round = /^goal:\d+:([a-z]+)/.exec(name)?.[1]
   if (round !== undefined) return `goal (${round})`
   const hook = /^hook:([^:]*):\d+:(.*)$/s.exec(name)
-  // Behind the trigger stands what it is about, and last the id of the hook.
+  // The name has the trigger, then its subject, and the hook's id last.
   return hook === null ? name : `${hook[1] ?? ''} ${(hook[2] ?? '').split(':').at(-1) ?? ''}`
 }
 
-/** As a result tells it: of a request its kind, of a call its status, of a rule what it decided. */
+/** The status of a result: the kind of a request, the status of a call, or the decision of a rule. */
 export function statusOf(value: { readonly [field: string]: unknown }): string {
   const { kind, status, behavior, outcome, result } = value
-  const told = status ?? kind ?? behavior ?? outcome ?? (isJsonObject(result) ? result['kind'] : undefined)
-  return typeof told === 'string' ? told : ''
+  const recorded = status ?? kind ?? behavior ?? outcome ?? (isJsonObject(result) ? result['kind'] : undefined)
+  return typeof recorded === 'string' ? recorded : ''
 }
 
-/** What a person or a program handed in. */
+/** The input of a person or a program during the run, in words. */
 export function labelOfControl({ abort, signals, messages, settings, tasks, agents, reply }: ExternalInput): string {
   if (abort !== undefined) return `abort: ${abort}`
   if (signals !== undefined) return `stop: ${signals.map(({ message }) => message).join('; ')}`

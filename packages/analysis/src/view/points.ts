@@ -1,29 +1,30 @@
-import { isJsonObject } from '@halting/core/adapters'
+import { isJsonObject, digestOf } from '@halting/core/adapters'
 import type { ModelMessage, TranscriptEntry } from '@halting/core'
 import { retriesLeft, type StepRecord } from '@halting/core/steps'
-import { recordedStep, type RecordedStep, type RecordedSteps } from '../account/recorded-steps.ts'
+import { recordedStep, type RecordedStep, type RecordedSteps, type RecordedCall } from '../account/recorded-steps.ts'
 import { limitsInForce } from '../account/limits.ts'
 import type { ContextKinds } from './context-kinds.ts'
-import { timesBetween } from './times.ts'
-import { callsByRequest } from './turn-calls.ts'
 import { turnOf, type Spent } from './turn-of.ts'
 import type { TurnCall, TurnPoint } from './types.ts'
+import { timeByPhase } from '../account/time-by-phase.ts'
+import { callLabel } from './call-label.ts'
 
 type Writable<T> = { -readonly [field in keyof T]: T[field] }
 
-/** One time round the loop, with the reply that it had. */
-interface Window {
+/** One iteration of the loop, with its reply. */
+interface Iteration {
   readonly startMs: number
   readonly spent: Spent
-  /** What was said in it was heard: its point has its context. */
-  isTold: boolean
+  /** Whether its entries were read, so that its point has a context. */
+  isRead: boolean
   point: (Writable<TurnPoint> & { readonly messageId: string | undefined }) | undefined
 }
 
 /**
- * What stood at each request of the main loop that had a reply; `kinds` knows what was said before the run, and hears of what is said in it. Sums of a
- * point go to the end of its lap, so that the last one has those of the run; of several attempts the last one that was answered is told.
- * `activeMs`: how long the run took.
+ * The state at each request of the main loop that had a reply. `kinds` must contain the conversation before the run, and receives that of the run.
+ * Sums of a point are those at the end of its iteration, so that the last point has those of the run. Of several attempts, the last one with a reply
+ * counts.
+ * `activeMs`: active time of the run.
  */
 export function pointsOf(
   records: readonly StepRecord[],
@@ -38,7 +39,7 @@ export function pointsOf(
 
 class PointReader {
   readonly #kinds: ContextKinds
-  readonly #windows: Window[] = []
+  readonly #windows: Iteration[] = []
   readonly #steps: RecordedStep[] = []
   readonly #reserved = new Map<string, number>()
   readonly #beganAt: number
@@ -46,7 +47,7 @@ class PointReader {
   readonly #maxGoalTries: number
   #settledNanos = 0
   #tokens = 0
-  /** What a compaction of the open turn left: no entry tells of it yet. */
+  /** Result of a compaction in the open turn, which no entry contains yet. */
   #compacted: readonly ModelMessage[] | undefined
 
   constructor(records: readonly StepRecord[], kinds: ContextKinds) {
@@ -62,11 +63,11 @@ class PointReader {
       case 'start': {
         if (record.scope !== '') return
         const { spent, added } = record.start
-        // What the run goes on from is in its sums.
+        // The sums include what the run carried over.
         this.#settledNanos = spent.nanos + spent.unknownNanos
         this.#tokens = spent.totalTokens
         for (const entry of added) this.#kinds.add(entry)
-        this.#windows.push({ startMs: 0, spent, isTold: false, point: undefined })
+        this.#windows.push({ startMs: 0, spent, isRead: false, point: undefined })
         return
       }
       case 'intent': {
@@ -80,7 +81,7 @@ class PointReader {
         return
       case 'control': {
         const maxTurns = record.key.includes('/agent:') ? undefined : record.control.settings?.limits?.maxTurns
-        // `Infinity` takes a limit away, and is null in a file.
+        // `Infinity` removes a limit, and files store it as null.
         if (maxTurns !== undefined) this.#maxTurns = maxTurns === Infinity ? null : maxTurns
         return
       }
@@ -91,12 +92,12 @@ class PointReader {
           this.#settledNanos = record.folds.settled.nanos
           this.#tokens = record.folds.settled.tokens
         }
-        this.#said(added)
-        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, isTold: false, point: undefined })
+        this.#readEntries(added)
+        this.#windows.push({ startMs: Math.max(0, spent.now - this.#beganAt), spent, isRead: false, point: undefined })
         return
       }
       case 'end':
-        if (record.scope === '') this.#said(record.added)
+        if (record.scope === '') this.#readEntries(record.added)
         return
       case 'rewind':
       case 'stage':
@@ -104,17 +105,17 @@ class PointReader {
   }
 
   end(activeMs: number, calls: ReadonlyMap<number, readonly TurnCall[]>): readonly TurnPoint[] {
-    if (this.#windows.at(-1)?.isTold === false) {
+    if (this.#windows.at(-1)?.isRead === false) {
       if (this.#compacted !== undefined) this.#kinds.compactTo(this.#compacted)
-      this.#said([])
+      this.#readEntries([])
     }
-    const told = this.#windows.filter(({ point }) => point !== undefined)
-    const last = told.at(-1)?.point
+    const withReply = this.#windows.filter(({ point }) => point !== undefined)
+    const last = withReply.at(-1)?.point
     if (last !== undefined) this.#addSums(last)
-    const starts = told.map(({ startMs }, index) => (index === 0 ? 0 : startMs))
+    const starts = withReply.map(({ startMs }, index) => (index === 0 ? 0 : startMs))
     const times = timesBetween(starts, this.#steps, { beganAt: this.#beganAt, activeMs })
     const used = this.#windows.at(-1)?.spent.laps.inRun ?? {}
-    return told.flatMap(({ point }, index): readonly TurnPoint[] => {
+    return withReply.flatMap(({ point }, index): readonly TurnPoint[] => {
       const ms = times[index]
       if (point === undefined || ms === undefined) return []
       const { messageId: _, ...plain } = point
@@ -123,22 +124,22 @@ class PointReader {
     })
   }
 
-  /** The lap tells what was said in it: up to the reply it is what the model was shown. */
-  #said(added: readonly TranscriptEntry[]): void {
+  /** Reads the entries of an iteration. The entries up to the reply are what the model was sent. */
+  #readEntries(added: readonly TranscriptEntry[]): void {
     const window = this.#windows.at(-1)
     const point = window?.point
     let isShown = point === undefined
-    if (window !== undefined) window.isTold = true
+    if (window !== undefined) window.isRead = true
     const show = (): void => {
       if (point === undefined || isShown) return
       const { input, cacheRead, cacheWrite } = point.usage
-      point.isCompacted = this.#kinds.takeCompacted()
+      point.isCompacted = this.#kinds.takeCompactedFlag()
       point.context = this.#kinds.now(input + cacheRead + cacheWrite)
       isShown = true
     }
-    const isTold = added.some((entry) => isReplyOf(point?.messageId, entry))
-    // A reply that was not kept was to what stood before.
-    if (!isTold) show()
+    const hasReply = added.some((entry) => isReplyOf(point?.messageId, entry))
+    // A reply that was discarded answered the conversation before these entries.
+    if (!hasReply) show()
     for (const entry of added) {
       if (isReplyOf(point?.messageId, entry)) show()
       this.#kinds.add(entry)
@@ -152,7 +153,7 @@ class PointReader {
     if (!isJsonObject(value)) return
     const { charge, message, result } = value
     if (step.scope === '' && step.phase === 'compaction' && isJsonObject(result) && Array.isArray(result['messages']))
-      // What a driver recorded for a compaction is what it came to.
+      // The step engine records the result of a compaction.
       this.#compacted = result['messages'] as readonly ModelMessage[]
     if (!isJsonObject(charge)) return
     this.#settledNanos += numberOf(charge['nanos'])
@@ -171,15 +172,15 @@ class PointReader {
   }
 
   #pointOf(
-    { spent }: Window,
+    { spent }: Iteration,
     step: RecordedStep,
     message: { readonly [field: string]: unknown },
     { key, model }: { readonly key: string; readonly model: unknown },
-  ): Window['point'] {
-    const told = isJsonObject(message['usage']) ? message['usage'] : {}
+  ): Iteration['point'] {
+    const usage = isJsonObject(message['usage']) ? message['usage'] : {}
     const goalTries = spent.goal === undefined ? 0 : this.#maxGoalTries
     const limits = { maxTurns: this.#maxTurns ?? Infinity, goalTries, tokenTargetLaps: 0 }
-    // Turns are told by themselves, and how far a token target goes is not on record.
+    // Turns have their own field, and progress towards a token target is not recorded.
     const {
       next_turn: turnsLeft,
       user_input: _,
@@ -196,10 +197,10 @@ class PointReader {
       model: typeof model === 'string' ? model : '',
       context: this.#kinds.now(0),
       usage: {
-        input: numberOf(told['input_tokens']),
-        cacheRead: numberOf(told['cache_read_input_tokens']),
-        cacheWrite: numberOf(told['cache_creation_input_tokens']),
-        output: numberOf(told['output_tokens']),
+        input: numberOf(usage['input_tokens']),
+        cacheRead: numberOf(usage['cache_read_input_tokens']),
+        cacheWrite: numberOf(usage['cache_creation_input_tokens']),
+        output: numberOf(usage['output_tokens']),
       },
       settledUsd: 0,
       reservedUsd: reserved === undefined ? null : reserved / 1e9,
@@ -219,4 +220,64 @@ function isReplyOf(messageId: string | undefined, entry: TranscriptEntry): boole
 
 function numberOf(value: unknown): number {
   return typeof value === 'number' && value > 0 ? value : 0
+}
+
+interface Run {
+  /** When it began, on the clock of its steps. */
+  readonly beganAt: number
+  readonly activeMs: number
+}
+
+/**
+ * The time by phase from each of these moments to the next, and from the last one to the end of the run. A longer step is split between the parts, so
+ * that they add up to the run.
+ */
+export function timesBetween(
+  starts: readonly number[],
+  steps: readonly RecordedStep[],
+  { beganAt, activeMs }: Run,
+): readonly TurnPoint['ms'][] {
+  const pieces = starts.map((): RecordedStep[] => [])
+  for (const step of steps) {
+    const from = step.at - beganAt
+    const to = from + step.durationMs
+    for (let index = lastAtOrBefore(starts, from); index < starts.length; index++) {
+      const start = Math.max(from, starts[index] ?? 0)
+      const end = Math.min(to, starts[index + 1] ?? Infinity)
+      if (end > start) pieces[index]?.push({ ...step, at: start, durationMs: end - start })
+      if (to <= (starts[index + 1] ?? Infinity)) break
+    }
+  }
+  return starts.map((start, index) => {
+    const times = timeByPhase(pieces[index] ?? [])
+    const counted = Object.values(times).reduce((sum, ms) => sum + ms, 0)
+    const totalMs = Math.max(start, starts[index + 1] ?? activeMs) - start
+    return { ...times, other: times.other + Math.max(0, totalMs - counted) }
+  })
+}
+
+/** The index of the last start at or before this moment; 0 if all are later. */
+function lastAtOrBefore(starts: readonly number[], moment: number): number {
+  let [low, high] = [0, starts.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((starts[middle] ?? Infinity) <= moment) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Calls of the main loop, by request. Of several attempts, the last one counts. */
+function callsByRequest({ requests }: RecordedSteps): ReadonlyMap<number, readonly TurnCall[]> {
+  const calls = new Map<number, readonly TurnCall[]>()
+  for (const { scope, phase, name, request, calls: asked } of requests) {
+    // The final answer counts its requests separately, and makes no calls.
+    if (scope === '' && phase === 'model' && !name.startsWith('wrap_up')) calls.set(request, asked.map(turnCallOf))
+  }
+  return calls
+}
+
+function turnCallOf({ name, input, status }: RecordedCall): TurnCall {
+  const inputDigest = digestOf(JSON.stringify(input) ?? '')
+  return { tool: name, label: callLabel(name, input), inputDigest, status }
 }

@@ -9,22 +9,24 @@ import { serviceWaitText } from '../words/service-words.ts'
 import { roundText } from '../words/goal-words.ts'
 import { elapsed, many, money } from '../words/figures.ts'
 
-/** What happened in a step of a run, in words. */
+/** A line about a step of a run. */
 export interface ReplayLine {
-  /** Of the run's active time; null for what has no moment of its own. */
+  /** Active time of the run; null for a line without its own time. */
   readonly atMs: number | null
-  /** What kind of step it is, in a word. */
+  /** The kind of step, in a word. */
   readonly what: string
   /** What happened, in a line. */
   readonly text: string
 }
 
-/** The lines of one record; `beganAt` is the moment at which its run began. */
+/** The lines for one record; `beganAt` is when its run began. */
 export function replayLines(record: StepRecord, beganAt: number): readonly ReplayLine[] {
   switch (record.type) {
     case 'start': {
-      const said = record.start.added.flatMap((entry) => (entry.kind === 'user' ? [textOf(entry.message.content)] : []))
-      return [{ atMs: 0, what: 'start', text: [record.start.run.runId, ...said].join(': ') }]
+      const prompts = record.start.added.flatMap((entry) =>
+        entry.kind === 'user' ? [textOf(entry.message.content)] : [],
+      )
+      return [{ atMs: 0, what: 'start', text: [record.start.run.runId, ...prompts].join(': ') }]
     }
     case 'intent':
       return []
@@ -48,14 +50,14 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
           },
         ]
       return [
-        ...resultTold(record, record.at + record.durationMs - beganAt),
+        ...resultLines(record, record.at + record.durationMs - beganAt),
         ...noticesOfReply(record).map((text) => ({ atMs: null, what: 'notice', text })),
       ]
     }
     case 'control':
       return [{ atMs: record.at - beganAt, what: 'control', text: JSON.stringify(record.control) }]
     case 'stage':
-      return stageTold(record.stage)
+      return stageLines(record.stage)
     case 'rewind':
       return [{ atMs: null, what: 'rewind', text: record.after === null ? 'to the beginning' : `to ${record.after}` }]
     case 'lap':
@@ -67,7 +69,7 @@ export function replayLines(record: StepRecord, beganAt: number): readonly Repla
   }
 }
 
-function stageTold(stage: StageRecord): readonly ReplayLine[] {
+function stageLines(stage: StageRecord): readonly ReplayLine[] {
   if (stage.phase === 'began') return []
   return [
     {
@@ -82,8 +84,8 @@ function inScope(scope: string): string {
   return scope === '' ? '' : ` (${scope})`
 }
 
-/** A request with its reply, its texts and its calls; a call with its result; any other step by its key. */
-function resultTold(
+/** A request with its reply, texts and calls; a call with its result; any other step by its key. */
+function resultLines(
   { key, value, durationMs }: Extract<StepRecord, { readonly type: 'result' }>,
   atMs: number,
 ): readonly ReplayLine[] {
@@ -106,12 +108,12 @@ function resultTold(
     ]
   }
   if (typeof status !== 'string' || content === undefined) return [{ atMs, what: name, text: took }]
-  // What a driver recorded for a call is a result with content of messages.
-  const shown = textOf(content as string | readonly ContentBlock[])
-  return [{ atMs, what: name, text: `${status}, ${took}: ${shown}` }]
+  // The step engine records a result with message content for a call.
+  const text = textOf(content as string | readonly ContentBlock[])
+  return [{ atMs, what: name, text: `${status}, ${took}: ${text}` }]
 }
 
-/** What a limit or a standing budget came to in a step of its own; undefined for any other step. */
+/** The line of a step about a limit or a standing budget; undefined for any other step. */
 function limitLine(name: string, value: unknown, took: string): Pick<ReplayLine, 'what' | 'text'> | undefined {
   const own = name.slice(name.lastIndexOf('/') + 1)
   if (own.startsWith('call_limit:') && typeof value === 'number')

@@ -1,7 +1,7 @@
 import { endings, type EndingReason, type MessageContent } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { redactedValue } from '@halting/core/redact'
-import { carriedInto, notAbove, type Account } from '../account/account.ts'
+import { carriedInto, cappedBy, type Account } from '../account/account.ts'
 import { isCopiedRun } from '../account/copied-run.ts'
 import { recordedProgress } from '../account/recorded-progress.ts'
 import { recordedSteps, type RecordedSteps } from '../account/recorded-steps.ts'
@@ -10,15 +10,18 @@ import { plainText } from './session-transcript.ts'
 import type { InspectedSession } from './inspected-session.ts'
 import type { SessionRow } from './types.ts'
 
-/** Longer titles are cut: a list shows a line. */
-const longestTitle = 300
+/** Longer titles are cut, because a list shows one line. */
+const maxTitleLength = 300
 
-/** What else is of a row, and may be anything in a file. */
-const longestText = 4_096
-const longestName = 200
-const mostNames = 100
+/** Bounds of other texts of a row, because a file may contain anything. */
+const maxTextLength = 4_096
+const maxNameLength = 200
+const maxNames = 100
 
-/** One session in a list of many: its copies of runs count elsewhere. @throws ConfigurationError for what are no records of runs. */
+/**
+ * The row of a session in a list. Copied runs are not counted.
+ * @throws ConfigurationError for records that are not those of runs.
+ */
 export function rowOf(session: InspectedSession): SessionRow {
   const { runs, unpriced } = session
   const figures = runs.map((records, index) => ({ ...figuresIn(records), unpriced: unpriced[index] ?? [] }))
@@ -26,53 +29,56 @@ export function rowOf(session: InspectedSession): SessionRow {
   return rowFrom(session, { ending, models, prompt, runs: figures })
 }
 
-/** What a run came to, without what it carried over from one before it. */
+/** Figures of a run, without what it carried over from an earlier one. */
 export interface RunFigures {
-  /** It counts in the session in which it was made. */
+  /** Whether it is a copy, which counts only in its original session. */
   readonly isCopy: boolean
   /** Turns. */
   readonly turns: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** US dollars, with what was charged at worst case. */
+  /** US dollars, including those charged at worst case. */
   readonly costUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
-  /** Calls of tools. */
+  /** Tool calls. */
   readonly calls: number
   /** Calls that failed. */
   readonly failedCalls: number
 }
 
-/** What a row is made of, but for what is known of the file. */
+/** What a row is built from, apart from its file. */
 export interface RowParts {
-  /** Why its last run ended; null for one that did not. */
+  /** Why its last run ended; null for one that has not ended. */
   readonly ending: EndingReason | null
-  /** Ids of the models that it asked. */
+  /** Ids of the models that it used. */
   readonly models: readonly string[]
-  /** The first that a person asked, on one line; '' for none. */
+  /** Its first prompt on one line; '' for none. */
   readonly prompt: string
-  /** For each run its figures, and the models without a price. */
+  /** Figures of each run, and its models without a price. */
   readonly runs: readonly (RunFigures & {
     /** Models without a price. */
     readonly unpriced: readonly string[]
   })[]
 }
 
-/** What the records of a run come to. @throws ConfigurationError for what is no record of one run. */
+/**
+ * Figures of a run, from its records.
+ * @throws ConfigurationError for records that are not those of one run.
+ */
 export function figuresIn(records: readonly StepRecord[]): RunFigures {
   const recorded = recordedSteps(records)
   const failedCalls = recorded.calls.filter(({ status }) => status !== 'done' && status !== 'open').length
   return figuresWith(records, { recorded, calls: recorded.calls.length, failedCalls })
 }
 
-/** The same where its calls were counted. Of a run that ended its start and its end are enough. */
+/** The same, when the calls have already been counted. For an ended run, its first and last records are enough. */
 export function figuresWith(
   records: readonly StepRecord[],
   { recorded, calls, failedCalls }: Pick<RunFigures, 'calls' | 'failedCalls'> & { readonly recorded: RecordedSteps },
 ): RunFigures {
   const { totals } = recordedProgress(records, recorded)
-  const carried = notAbove(carriedInto(beginningOf(records)), totals)
+  const carried = cappedBy(carriedInto(beginningOf(records)), totals)
   return {
     isCopy: isCopiedRun(records),
     turns: totals.turns - carried.turns,
@@ -84,7 +90,7 @@ export function figuresWith(
   }
 }
 
-/** The texts that a row has of records, as `redact` leaves them. */
+/** The texts of a row, redacted by `redact`. */
 export function rowTextsOf(
   runs: readonly (readonly StepRecord[])[],
   redact: (text: string) => string = (text) => text,
@@ -97,15 +103,15 @@ export function rowTextsOf(
   }
 }
 
-/** What a row has that no record tells. */
-type About = Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'>
+/** Fields of a row that are not in the records. */
+type RowSource = Pick<SessionRow, 'key' | 'sessionId' | 'program' | 'title' | 'cwd' | 'path' | 'changedAt' | 'isLive'>
 
-/** A row of its parts. */
-export function rowFrom(session: About, { ending, models, prompt, runs }: RowParts): SessionRow {
+/** Builds a row. */
+export function rowFrom(session: RowSource, { ending, models, prompt, runs }: RowParts): SessionRow {
   const counted = runs.filter(({ isCopy }) => !isCopy)
   const sum = (of: (run: RunFigures) => number): number => counted.reduce((total, run) => total + of(run), 0)
   return {
-    ...aboutWith(session, { ending, models, prompt }),
+    ...rowFieldsFrom(session, { ending, models, prompt }),
     runs: runs.length,
     copiedRuns: runs.length - counted.length,
     turns: sum(({ turns }) => turns),
@@ -118,14 +124,14 @@ export function rowFrom(session: About, { ending, models, prompt, runs }: RowPar
   }
 }
 
-/** The row of a session that is shown alone: with the figures of all of its runs, whose accounts these are. */
+/** The row of a session that is shown on its own, including copied runs. `accounts` are those of its runs. */
 export function rowWith(session: InspectedSession, accounts: readonly Account[]): SessionRow {
-  return { ...about(session, accounts), ...figuresOf(accounts, session.unpriced) }
+  return { ...rowFields(session, accounts), ...figuresOf(accounts, session.unpriced) }
 }
 
 type Figures = 'turns' | 'tokens' | 'costUsd' | 'unpriced' | 'activeMs' | 'calls' | 'failedCalls'
 
-/** What runs came to. */
+/** Sums of runs. */
 function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly string[])[]): Pick<SessionRow, Figures> {
   const sum = (of: (account: Account) => number): number => accounts.reduce((total, account) => total + of(account), 0)
   const tools = accounts.flatMap((account) => account.tools.filter(({ tool }) => tool !== null))
@@ -140,24 +146,24 @@ function figuresOf(accounts: readonly Account[], unpriced: readonly (readonly st
   }
 }
 
-/** What a session is, whichever of its runs count. */
-function about(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
+/** Fields that do not depend on which runs count. */
+function rowFields(session: InspectedSession, accounts: readonly Account[]): Omit<SessionRow, Figures> {
   const { runs } = session
   const ending = accounts.at(-1)?.ending?.reason ?? null
   const parts = { ending, models: runs.flatMap(modelsIn), prompt: firstPrompt(runs[0] ?? []) }
-  return { ...aboutWith(session, parts), runs: runs.length, copiedRuns: runs.filter(isCopiedRun).length }
+  return { ...rowFieldsFrom(session, parts), runs: runs.length, copiedRuns: runs.filter(isCopiedRun).length }
 }
 
-function aboutWith(
-  { key, sessionId, program, title, cwd, path, changedAt, isLive }: About,
+function rowFieldsFrom(
+  { key, sessionId, program, title, cwd, path, changedAt, isLive }: RowSource,
   { ending, models, prompt }: Omit<RowParts, 'runs'>,
 ): Omit<SessionRow, Figures | 'runs' | 'copiedRuns'> {
   return {
     key,
-    sessionId: sessionId.slice(0, longestName),
+    sessionId: sessionId.slice(0, maxNameLength),
     program,
-    title: (title === '' ? prompt : title).slice(0, longestTitle),
-    cwd: cwd.slice(0, longestText),
+    title: (title === '' ? prompt : title).slice(0, maxTitleLength),
+    cwd: cwd.slice(0, maxTextLength),
     path,
     changedAt,
     isLive,
@@ -167,7 +173,7 @@ function aboutWith(
   }
 }
 
-/** The row of one that cannot be read. */
+/** The row of a session that cannot be read. */
 export function unreadRow(
   {
     key,
@@ -203,17 +209,17 @@ export function unreadRow(
   }
 }
 
-/** The first that a person asked in a run. */
+/** The first prompt of a person in a run. */
 export function firstPrompt(records: readonly StepRecord[], redact: (text: string) => string = (text) => text): string {
   const first = records[0]
   if (first?.type !== 'start') return ''
-  const said = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
-  const content: MessageContent = said?.kind === 'user' ? said.message.content : ''
+  const prompt = first.start.added.find((entry) => entry.kind === 'user' && entry.origin === 'prompt')
+  const content: MessageContent = prompt?.kind === 'user' ? prompt.message.content : ''
   return plainText(redactedValue(content, redact)).replaceAll(/\s+/g, ' ').trim()
 }
 
 function namesOf(names: readonly string[]): readonly string[] {
-  return [...new Set(names.map((name) => name.slice(0, longestName)))].slice(0, mostNames)
+  return [...new Set(names.map((name) => name.slice(0, maxNameLength)))].slice(0, maxNames)
 }
 
 function modelsIn(records: readonly StepRecord[]): readonly string[] {

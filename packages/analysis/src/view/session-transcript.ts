@@ -14,7 +14,7 @@ import { jsonText } from '../words/json-text.ts'
 import { replySources } from '../words/reply-sources.ts'
 import { openEntries } from '../transcript/open-entries.ts'
 
-/** A session as a person reads it: what was said and done in each run, with its figures. */
+/** A session in readable form: the transcript and figures of each run. */
 export interface SessionTranscript {
   /** Id of the session. */
   readonly sessionId: string
@@ -24,21 +24,21 @@ export interface SessionTranscript {
   readonly runs: readonly RunTranscript[]
 }
 
-/** One run of a session with its account and its parts in order. */
+/** One run of a session, with its account and the parts of its transcript. */
 export interface RunTranscript {
   /** Why it ended, and where everything went. */
   readonly account: Account
-  /** What was said and done, in order. */
+  /** The transcript, in order. */
   readonly parts: readonly Part[]
-  /** How a person graded it; absent where nobody did. */
+  /** The grade by a person; absent for none. */
   readonly grade?: 'good' | 'bad'
 }
 
-/** One thing that was said or done. */
+/** One part of a transcript. */
 export type Part =
   | {
       readonly kind: 'person'
-      /** Who said it: a person, or what spoke in their place. */
+      /** The source of the message: a person, or what took their place. */
       readonly by: string
       /** The message. */
       readonly content: MessageContent
@@ -51,26 +51,26 @@ export type Part =
     }
   | {
       readonly kind: 'note'
-      /** The note, in a line. */
+      /** The note on one line. */
       readonly text: string
-      /** What else there is to read; absent for nothing. */
+      /** More text; absent for none. */
       readonly more?: string
     }
   | CheckPart
   | TranscriptCall
 
-/** A round of checks of the goals, between what was said: what it came to in a line, and what the check printed. */
+/** A round of goal checks: its result on one line, and the output of the check. */
 export interface CheckPart {
   readonly kind: 'check'
-  /** What the round came to. */
+  /** The result of the round. */
   readonly status: 'met' | 'unmet' | 'aborted'
-  /** The round, in a line. */
+  /** The round on one line. */
   readonly text: string
-  /** '' where there is nothing more to say. */
+  /** More text; '' for none. */
   readonly more: string
 }
 
-/** A call of a tool with what came of it. */
+/** A tool call and its result. */
 export interface TranscriptCall {
   readonly kind: 'call'
   /** Id of the call. */
@@ -79,19 +79,19 @@ export interface TranscriptCall {
   readonly name: string
   /** Input of the call. */
   readonly input: unknown
-  /** Undefined where none is on record. */
+  /** The result; undefined when none is recorded. */
   readonly result: MessageContent | undefined
   /** Whether the call failed. */
   readonly isError: boolean
   /** The structured result, for programs. */
   readonly details: unknown
-  /** Milliseconds that it took; undefined where that is not on record. */
+  /** Milliseconds that it took; undefined when not recorded. */
   readonly durationMs: number | undefined
-  /** What the subagent did that answered it. */
+  /** The transcript of the subagent that answered it. */
   readonly agent: readonly Part[]
 }
 
-/** Puts together what the records tell, of a run that did not end too. */
+/** Builds the transcript from records, including that of a run that has not ended. */
 export function sessionTranscript({
   sessionId,
   cwd,
@@ -107,20 +107,20 @@ export function sessionTranscript({
   }
 }
 
-/** Hears of an entry, a round of checks or a wait of the main loop where it comes, and at which part it begins. */
+/** Receives each entry, round of checks or wait of the main loop, with the index of its first part. */
 export type NoteEntry = (entry: RecordedEntry, place: number) => void
 
-/** What was said, and what was checked and waited for in between. */
+/** Entries of the transcript, with rounds of checks and waits between them. */
 type RecordedEntry = TranscriptEntry | { readonly kind: 'goal_round'; readonly round: RecordedRound } | WaitEntry
 
-/** A wait for a service, or a pause at a limit: the name of its step, and what it came to. */
+/** A wait for a service, or a pause at a limit: the name of its step, and a description. */
 interface WaitEntry {
   readonly kind: 'wait'
   readonly name: string
   readonly text: string
 }
 
-/** What was said and done in one of the runs of a session. */
+/** The transcript of one run of a session. */
 export function partsOfMessages(
   runs: readonly (readonly StepRecord[])[],
   index: number,
@@ -128,24 +128,24 @@ export function partsOfMessages(
 ): readonly Part[] {
   const records = runs[index] ?? []
   const isOpen = index === runs.length - 1 && !records.some((record) => record.type === 'end' && record.scope === '')
-  if (!isOpen) return partsOf('', new Recorded(records), noteEntry)
+  if (!isOpen) return partsOf('', new RecordedEntries(records), noteEntry)
   const { open, transcript } = foldSession(runs)
-  if (open === undefined) return partsOf('', new Recorded(records), noteEntry)
+  if (open === undefined) return partsOf('', new RecordedEntries(records), noteEntry)
   const folded = foldRun(open, transcript)
-  return partsOf('', new Recorded(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
+  return partsOf('', new RecordedEntries(open, folded.kind === 'open' ? openEntries(folded.replay) : []), noteEntry)
 }
 
-/** What the records of a run tell of each of its agents. */
-class Recorded {
-  /** By scope; '' is the main loop. */
+/** What the records of a run contain for its main loop and each of its agents. */
+class RecordedEntries {
+  /** Entries by scope; '' is the main loop. */
   readonly entries = new Map<string, RecordedEntry[]>()
-  /** Rounds of checks whose lap is still to come, by scope. */
+  /** Rounds of checks before the end of their iteration, by scope. */
   readonly #rounds = new Map<string, RecordedRound[]>()
-  /** The same of waits. */
-  readonly #waits = new Map<string, WaitInLap[]>()
-  /** Scopes whose lap has its reply. */
+  /** Waits before the end of their iteration, by scope. */
+  readonly #waits = new Map<string, WaitInIteration[]>()
+  /** Scopes whose current iteration has a reply. */
   readonly #replied = new Set<string>()
-  /** Scopes of agents, by the scope and id of their calls, as paths have it. */
+  /** Scopes of agents, by the scope and id of their calls. */
   readonly #agents = new Map<string, string[]>()
   readonly #durations = new Map<string, number>()
 
@@ -155,9 +155,9 @@ class Recorded {
     const pauses = new LimitPauseReader()
     for (const record of records) {
       const wait = waits.read(record)
-      if (wait !== undefined) this.#waited(wait.scope, wait.name, serviceWaitText(wait))
+      if (wait !== undefined) this.#addWait(wait.scope, wait.name, serviceWaitText(wait))
       const pause = pauses.read(record)
-      if (pause !== undefined) this.#waited('', pause.name, limitPauseText(pause))
+      if (pause !== undefined) this.#addWait('', pause.name, limitPauseText(pause))
       if (record.type === 'start') this.#add(record.scope, record.start.added)
       if (record.type === 'lap') this.#add(record.lap.scope, record.lap.added)
       if (record.type === 'end') this.#add(record.scope, record.added)
@@ -167,11 +167,11 @@ class Recorded {
         if (callId !== undefined) this.#durations.set(`${scope} ${callId}`, record.durationMs)
         if (isReply(name, record.value)) this.#replied.add(scope)
         const round = rounds.read(record)
-        if (round !== undefined) this.#checked(round)
+        if (round !== undefined) this.#addRound(round)
       }
     }
     this.#add('', openTurn)
-    // Of an agent that did not end.
+    // Agents that have not ended.
     for (const scope of [...this.#rounds.keys(), ...this.#waits.keys()]) this.#add(scope, [])
     for (const scope of [...this.entries.keys()].toSorted(byPlace)) {
       const path = agentPathOf(scope, (caller) => this.entries.has(caller))
@@ -188,34 +188,34 @@ class Recorded {
   }
 
   /**
-   * The scope of the subagent that a call began: `agent:3:0:CALL/` below that of the caller. Of other programs ids stand in it without slashes. Ids that are the
-   * same there have their agents in their order: each is told once.
+   * Takes the scope of the subagent that a call started: `agent:3:0:CALL/` below the caller's scope. Ids of other programs have their slashes
+   * replaced there. Several agents with the same id are taken in order.
    */
   takeAgent(scope: string, callId: string): string | undefined {
     const own = this.#agents.get(`${scope} ${callId}`) ?? this.#agents.get(`${scope} ${callId.replaceAll('/', '_')}`)
     return own?.shift()
   }
 
-  #checked(round: RecordedRound): void {
+  #addRound(round: RecordedRound): void {
     const known = this.#rounds.get(round.scope)
     if (known === undefined) this.#rounds.set(round.scope, [round])
     else known.push(round)
   }
 
-  #waited(scope: string, name: string, text: string): void {
+  #addWait(scope: string, name: string, text: string): void {
     const about = { entry: { kind: 'wait', name, text }, isAfterReply: this.#replied.has(scope) } as const
     const known = this.#waits.get(scope)
     if (known === undefined) this.#waits.set(scope, [about])
     else known.push(about)
   }
 
-  #add(scope: string, said: readonly TranscriptEntry[]): void {
+  #add(scope: string, entries: readonly TranscriptEntry[]): void {
     const rounds = this.#rounds.get(scope) ?? []
     this.#rounds.delete(scope)
     const waits = this.#waits.get(scope) ?? []
     this.#waits.delete(scope)
     this.#replied.delete(scope)
-    const added = withWaits(withRounds(said, rounds), waits)
+    const added = withWaits(withRounds(entries, rounds), waits)
     const known = this.entries.get(scope)
     if (known !== undefined) {
       for (const entry of added) known.push(entry)
@@ -225,50 +225,50 @@ class Recorded {
   }
 }
 
-/** What was said in one lap, with the rounds of checks that were made in it where they were made: before what the loop says of them. */
-function withRounds(said: readonly TranscriptEntry[], rounds: readonly RecordedRound[]): readonly RecordedEntry[] {
-  if (rounds.length === 0) return said
-  const all: RecordedEntry[] = [...said]
+/** Inserts the rounds of checks of an iteration into its entries, before what the loop says about them. */
+function withRounds(entries: readonly TranscriptEntry[], rounds: readonly RecordedRound[]): readonly RecordedEntry[] {
+  if (rounds.length === 0) return entries
+  const all: RecordedEntry[] = [...entries]
   for (const round of rounds) {
     const from = round.place === 'baseline' ? 0 : all.findLastIndex(({ kind }) => kind === 'assistant') + 1
-    const told = all.findIndex((entry, place) => place >= from && isAboutRound(entry))
-    const unsaid = round.place === 'baseline' ? 0 : all.length
-    all.splice(told < 0 ? unsaid : told, 0, { kind: 'goal_round', round })
+    const reported = all.findIndex((entry, place) => place >= from && isAboutRound(entry))
+    const unreported = round.place === 'baseline' ? 0 : all.length
+    all.splice(reported < 0 ? unreported : reported, 0, { kind: 'goal_round', round })
   }
   return all
 }
 
-interface WaitInLap {
+interface WaitInIteration {
   readonly entry: WaitEntry
-  /** The reply of the lap was there before. */
+  /** Whether the reply of the iteration came before the wait. */
   readonly isAfterReply: boolean
 }
 
-/** The same with the waits of the lap: before its reply, or after all that was said in it. */
-function withWaits(said: readonly RecordedEntry[], waits: readonly WaitInLap[]): readonly RecordedEntry[] {
-  if (waits.length === 0) return said
-  const reply = said.findIndex(({ kind }) => kind === 'assistant')
-  const place = reply < 0 ? said.length : reply
+/** Inserts the waits of an iteration: before its reply, or after all of its entries. */
+function withWaits(entries: readonly RecordedEntry[], waits: readonly WaitInIteration[]): readonly RecordedEntry[] {
+  if (waits.length === 0) return entries
+  const reply = entries.findIndex(({ kind }) => kind === 'assistant')
+  const place = reply < 0 ? entries.length : reply
   const entriesOf = (isAfter: boolean): readonly RecordedEntry[] =>
     waits.flatMap(({ entry, isAfterReply }) => (isAfterReply === isAfter ? [entry] : []))
-  return [...said.slice(0, place), ...entriesOf(false), ...said.slice(place), ...entriesOf(true)]
+  return [...entries.slice(0, place), ...entriesOf(false), ...entries.slice(place), ...entriesOf(true)]
 }
 
 function isReply(name: string, value: unknown): boolean {
   return name.startsWith('model:') && isJsonObject(value) && value['kind'] === 'answered'
 }
 
-/** What the loop says of a round of checks. */
+/** Whether an entry is the loop's message about a round of checks. */
 function isAboutRound(entry: RecordedEntry): boolean {
   return (entry.kind === 'user' || entry.kind === 'attachment') && /(?:^|\/)goal:\d+$/.test(entry.id)
 }
 
-/** Numbers in a text by their size: `agent:9:…` comes before `agent:10:…`. */
+/** Compares numbers in a text by value: `agent:9:…` comes before `agent:10:…`. */
 const byPlace = new Intl.Collator('en', { numeric: true }).compare
 
 type OpenCall = { -readonly [field in keyof TranscriptCall]: TranscriptCall[field] }
 
-function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () => {}): readonly Part[] {
+function partsOf(scope: string, recorded: RecordedEntries, noteEntry: NoteEntry = () => {}): readonly Part[] {
   const parts: Part[] = []
   const calls = new Map<string, OpenCall>()
   const open = (id: string, name: string, input: unknown): void => {
@@ -293,20 +293,20 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
       case 'assistant':
         for (const block of entry.message.content) {
           if (isToolUse(block)) open(block.id, block.name, block.input)
-          else parts.push(...saidParts(block))
+          else parts.push(...replyParts(block))
         }
-        if (entry.aborted === true) parts.push({ kind: 'note', text: 'The reply was cut here.' })
+        if (entry.aborted === true) parts.push({ kind: 'note', text: 'The reply was cut off here.' })
         break
       case 'user': {
         const { content } = entry.message
         if (entry.origin !== 'tool_results' || typeof content === 'string') {
-          parts.push({ kind: 'person', by: people[entry.origin], content })
+          parts.push({ kind: 'person', by: personNames[entry.origin], content })
           break
         }
         for (const block of content) {
           const call = isToolResult(block) ? calls.get(block.tool_use_id) : undefined
           if (call === undefined || !isToolResult(block)) {
-            parts.push({ kind: 'person', by: people.hook, content: [block] })
+            parts.push({ kind: 'person', by: personNames.hook, content: [block] })
             continue
           }
           call.result = block.content
@@ -335,9 +335,9 @@ function partsOf(scope: string, recorded: Recorded, noteEntry: NoteEntry = () =>
   return parts
 }
 
-const people = {
+const personNames = {
   prompt: 'Prompt',
-  steer: 'Said meanwhile',
+  steer: 'Steering message',
   follow_up: 'Queued message',
   hook: 'From a hook',
   loop: 'From the loop',
@@ -345,12 +345,12 @@ const people = {
   tool_results: 'Results',
 } as const
 
-function saidParts(block: ContentBlock): readonly Part[] {
+function replyParts(block: ContentBlock): readonly Part[] {
   if (isText(block)) return block.text.trim() === '' ? [] : [{ kind: 'answer', text: block.text }]
   if (block.type === 'thinking' && typeof block.thinking === 'string')
     return block.thinking.trim() === '' ? [] : [{ kind: 'thinking', text: block.thinking }]
   if (block.type === 'redacted_thinking')
-    return [{ kind: 'note', text: 'The model thought; the service does not show it.' }]
+    return [{ kind: 'note', text: 'The service does not show what the model thought here.' }]
   if (block.type === 'image') return [{ kind: 'person', by: 'Image that the model made', content: [block] }]
   const sources = replySources(block)
   if (sources.length > 0) return [{ kind: 'note', text: 'Sources of the answer', more: sources.join('\n') }]
@@ -366,11 +366,11 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
       return [{ kind: 'note', text: attachment.message }]
     }
     case 'compact_boundary': {
-      const text = `The conversation was made shorter here: from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
-      return [{ kind: 'note', text, more: saidIn(entry.messages) }]
+      const text = `The conversation was compacted here, from ${counted(entry.preTokens)} to ${counted(entry.postTokens)} tokens.`
+      return [{ kind: 'note', text, more: textOfMessages(entry.messages) }]
     }
     case 'results_cleared':
-      return [{ kind: 'note', text: `Old results gave way to notes: ${many(entry.calls.length, 'call')}.` }]
+      return [{ kind: 'note', text: `Old results were replaced by notes: ${many(entry.calls.length, 'call')}.` }]
     case 'media_removed':
       return [{ kind: 'note', text: entry.note }]
     case 'collapse_staged':
@@ -378,19 +378,19 @@ function noteParts(entry: Exclude<TranscriptEntry, { readonly kind: 'user' | 'as
   }
 }
 
-/** More than a conversation holds that a model is shown. In a file one text may stand in it a great many times. */
-const longestConversation = 8_000_000
+/** More characters than any context window holds. A file may repeat one text very often. */
+const maxConversationLength = 8_000_000
 
-function saidIn(messages: readonly ModelMessage[]): string {
-  let said = ''
+function textOfMessages(messages: readonly ModelMessage[]): string {
+  let text = ''
   for (const [index, { content }] of messages.entries()) {
-    if (said.length > longestConversation) return `${said}\n\n… and ${many(messages.length - index, 'more message')}`
-    said += `${index === 0 ? '' : '\n\n'}${plainText(content)}`
+    if (text.length > maxConversationLength) return `${text}\n\n… and ${many(messages.length - index, 'more message')}`
+    text += `${index === 0 ? '' : '\n\n'}${plainText(content)}`
   }
-  return said
+  return text
 }
 
-/** What a content says in words; other blocks by their kind. */
+/** The text of a content; other blocks appear as their type. */
 export function plainText(content: MessageContent): string {
   if (typeof content === 'string') return content
   return content.map((block) => (isText(block) ? block.text : `[${block.type}]`)).join('\n')

@@ -3,74 +3,77 @@ import type { GradedRun } from '../grades/graded-run.ts'
 import type { CheckPart } from './session-transcript.ts'
 import type { Trajectory } from '../what-if/trajectory.ts'
 
-// What the page shows, as JSON: made by `view/` from records, sent by `server/`, drawn by `page/`. Every text in it may be one that a model, a tool or a web page
-// wrote, and is shown as text only.
+// What the page shows, as JSON: `view/` builds it from records, `server/` sends it, and `page/` draws it. Every text may come from a model, a tool or
+// a web page, and must be shown as plain text.
 
-/** Who recorded a session. */
+/** The program that recorded a session. */
 export type RecordedBy = 'halting' | 'claude-code' | 'codex'
 
-/** One session in a list of many. Dollars are US dollars, times milliseconds since 1970 where they say `At`, else active milliseconds. */
+/** One session in a list. Dollars are US dollars. Fields named `…At` are milliseconds since 1970, other times are active milliseconds. */
 export interface SessionRow {
-  /** Names it in this inspector; for sessions of ours their id. */
+  /** Identifies it in this inspector; the session id for sessions of Halting. */
   readonly key: string
   /** Id of the session. */
   readonly sessionId: string
   /** Which program recorded it. */
   readonly program: RecordedBy
-  /** What a person called it, or the first that was asked. */
+  /** The title that a person gave it, or its first prompt. */
   readonly title: string
-  /** Working directory; '' where that is not known. */
+  /** Working directory; '' if unknown. */
   readonly cwd: string
-  /** Its file; null where a cluster keeps it. */
+  /** Path of its file; null for a session on a cluster. */
   readonly path: string | null
-  /** When it was last written; null where that is not known. */
+  /** When it was last written; null if unknown. */
   readonly changedAt: number | null
-  /** A process works at it. */
+  /** Whether a process is writing to it. */
   readonly isLive: boolean
-  /** Why its last run ended; null for one that did not. */
+  /** Why its last run ended; null for one that has not ended. */
   readonly ending: string | null
   /** Exit code of the program; null for none. */
   readonly exitCode: number | null
-  /** Ids of the models that it asked. */
+  /** Ids of the models that it used. */
   readonly models: readonly string[]
-  /** All that there are. */
+  /** Number of runs, including copies. */
   readonly runs: number
   /**
-   * Of these, runs that are copies: they were made in another session, and count there. In a list the figures of a session are without them; one that is shown
-   * alone has them.
+   * Number of runs that are copies, which count only in their original session. In a list, the figures of a session exclude them; those of a session
+   * on its own include them.
    */
   readonly copiedRuns: number
   /** Turns. */
   readonly turns: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** US dollars, with what was charged at worst case. */
+  /** US dollars, including those charged at worst case. */
   readonly costUsd: number
-  /** Models without a price: their cost is not in the figures. */
+  /** Models without a price: their cost is not included. */
   readonly unpriced: readonly string[]
   /** Active milliseconds. */
   readonly activeMs: number
-  /** Calls of tools. */
+  /** Tool calls. */
   readonly calls: number
   /** Calls that failed. */
   readonly failedCalls: number
-  /** Only its status was read: models, calls and active time are not known. */
+  /** Whether only its status was read, so that models, calls and active time are unknown. */
   readonly isStatusOnly?: true
-  /** Why it could not be read; its figures are zero then. */
+  /** Why it cannot be read; its figures are then zero. */
   readonly problem?: string
 }
 
-/** One session, whole but for its records and its transcript, of which pieces are asked for. */
+/** One session without its records and its transcript, which are loaded in pieces. */
 export interface SessionView {
   /** Its row in the list. */
   readonly row: SessionRow
-  /** What names it to other commands of the program, as a shell takes it; behind the flags. */
+  /** Arguments that identify it to other commands of the program, quoted for a shell; after the flags. */
   readonly shellArguments: string
-  /** What is to be known of its record, a sentence each: what of another program is inferred, what has no price, what was skipped. */
+  /** Remarks on its record, a sentence each: what was inferred, has no price, or was skipped. */
   readonly notes: readonly string[]
   /** Its runs, in order. */
   readonly runs: readonly RunView[]
-  /** It has what a long session begins with: more runs may follow, and the last run here goes on. Its row has the sums of the whole session. */
+  /**
+   * Whether this is only the beginning of a long session: more runs may follow, and the last run continues. Its row has the sums of the whole
+   * session.
+   */
   readonly isBeginning?: true
 }
 
@@ -78,35 +81,35 @@ export interface SessionView {
 export interface RunView {
   /** Id of the run. */
   readonly runId: string
-  /** The first that was asked, shortened. */
+  /** Its first prompt, shortened. */
   readonly prompt: string
-  /** It was made in another session, of which this one is a copy. */
+  /** Whether it is a copy of a run of another session. */
   readonly isCopy: boolean
-  /** A later run of the session continues it, and has what it used in its own figures. */
+  /** Whether a later run of the session continues it and includes its figures. */
   readonly isContinued: boolean
-  /** How it came out and who says so, with what limits are calibrated on. */
+  /** Its grade, and the figures that limits are calibrated on. */
   readonly graded: GradedRun
-  /** Why it ended and where everything went, as `halting why` tells it, plain. */
+  /** Explains why it ended and where everything went, as the plain text of `halting why`. */
   readonly why: string
-  /** Why it ended, and where everything went. */
+  /** Figures on why it ended and where everything went. */
   readonly account: Account
-  /** As limits see it, for what-if in the page. What calls were given is left out. */
+  /** Its trajectory, for what-if on the page. Inputs of calls are left out. */
   readonly trajectory: Trajectory
-  /** Windows of its models, as their names say: no record has them. Models that are not known are not among them. */
+  /** Context windows of its models, if known; records do not contain them. */
   readonly windows: readonly ModelWindow[]
-  /** Models of this run without a price: dollars stop no run of which they are not known. */
+  /** Models of this run without a price: dollar limits cannot be applied to it. */
   readonly unpriced: readonly string[]
-  /** Steps, laps and waits, by their beginning. */
+  /** Steps, iterations and waits, by start. */
   readonly items: readonly TimelineItem[]
-  /** One for each request of the main loop, in order. */
+  /** State after each request of the main loop, in order. */
   readonly points: readonly TurnPoint[]
-  /** How many records it has, and parts of its transcript: both are asked for by number. */
+  /** Number of records, which are loaded by number. */
   readonly records: number
-  /** Parts of its transcript. */
+  /** Number of parts of the transcript, which are loaded by number. */
   readonly parts: number
 }
 
-/** How many tokens the window of a model has. */
+/** Size of a model's context window. */
 export interface ModelWindow {
   /** Id of the model. */
   readonly model: string
@@ -125,50 +128,53 @@ export type ItemKind =
   | 'check'
   | 'wait'
   | 'agent'
-  /** Going round again for another reason than the next turn: a recovery, a continuation. */
+  /** An iteration for another reason than the next turn: a recovery or a continuation. */
   | 'lap'
-  /** What a person handed in: a message, a stop, a setting. */
+  /** Input of a person during the run: a message, a stop, or a setting. */
   | 'control'
   | 'ending'
   | 'other'
 
-/** One bar or mark on the timeline. Moments are active milliseconds since the run began. */
+/** One bar or mark on the timeline. Times are active milliseconds since the run began. */
 export interface TimelineItem {
-  /** Its place in the list. */
+  /** Its index in the list. */
   readonly id: number
   /** What kind of thing it is. */
   readonly kind: ItemKind
-  /** '' for the main loop, else the path of agents: `agent:3:0:a/` within it, `agent:3:0:a/agent:1:0:b/` within that. The span of an agent has its own path. */
+  /**
+   * '' for the main loop, else the path of agents: `agent:3:0:a/` within it, `agent:3:0:a/agent:1:0:b/` within that. The span of an agent has the
+   * agent's own path.
+   */
   readonly scope: string
   /** The request that it belongs to. */
   readonly request: number
   /** When it began. */
   readonly startMs: number
-  /** Null for one that has no result on record. */
+  /** When it ended; null when no result is recorded. */
   readonly endMs: number | null
-  /** One line: the model, the tool with what it was asked, the hook, the transition. */
+  /** One line: the model, the tool with its main argument, the hook, or the reason of the iteration. */
   readonly label: string
-  /** `done`, `failed`, `denied`, `unknown`, `aborted` …; '' where there is none to tell. */
+  /** `done`, `failed`, `denied`, `unknown`, `aborted` …; '' when there is no status. */
   readonly status: string
-  /** Input and output tokens; 0 for what asks no model. */
+  /** Input and output tokens; 0 for steps without a model request. */
   readonly tokens: number
-  /** US dollars; 0 for what asks no model. */
+  /** US dollars; 0 for steps without a model request. */
   readonly costUsd: number
-  /** Of a wait for a service, and of a pause at a limit: milliseconds by the wall clock. It is no active time, so the item is a moment on the timeline. */
+  /** Milliseconds of a wait for a service or a pause at a limit, by the wall clock. Not active time, so the item has no length on the timeline. */
   readonly waitedMs?: number
-  /** The first and the last record that it is told from, in the order of the run. */
+  /** Index of the first record that it consists of. */
   readonly firstRecord: number
-  /** Number of the last record that it is told from. */
+  /** Index of the last record that it consists of. */
   readonly lastRecord: number
-  /** Where the transcript tells of it; null where it does not. */
+  /** Index of the part of the transcript that shows it; null for none. */
   readonly part: number | null
 }
 
-/** Kinds of what fills the window, as `halting context` tells them. Tokens, estimated and scaled to what the service counted. */
+/** What fills the context window, by kind, as in `halting context`. Tokens are estimated, and scaled to what the service counted. */
 export interface ContextByKind {
-  /** System prompt and descriptions of tools: what was counted and is no message. */
+  /** System prompt and tool descriptions: tokens that belong to no message. */
   readonly fixed: number
-  /** What persons said. */
+  /** Messages of people. */
   readonly person: number
   /** Answers of the model. */
   readonly answers: number
@@ -184,19 +190,19 @@ export interface ContextByKind {
   readonly other: number
 }
 
-/** What stood when a request of the main loop had its reply. Sums are of the whole run so far, subagents included. */
+/** The state when a request of the main loop had its reply. Sums are those of the whole run so far, including subagents. */
 export interface TurnPoint {
   /** Number of the request. */
   readonly request: number
   /** Number of the turn. */
   readonly turn: number
-  /** When the reply was there, in active milliseconds since the run began. */
+  /** When the reply arrived, in active milliseconds since the run began. */
   readonly atMs: number
   /** Id of the model. */
   readonly model: string
-  /** What filled the window. */
+  /** Content of the context window. */
   readonly context: ContextByKind
-  /** What the service counted of this request; zeros where it told nothing. */
+  /** Usage that the service reported for this request; zeros when it reported none. */
   readonly usage: {
     /** Tokens that were not cached. */
     readonly input: number
@@ -209,15 +215,15 @@ export interface TurnPoint {
   }
   /** US dollars of the run so far. */
   readonly settledUsd: number
-  /** What was reserved for this request at worst case; null where that is not on record. */
+  /** US dollars reserved for this request at worst case; null when not recorded. */
   readonly reservedUsd: number | null
   /** Input and output tokens of the run so far. */
   readonly tokens: number
-  /** Milliseconds that this turn took: of the model, of tools, of hooks, of compactions, of checks, of waiting, and the rest. */
+  /** Milliseconds of this turn, by phase. */
   readonly ms: {
     /** Requests of the model. */
     readonly model: number
-    /** Calls of tools. */
+    /** Tool calls. */
     readonly tools: number
     /** Hooks. */
     readonly hooks: number
@@ -232,31 +238,31 @@ export interface TurnPoint {
   }
   /** The conversation was compacted before this request. */
   readonly isCompacted: boolean
-  /** Turns that `maxTurns` leaves; null without a limit. */
+  /** Turns left before `maxTurns`; null without a limit. */
   readonly turnsLeft: number | null
-  /** How often each other transition may still be taken. */
+  /** Iterations left for each other reason. */
   readonly allowancesLeft: { readonly [transition: string]: number | null }
-  /** What its reply called, in order: also what was denied, not run, or given to a subagent. */
+  /** Calls of its reply, in order, including those that were denied, not run, or made by a subagent. */
   readonly calls: readonly TurnCall[]
 }
 
-/** One call of the main loop, as runs are compared by it. */
+/** One call of the main loop, for the comparison of runs. */
 export interface TurnCall {
   /** Name of the tool. */
   readonly tool: string
-  /** The tool with what it was asked, a line. */
+  /** The tool with its main argument, on one line. */
   readonly label: string
-  /** The same for calls that were given the same, whole. */
+  /** Digest of the whole input: equal inputs have equal digests. */
   readonly inputDigest: string
   /** `done`, `failed`, `denied` …; `open` without a result. */
   readonly status: string
 }
 
-/** One thing that was said or done, for the transcript. */
+/** One part of a transcript, for the page. */
 export type TranscriptPart =
   | {
       readonly kind: 'person'
-      /** Who said it: a person, or what spoke in their place. */
+      /** The source of the message: a person, or what took their place. */
       readonly by: string
       /** The message as text. */
       readonly text: string
@@ -269,31 +275,31 @@ export type TranscriptPart =
     }
   | {
       readonly kind: 'note'
-      /** The note, in a line. */
+      /** The note on one line. */
       readonly text: string
-      /** What else there is to read; absent for nothing. */
+      /** More text; absent for none. */
       readonly more?: string
     }
   | CheckPart
   | CallPart
 
-/** A call of a tool with what came of it. */
+/** A tool call and its result. */
 export interface CallPart {
   readonly kind: 'call'
   /** Name of the tool. */
   readonly name: string
   /** Id of the call. */
   readonly callId: string
-  /** JSON, indented. */
+  /** The input as indented JSON. */
   readonly input: string
-  /** Null where none is on record. */
+  /** The result as text; null when none is recorded. */
   readonly result: string | null
   /** Whether the call failed. */
   readonly isError: boolean
-  /** Milliseconds that it took; null where that is not on record. */
+  /** Milliseconds that it took; null when not recorded. */
   readonly durationMs: number | null
-  /** What it changed, as lines of a patch; empty for calls that edit no file. */
+  /** Lines of a patch with its changes; empty for calls that edit no file. */
   readonly changes: readonly string[]
-  /** What the subagent did that answered it. */
+  /** The transcript of the subagent that answered it. */
   readonly agent: readonly TranscriptPart[]
 }

@@ -4,50 +4,53 @@ import { isCopiedRun } from '../account/copied-run.ts'
 import type { GradedRun } from '../grades/graded-run.ts'
 import { gradeOf } from '../grades/grade-of.ts'
 import { gradedRun, ungraded } from '../grades/graded-runs.ts'
-import { noOutcome, outcomesOf, type RunOutcome } from '../grades/run-outcome.ts'
+import { noOutcome, runOutcomes, type RunOutcome } from '../grades/run-outcome.ts'
 import { trajectoryOf, type Trajectory } from '../what-if/trajectory.ts'
 import { withoutInputs } from '../what-if/without-inputs.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { ContextKinds } from './context-kinds.ts'
 import type { InspectedSession } from './inspected-session.ts'
-import { timelineOf, type PlacelessItem } from './items.ts'
-import { placedParts } from './parts.ts'
+import { timelineOf, type UnplacedItem } from './items.ts'
+import { keyedParts } from './parts.ts'
 import { pointsOf } from './points.ts'
 import { firstPrompt, rowWith } from './row.ts'
 import type { Part } from './session-transcript.ts'
 import type { ModelWindow, RunView, SessionView, TimelineItem, TurnPoint } from './types.ts'
 
-/** A prompt is told in a line. */
-const longestPrompt = 300
+/** A prompt is shown on one line. */
+const maxPromptLength = 300
 
-/** All that the page shows of a session at once; records and the transcript are asked for piece by piece. @throws ConfigurationError for what are no records of runs. */
+/**
+ * What the page shows of a session at first; records and transcripts are loaded in pieces.
+ * @throws ConfigurationError for records that are not those of runs.
+ */
 export function viewOf(session: InspectedSession): SessionView {
   return readView(session).view
 }
 
-/** A session as the page shows it, and its transcripts. */
+/** A session for the page, with its transcripts. */
 export interface ReadView {
   readonly view: SessionView
-  /** By run. */
+  /** Parts of the transcript, by run. */
   readonly parts: readonly (readonly Part[])[]
 }
 
 // Spec R-LIST-9.
-/** The same, with what was read for it. Items, points and trajectories, which most of a long session is, are made when they are asked for. */
+/** Like `viewOf`, with the transcripts. Items, points and trajectories, which are most of a long session, are computed on demand. */
 export function readView(session: InspectedSession): ReadView {
   const { runs, shellArguments, notes } = session
-  const outcomes = outcomesOf(runs)
+  const outcomes = runOutcomes(runs)
   const readRuns = runs.map((records, index): ReadRun => {
-    const recorded = weakly(() => recordedSteps(records))
-    return { records, recorded, account: accountIn(session, records, recorded()), ...placedParts(runs, index) }
+    const recorded = weaklyMemoized(() => recordedSteps(records))
+    return { records, recorded, account: accountIn(session, records, recorded()), ...keyedParts(runs, index) }
   })
   const points = lazyPoints(readRuns)
   const views = readRuns.map(({ records, recorded, account, parts, places }, index): RunView => {
     const [first] = records
-    const trajectory = once(() => withoutInputs(trajectoryOf(records)))
+    const trajectory = memoized(() => withoutInputs(trajectoryOf(records)))
     return {
       runId: first?.type === 'start' ? first.start.run.runId : '',
-      prompt: firstPrompt(records).slice(0, longestPrompt),
+      prompt: firstPrompt(records).slice(0, maxPromptLength),
       isCopy: isCopiedRun(records),
       isContinued: outcomes[index]?.isContinued === true,
       graded: gradedIn(session, index, outcomes, trajectory),
@@ -58,7 +61,7 @@ export function readView(session: InspectedSession): ReadView {
       },
       unpriced: session.unpriced[index] ?? [],
       get items() {
-        return withPlaces(timelineOf(records, recorded()), places, parts.length)
+        return withParts(timelineOf(records, recorded()), places, parts.length)
       },
       get points() {
         return points(index)
@@ -75,7 +78,7 @@ export function readView(session: InspectedSession): ReadView {
   return { view: { row, shellArguments, notes, runs: views }, parts: readRuns.map(({ parts }) => parts) }
 }
 
-/** A run, and what most of its figures are made of. */
+/** A run, and what most of its figures are computed from. */
 interface ReadRun {
   readonly records: readonly StepRecord[]
   readonly recorded: () => RecordedSteps
@@ -84,38 +87,38 @@ interface ReadRun {
   readonly places: ReadonlyMap<string, number>
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined
-  return () => (made ??= { value: make() }).value
+function memoized<Value>(make: () => Value): () => Value {
+  let cached: { readonly value: Value } | undefined
+  return () => (cached ??= { value: make() }).value
 }
 
-/** Made again where it was collected meanwhile. */
-function weakly<Value extends object>(make: () => Value): () => Value {
-  let made: WeakRef<Value> | undefined
+/** Recomputed after garbage collection. */
+function weaklyMemoized<Value extends object>(make: () => Value): () => Value {
+  let cached: WeakRef<Value> | undefined
   return () => {
-    const known = made?.deref()
+    const known = cached?.deref()
     if (known !== undefined) return known
     const value = make()
-    made = new WeakRef(value)
+    cached = new WeakRef(value)
     return value
   }
 }
 
-/** The points of each run, for which all runs before it must have been read: what fills the window was said in them, too. */
+/** The points of each run. All earlier runs must be read first, because their conversation fills the window, too. */
 function lazyPoints(runs: readonly ReadRun[]): (run: number) => readonly TurnPoint[] {
   const kinds = new ContextKinds()
-  const made: (readonly TurnPoint[])[] = []
+  const computed: (readonly TurnPoint[])[] = []
   return (run) => {
-    for (const { records, recorded, account } of runs.slice(made.length, run + 1)) {
-      const left = entriesLeft(runs[made.length - 1]?.records ?? [])
+    for (const { records, recorded, account } of runs.slice(computed.length, run + 1)) {
+      const left = entriesLeft(runs[computed.length - 1]?.records ?? [])
       if (left !== undefined) kinds.goBackTo(left)
-      made.push(pointsOf(records, kinds, account.totals.activeMs - account.carried.activeMs, recorded()))
+      computed.push(pointsOf(records, kinds, account.totals.activeMs - account.carried.activeMs, recorded()))
     }
-    return made[run] ?? []
+    return computed[run] ?? []
   }
 }
 
-/** With which limits a run of another program ran is not on record, and allowances it had none. */
+/** The account of a run. The limits of another program's run are not recorded, and retry limits do not apply to it. */
 function accountIn({ program }: InspectedSession, records: readonly StepRecord[], recorded: RecordedSteps): Account {
   const account = accountWith(records, recorded)
   return program === 'halting' ? account : { ...account, limits: [], laps: [] }
@@ -129,7 +132,7 @@ function gradedIn(
 ): GradedRun {
   const outcome = outcomes[index] ?? noOutcome
   const run = { sessionId, cwd, outcome, unpriced: unpriced[index] ?? [] }
-  const graded = once(() => gradedRun({ ...run, trajectory: trajectory() }, grading))
+  const graded = memoized(() => gradedRun({ ...run, trajectory: trajectory() }, grading))
   return {
     sessionId,
     get model() {
@@ -152,23 +155,23 @@ function windowsOf(points: readonly TurnPoint[], { windowOf }: InspectedSession)
   })
 }
 
-/** How many entries are left of the conversation where it was taken back after a run. */
+/** The number of entries that a rewind after the run left. */
 function entriesLeft(records: readonly StepRecord[]): number | undefined {
   const left = records.flatMap((record) => (record.type === 'rewind' ? [record.entries] : []))
   return left.length === 0 ? undefined : Math.min(...left)
 }
 
-function withPlaces(
-  items: readonly PlacelessItem[],
+function withParts(
+  items: readonly UnplacedItem[],
   places: ReadonlyMap<string, number>,
   parts: number,
 ): readonly TimelineItem[] {
-  // Field by field: to take one out and copy the rest is several times slower.
+  // Field by field: destructuring with a rest copy is several times slower.
   return items.map((item, id) => {
-    const { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, waitedMs, told } = item
+    const { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, waitedMs, partKey } = item
     const { firstRecord, lastRecord } = item
-    const place = told === undefined ? undefined : places.get(told)
-    // What is told last stands before the end. A reply of which nothing is shown has no part of its own.
+    const place = partKey === undefined ? undefined : places.get(partKey)
+    // The ending is shown with the last part. A reply without visible content has no part.
     const part = kind === 'ending' ? parts - 1 : Math.min(place ?? -1, parts - 1)
     const figures = { kind, scope, request, startMs, endMs, label, status, tokens, costUsd, firstRecord, lastRecord }
     const placed = { id, ...figures, part: part < 0 ? null : part }

@@ -5,7 +5,7 @@ import type { PastSession } from '../sessions/read-session.ts'
 import type { ManySessions } from '../sessions/session-files.ts'
 import { answerRuns, pastRunsOf, type AnsweredRuns, type PastRun, type WantedAnswers } from './answer-runs.ts'
 import { cutPayment } from './budget-stops.ts'
-import { changes } from './changing-calls.ts'
+import { mayChange } from './changing-calls.ts'
 import type { PeriodSpent } from './period-account.ts'
 import { loggedRequest, momentOf, RequestLog, type LoggedRequest } from './request-log.ts'
 import type { RunAnswer } from './run-answer.ts'
@@ -13,18 +13,18 @@ import { localTime, type StandingLimit } from './standing-limits.ts'
 import { standingStops, type StandingStop } from './standing-stops.ts'
 import { answerOfStop, type WhatIf } from './what-if.ts'
 
-/** What standing budgets make of all sessions together. */
+/** The effect of standing budgets on all sessions together. */
 export interface AnsweredBudgets extends AnsweredRuns {
-  /** By budget, and then by day or month. */
+  /** Spending by budget, and then by day or month. */
   readonly periods: readonly PeriodSpent[]
-  /** Runs of which no time is on record: no day has what they spent. */
+  /** Runs without a recorded time: no period includes their spending. */
   readonly undated: number
 }
 
 /**
- * What standing budgets would have made of sessions: their requests are replayed in the order of time over all of them. Of each session its requests stay
- * in memory, as numbers; those of which a run would have ended are read once more.
- * @throws ConfigurationError for budgets that are none.
+ * The effect that standing budgets would have had: replays the requests of all sessions in chronological order. All requests stay in memory as
+ * numbers; sessions with a run that would have been stopped are read again.
+ * @throws ConfigurationError for invalid budgets.
  */
 export async function answerBudgets(
   sessions: ManySessions<PastSession>,
@@ -32,27 +32,27 @@ export async function answerBudgets(
   copies: WantedAnswers['copies'],
 ): Promise<AnsweredBudgets> {
   for (const budget of budgets) checkLimit(budget)
-  const runs = new PlacedRuns(budgets)
+  const runs = new DatedRuns(budgets)
   const answered = await answerRuns(sessions, { limits: {}, suggests: false, copies, see: (run) => runs.add(run) })
   const { stops, periods } = standingStops(runs.log, budgets, runs.models)
   const answers = answered.answers.map((each, run) => (runs.isUnknown(run) ? withUnknown(each, runs.whyOf(run)) : each))
   const skipped = [...answered.skipped]
-  let [file, again]: [string, readonly PastRun[]] = ['', []]
+  let [file, runsOfFile]: [string, readonly PastRun[]] = ['', []]
   for (const [run, each] of answers.entries()) {
     const stop = stops.get(run)
     if (stop === undefined) continue
     if (each.file !== file) {
       file = each.file
-      again = await readAgain(sessions, file, skipped)
+      runsOfFile = await readAgain(sessions, file, skipped)
     }
-    const past = again.find((one) => one.run === each.run)
+    const past = runsOfFile.find((one) => one.run === each.run)
     answers[run] =
       past === undefined ? withUnknown(each, 'undated') : { ...each, answer: answerFor(past, stop, budgets) }
   }
   return { ...answered, answers, skipped, periods, undated: runs.undated }
 }
 
-/** The runs of one session; none where it is gone meanwhile, which `skipped` is told. */
+/** The runs of one session. If it can no longer be read, the reason is added to `skipped`. */
 async function readAgain(
   sessions: ManySessions<PastSession>,
   file: string,
@@ -67,7 +67,7 @@ async function readAgain(
   }
 }
 
-/** Plain JavaScript may give anything. */
+/** Callers in plain JavaScript may pass anything. */
 function checkLimit({ per, usd, model }: StandingLimit): void {
   const isPeriod = per === 'day' || per === 'month'
   const isModel = model === undefined || (typeof model === 'string' && model !== '')
@@ -79,8 +79,8 @@ function checkLimit({ per, usd, model }: StandingLimit): void {
 
 type WhyUnknown = 'undated' | 'unpriced' | 'standing'
 
-/** The runs that were read, by their numbers, and the requests of those that have a place in time. */
-class PlacedRuns {
+/** The runs that were read, by number, and those of their requests that have a time. */
+class DatedRuns {
   readonly log: RequestLog = new RequestLog()
   readonly models: string[] = []
   undated = 0
@@ -128,7 +128,7 @@ class PlacedRuns {
   }
 }
 
-/** A run that a standing budget ended on record might have gone on under these. */
+/** Marks an answer as unknown. A run that a standing budget stopped might have continued under these budgets. */
 function withUnknown(answer: RunAnswer, why: WhyUnknown): RunAnswer {
   const unknownFrom = why === 'standing' ? null : { turn: 1, why }
   return { ...answer, answer: { ...answer.answer, verdict: 'unknown', reason: null, unknownFrom } }
@@ -159,10 +159,10 @@ function answerFor(past: PastRun, stop: StandingStop, budgets: readonly Standing
       cut: { atPayment: request.place, paid: cutAt === null ? null : cutPayment(payment, cutAt) },
       ...(isAtTheLatest && { mayStopAt: request.turn }),
     },
-    { changes },
+    { changes: mayChange },
   )
   if (request.isOwn) return { ...answer, standing: by }
-  // A subagent, a compaction, a tool or a hook was refused: what the run would have done then is not on record.
+  // The request of a subagent, a compaction, a tool or a hook would have been refused; the effect on the run is unknown.
   const turn = trajectory.turns.slice(0, request.turn + 1).filter(({ isTold }) => isTold).length
   const nothing = { changes: {}, calls: 0, answer: false }
   const unknown = { verdict: 'unknown', reason: null, by: null, unknownFrom: { turn, why: 'beside' } } as const

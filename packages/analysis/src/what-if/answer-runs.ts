@@ -10,39 +10,39 @@ import type { RunOutcome } from '../grades/run-outcome.ts'
 import type { RunAnswer } from './run-answer.ts'
 import { withoutInputs } from './without-inputs.ts'
 
-/** A run that was read, and where it stands. */
+/** A run that was read, with its session. */
 export type PastRun = Omit<RunAnswer, 'answer'> &
   Pick<PastTrajectory, 'trajectory' | 'clock'> &
   Pick<PastSession, 'cwd'> & {
-    /** How it came out; absent where that is not on record. */
+    /** Its recorded outcome; absent when none is recorded. */
     readonly outcome?: RunOutcome
   }
 
-/** What is made of each run while its session is in memory, since a folder may hold far more than fits there. */
+/** What to compute for each run while its session is in memory. A folder may not fit in memory. */
 export interface WantedAnswers {
-  /** The limits to try; undefined where none are. */
+  /** The limits to try; undefined for none. */
   readonly limits: OtherLimits | undefined
   /** Whether limits are suggested. */
   readonly suggests: boolean
-  /** Runs that count in another session. */
+  /** Whether copied runs are included. */
   readonly copies: 'shown' | 'left out'
-  /** Sees each run that counts, in the order of the answers. */
+  /** Called for each run that counts, in the order of the answers. */
   readonly see?: (run: PastRun) => void
 }
 
-/** What was read, and what of it is told beside the answers. */
+/** The answers, and what was read and skipped. */
 export interface AnsweredRuns {
   /** Runs that were read. */
   readonly runs: number
   /** One for each run. */
   readonly answers: readonly RunAnswer[]
-  /** What suggestions are made of; none where nobody asks for any. */
+  /** Input for suggestions; empty when none were requested. */
   readonly trajectories: readonly Trajectory[]
   /** Models without a price, of all runs. */
   readonly unpriced: ReadonlySet<string>
   /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
-  /** Sessions of other programs, with what their runs cost here. */
+  /** Sessions of other programs, with their cost at our prices. */
   readonly foreign: readonly {
     /** The session. */
     readonly foreign: ForeignSession
@@ -53,7 +53,7 @@ export interface AnsweredRuns {
   readonly copies: number
 }
 
-/** One after another: a folder may hold a great many. */
+/** Answers for the runs of these sessions, which are read one after another. */
 export async function answerRuns(
   { names, read }: ManySessions<PastSession>,
   wanted: WantedAnswers,
@@ -100,7 +100,7 @@ interface PastRuns {
   readonly foreign?: AnsweredRuns['foreign'][number]
 }
 
-/** The runs of a session, with their places. */
+/** The runs of a session. */
 export function pastRunsOf(session: PastSession, file: string): PastRuns {
   const program: SessionKind = session.foreign?.program ?? 'halting'
   const runs = session.runs.map((run, index): PastRun => {

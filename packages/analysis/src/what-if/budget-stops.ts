@@ -1,59 +1,59 @@
 import { nanosOf, usdOf } from '@halting/core/steps'
-import { stricter, type OtherLimits, type Parting, type Shortened, type Stop } from './other-limits.ts'
+import { stricter, type OtherLimits, type Divergence, type Shortened, type Stop } from './other-limits.ts'
 import type { PastPayment, PastTurn, Trajectory } from './trajectory.ts'
 
 type Amount = Pick<PastPayment, 'nanos' | 'tokens'>
 
-/** A request of a run, with its place. */
-interface Asked {
+/** A request of a run, with its position. */
+interface RunRequest {
   readonly lap: number
-  /** Among the payments of its lap. */
+  /** Index among the payments of its iteration. */
   readonly place: number
   readonly payment: PastPayment
 }
 
-/** A budget in one currency as it is at one moment of a run. */
-interface Limited {
+/** One budget of a run in one currency, and its state during the replay. */
+interface LimitedBudget {
   readonly limit: 'maxBudgetUsd' | 'maxRunUsd' | 'maxTotalTokens'
   readonly max: number
   readonly budget: Budget
   readonly amountOf: (of: Amount) => number
-  /** What a run may spend, in the units of `amountOf`. */
+  /** The whole budget, in the units of `amountOf`. */
   readonly whole: number
 }
 
 /**
- * Where budgets stop a run. A request is made as it was where its reply fits into what it may come to. The run's own request that does not fit is not
- * made, or its reply is cut: either ends the run. What subagents, compactions, tools and hooks ask is refused or cut, too, and what the run does then is
- * not on record. A record that does not say what requests may come to tells no more than where they had cost too much. Dollars and tokens are looked at
- * together, as the loop does: a reply is cut at the lower cap of both, and in the name of dollars wherever these lower it.
+ * Where budgets would stop a run. A request is made unchanged when its reply fits into the remaining budget. If a request of the run itself does not
+ * fit, it is refused or its reply is cut, and either ends the run. Requests of subagents, compactions, tools and hooks would also be refused or cut,
+ * but the effect on the run is not recorded. Without recorded bounds, only requests that cost too much are detected. Dollars and tokens are checked
+ * together, as in the loop: a reply is cut at the lower of both caps, and dollars are reported as the cause whenever they lower it.
  */
-export function stopByBudgets(trajectory: Trajectory, given: OtherLimits): BudgetStop {
-  const limited = limitedBy(trajectory, given)
-  const asked = limited.length === 0 ? [] : askedIn(trajectory)
+export function stopByBudgets(trajectory: Trajectory, limits: OtherLimits): BudgetStop {
+  const limited = limitedBudgets(trajectory, limits)
+  const requests = limited.length === 0 ? [] : requestsByStart(trajectory)
   const shortened = new Map<PastPayment, PastPayment>()
   let mayStopAt: number | undefined
-  const found = (at: Stop | Parting | undefined): BudgetStop => ({
+  const found = (at: Stop | Divergence | undefined): BudgetStop => ({
     at,
     turns: withPayments(trajectory.turns, shortened),
   })
-  for (const [index, { lap, place, payment }] of asked.entries()) {
-    const next = nextOwn(asked, index)
+  for (const [index, { lap, place, payment }] of requests.entries()) {
+    const next = nextRequestOfRun(requests, index)
     const fits = limited.map((each) => fitOf(payment, each, next))
     let paid = payment
     if (!fits.every(({ isWhole }) => isWhole)) {
       if (payment.of !== 'run' || limited.some(({ budget }) => budget.isShared))
-        return found({ kind: 'parting', why: 'beside', lap, atMs: payment.beganMs })
-      // What was charged at worst case is not what the service sent.
-      const isUnsure = payment.isAtWorst && index === asked.length - 1
+        return found({ kind: 'divergence', why: 'beside', lap, atMs: payment.beganMs })
+      // An amount that was charged at worst case is not what the service sent.
+      const isUnsure = payment.isAtWorst && index === requests.length - 1
       const isFailed = payment.isAtWorst && !isUnsure && fits.every(({ cap }) => typeof cap === 'number')
       if (isFailed) {
-        // With a lower cap it would have failed as it did, and come to less.
+        // With a lower cap it would also have failed, and cost less.
         paid = { ...payment, ...cutPayment(payment, lowestCap(fits)) }
         shortened.set(payment, paid)
       } else {
         const sure = isUnsure ? [] : fits.filter(({ cap }) => cap !== 'unknown')
-        const end = endBy(sure, payment) ?? endBy(fits.filter(isTooDear(payment)), payment)
+        const end = endBy(sure, payment) ?? endBy(fits.filter(exceedsBudget(payment)), payment)
         const at = end === undefined ? undefined : stopAt(end, { lap, place, payment })
         if (at !== undefined) return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
         mayStopAt ??= lap
@@ -67,14 +67,14 @@ export function stopByBudgets(trajectory: Trajectory, given: OtherLimits): Budge
       )
       return found(mayStopAt === undefined ? at : { ...at, mayStopAt })
     }
-    for (const { budget } of limited) budget.ask(paid)
+    for (const { budget } of limited) budget.addRequest(paid)
   }
-  return found(mayStopAt === undefined ? undefined : { kind: 'parting', why: 'reserved', lap: mayStopAt, atMs: 0 })
+  return found(mayStopAt === undefined ? undefined : { kind: 'divergence', why: 'reserved', lap: mayStopAt, atMs: 0 })
 }
 
-/** Where budgets stop a run, and what its turns come to by then. */
+/** Where budgets stop a run, and its turns with adjusted payments. */
 export interface BudgetStop {
-  readonly at: Stop | Parting | undefined
+  readonly at: Stop | Divergence | undefined
   readonly turns: readonly PastTurn[]
 }
 
@@ -83,7 +83,7 @@ function withPayments(turns: readonly PastTurn[], others: ReadonlyMap<PastPaymen
   return turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => others.get(payment) ?? payment) }))
 }
 
-function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
+function stopAt({ fit, paid }: BudgetEnd, { lap, place, payment }: RunRequest): Stop {
   const { limit, max, whole } = fit.of
   const isMoney = isDollars(limit)
   const used = whole - fit.left
@@ -100,80 +100,82 @@ function stopAt({ fit, paid }: End, { lap, place, payment }: Asked): Stop {
 }
 
 /**
- * The run's own request whose reply has calls: the loop looks at what is spent before it acts on it. A reply that is not whole is recovered from first,
- * and has none. Of the last one this is told as the same: a limit of all that a run used is no tighter one.
+ * Whether this is the run's own request with calls in its reply: the loop checks the budget before it runs them. A truncated reply is recovered
+ * first, and has no calls. The last turn is excluded, because a limit equal to the total use is not tighter.
  */
-export function isAnswered({ lap, place, payment }: Asked, { turns }: Trajectory): boolean {
+function isAnswered({ lap, place, payment }: RunRequest, { turns }: Trajectory): boolean {
   const turn = turns[lap]
   if (turn === undefined || payment.of !== 'run' || payment.isAtWorst || payment.bounds === null) return false
   const isLast = turn.payments.findLastIndex(({ of }) => of === 'run') === place
   return isLast && turn.calls.length > 0 && lap < turns.length - 1
 }
 
-/** Dollars that are used up end a run, and tokens once there are more than it may have. */
-function isUsedUpBy(payment: PastPayment): (of: Limited) => boolean {
+/** The run ends when its dollars are used up, or when it has used more tokens than allowed. */
+function isUsedUpBy(payment: PastPayment): (of: LimitedBudget) => boolean {
   return ({ limit, budget, amountOf }) => {
     const left = budget.unspent - amountOf(payment)
     return isDollars(limit) ? left <= 0 : left < 0
   }
 }
 
-function isDollars(limit: Limited['limit']): boolean {
+function isDollars(limit: LimitedBudget['limit']): boolean {
   return limit !== 'maxTotalTokens'
 }
 
-/** Dollars first, as the loop asks for them: of the two limits in dollars the one that leaves less. */
-function limitedBy({ limits, carried }: Trajectory, given: OtherLimits): readonly Limited[] {
-  const usd = stricter(given.maxBudgetUsd, limits.maxBudgetUsd)
-  const runUsd = stricter(given.maxRunUsd, limits.maxRunUsd)
-  const tokens = stricter(given.maxTotalTokens, limits.maxTotalTokens)
+/** The budgets in the order in which the loop checks them: dollars first, and of two dollar limits the one with less left. */
+function limitedBudgets({ limits, carried }: Trajectory, others: OtherLimits): readonly LimitedBudget[] {
+  const usd = stricter(others.maxBudgetUsd, limits.maxBudgetUsd)
+  const runUsd = stricter(others.maxRunUsd, limits.maxRunUsd)
+  const tokens = stricter(others.maxTotalTokens, limits.maxTotalTokens)
   const nanosOfBoth = ({ nanos }: Amount): number => nanos
   const tokensOfBoth = ({ tokens: count }: Amount): number => count
   const dollars = [
     ...(usd === undefined
       ? []
-      : [limitedTo('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth)]),
-    ...(runUsd === undefined ? [] : [limitedTo('maxRunUsd', runUsd, nanosOf(runUsd), carried.nanos, nanosOfBoth)]),
+      : [
+          limitedBudget('maxBudgetUsd', usd, nanosOf(usd), nanosOf(limits.spentBeforeUsd) + carried.nanos, nanosOfBoth),
+        ]),
+    ...(runUsd === undefined ? [] : [limitedBudget('maxRunUsd', runUsd, nanosOf(runUsd), carried.nanos, nanosOfBoth)]),
   ]
   return [
     ...dollars.toSorted((a, b) => a.budget.unspent - b.budget.unspent),
-    ...(tokens === undefined ? [] : [limitedTo('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
+    ...(tokens === undefined ? [] : [limitedBudget('maxTotalTokens', tokens, tokens, carried.tokens, tokensOfBoth)]),
   ]
 }
 
-function limitedTo(
-  limit: Limited['limit'],
+function limitedBudget(
+  limit: LimitedBudget['limit'],
   max: number,
   whole: number,
   before: number,
-  amountOf: Limited['amountOf'],
-): Limited {
+  amountOf: LimitedBudget['amountOf'],
+): LimitedBudget {
   return { limit, max, whole, amountOf, budget: new Budget(whole - before, amountOf) }
 }
 
-/** How a request fits into what is left of one budget. */
-interface Fit {
-  readonly of: Limited
+/** Whether a request fits into what is left of one budget. */
+interface BudgetFit {
+  readonly of: LimitedBudget
   readonly left: number
-  /** At how many tokens its reply is cut; the whole cap where it is not. */
+  /** The number of tokens at which its reply is cut; the whole cap when it is not cut. */
   readonly cap: number | 'refused' | 'unknown'
-  /** It lowers the cap that the request had. */
+  /** Whether the budget lowers the cap that the request had. */
   readonly isLowered: boolean
-  /** The reply is no longer than that. */
+  /** Whether the reply fits into the cap. */
   readonly isWhole: boolean
 }
 
-function fitOf(payment: PastPayment, of: Limited, next: PastPayment | undefined): Fit {
+function fitOf(payment: PastPayment, of: LimitedBudget, next: PastPayment | undefined): BudgetFit {
   const { budget, amountOf } = of
   const left = budget.leftAt(payment.beganMs)
   const cap = capOf(payment, left - budget.roomAfter(payment, next), amountOf)
   const isLowered = typeof cap === 'number' && cap < (payment.bounds?.capTokens ?? 0)
-  // What was charged at worst case was charged for the cap that it had.
+  // The worst case was charged for the cap that the request had.
   const fits = payment.isAtWorst && isLowered ? amountOf(payment) <= left : payment.outputTokens <= Number(cap)
   return { of, left, cap, isLowered, isWhole: typeof cap === 'number' && (!isLowered || fits) }
 }
 
-function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => number): Fit['cap'] {
+function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => number): BudgetFit['cap'] {
   if (bounds === null || Number.isNaN(left)) return 'unknown'
   const [least, most] = [amountOf(bounds.least), amountOf(bounds.most)]
   const { usefulTokens, capTokens } = bounds
@@ -182,18 +184,18 @@ function capOf({ bounds }: PastPayment, left: number, amountOf: (of: Amount) => 
   return usefulTokens + Math.floor(((left - least) * (capTokens - usefulTokens)) / (most - least))
 }
 
-function isTooDear(payment: PastPayment): (fit: Fit) => boolean {
+function exceedsBudget(payment: PastPayment): (fit: BudgetFit) => boolean {
   return ({ of, left, isWhole }) => !isWhole && of.amountOf(payment) > left
 }
 
-/** By which budget a request ends the run, and what is paid of it: null where it is not made. */
-interface End {
-  readonly fit: Pick<Fit, 'of' | 'left'>
+/** The budget that ends the run at a request, and what is paid for the request: null when it is not made. */
+interface BudgetEnd {
+  readonly fit: Pick<BudgetFit, 'of' | 'left'>
   readonly paid: Shortened | null
 }
 
-/** Undefined where it is made as it was. */
-function endBy(fits: readonly Fit[], payment: PastPayment): End | undefined {
+/** Undefined when the request is made unchanged. */
+function endBy(fits: readonly BudgetFit[], payment: PastPayment): BudgetEnd | undefined {
   if (fits.every(({ isWhole }) => isWhole)) return undefined
   const refused = fits.find(({ cap }) => cap === 'refused')
   if (refused !== undefined) return { fit: refused, paid: null }
@@ -203,19 +205,19 @@ function endBy(fits: readonly Fit[], payment: PastPayment): End | undefined {
   return fit === undefined ? undefined : { fit, paid: cutPayment(payment, lowestCap(fits)) }
 }
 
-function lowestCap(fits: readonly Fit[]): number {
+function lowestCap(fits: readonly BudgetFit[]): number {
   return Math.min(...fits.map(({ cap }) => Number(cap)))
 }
 
-/** Of a request that does not say what it may come to no more is paid than was left. */
-function atMost({ tokens, nanos }: PastPayment, { of, left }: Fit): Shortened {
-  const most = Math.max(0, left)
-  return isDollars(of.limit) ? { tokens, nanos: Math.min(most, nanos) } : { tokens: Math.min(most, tokens), nanos }
+/** A request without recorded bounds costs at most what was left. */
+function atMost({ tokens, nanos }: PastPayment, { of, left }: BudgetFit): Shortened {
+  const max = Math.max(0, left)
+  return isDollars(of.limit) ? { tokens, nanos: Math.min(max, nanos) } : { tokens: Math.min(max, tokens), nanos }
 }
 
 type CutPayment = Pick<PastPayment, 'tokens' | 'nanos' | 'outputTokens' | 'isAtWorst' | 'bounds'>
 
-/** What a request comes to whose reply is cut at so many tokens. */
+/** The cost of a request whose reply is cut at this number of tokens. */
 export function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: CutPayment, cutAt: number): Shortened {
   if (bounds === null) return { tokens, nanos }
   const { least, most, usefulTokens, capTokens } = bounds
@@ -226,8 +228,8 @@ export function cutPayment({ tokens, nanos, outputTokens, isAtWorst, bounds }: C
   return { tokens: tokens - less, nanos: Math.ceil(nanos - less * nanosEach) }
 }
 
-/** What is left as requests begin and are over. What the record does not say is not a number. */
-export class Budget {
+/** The rest of a budget while requests begin and end. NaN when the record lacks the bounds of an open request. */
+class Budget {
   readonly #amountOf: (of: Amount) => number
   #unspent: number
   #open: readonly PastPayment[] = []
@@ -237,17 +239,17 @@ export class Budget {
     this.#amountOf = amountOf
   }
 
-  /** Without what requests under way may come to. */
+  /** The rest without the reservations of open requests. */
   get unspent(): number {
     return this.#unspent
   }
 
-  /** Somebody else has a request under way. */
+  /** Whether an open request belongs to someone other than the run. */
   get isShared(): boolean {
     return this.#open.some((payment) => payment.of !== 'run')
   }
 
-  /** At this moment, with what is reserved for requests that are under way. */
+  /** The rest at this moment, minus reservations of open requests. */
   leftAt(ms: number): number {
     const isOver = ({ endMs }: PastPayment): boolean => endMs <= ms
     for (const payment of this.#open) if (isOver(payment)) this.#unspent -= this.#amountOf(payment)
@@ -255,12 +257,12 @@ export class Budget {
     return this.#open.reduce((left, payment) => left - this.#mostOf(payment), this.#unspent)
   }
 
-  /** What has to be left behind it: what is asked beside the run leaves room for its next request. */
+  /** What must be left after a request: a request in parallel to the run leaves room for the run's next request. */
   roomAfter(payment: PastPayment, next: PastPayment | undefined): number {
     return payment.of === 'beside' && next !== undefined ? this.#mostOf(next) : 0
   }
 
-  ask(payment: PastPayment): void {
+  addRequest(payment: PastPayment): void {
     this.#open = [...this.#open, payment]
   }
 
@@ -269,17 +271,54 @@ export class Budget {
   }
 }
 
-/** In the order in which they began. */
-export function askedIn({ turns }: Trajectory): readonly Asked[] {
+/** The requests in the order in which they began. */
+function requestsByStart({ turns }: Trajectory): readonly RunRequest[] {
   return turns
-    .flatMap(({ payments }, lap) => payments.map((payment, place): Asked => ({ lap, place, payment })))
+    .flatMap(({ payments }, lap) => payments.map((payment, place): RunRequest => ({ lap, place, payment })))
     .toSorted((a, b) => a.payment.beganMs - b.payment.beganMs)
 }
 
-export function nextOwn(asked: readonly Asked[], index: number): PastPayment | undefined {
+function nextRequestOfRun(asked: readonly RunRequest[], index: number): PastPayment | undefined {
   for (let next = index + 1; next < asked.length; next++) {
     const payment = asked[next]?.payment
     if (payment?.of === 'run') return payment
   }
   return undefined
+}
+
+/**
+ * The smallest budget, in nano-dollars or tokens, that would neither have stopped the run nor cut a reply. It is the maximum, over all requests, of
+ * what was spent before plus what the request reserves. A request without recorded bounds counts with its cost.
+ */
+export function leastBudget(trajectory: Trajectory, currency: 'nanos' | 'tokens'): number {
+  const amountOf = (of: Pick<PastPayment, 'nanos' | 'tokens'>): number => of[currency]
+  // The budget starts at zero, so its rest is the negative of what is spent and reserved.
+  const budget = new Budget(-trajectory.carried[currency], amountOf)
+  const requests = requestsByStart(trajectory)
+  let least = trajectory.carried[currency]
+  for (const [index, each] of requests.entries()) {
+    const { payment } = each
+    const before = -budget.leftAt(payment.beganMs)
+    const room = budget.roomAfter(payment, nextRequestOfRun(requests, index))
+    // Before it runs calls, the loop ends a run whose dollars are used up completely.
+    const more = currency === 'nanos' && isAnswered(each, trajectory) ? 1 : 0
+    const spent = -budget.unspent + amountOf(payment) + more
+    const reserved = before + Math.max(amountOf(payment), neededFor(payment, amountOf) + room)
+    // Open requests without recorded bounds are ignored.
+    least = Math.max(least, spent, Number.isNaN(reserved) ? 0 : reserved)
+    budget.addRequest(payment)
+  }
+  return least
+}
+
+/** The rest that is needed so that the reply is not cut. */
+function neededFor(payment: PastPayment, amountOf: (of: Pick<PastPayment, 'nanos' | 'tokens'>) => number): number {
+  const { bounds, outputTokens, isAtWorst } = payment
+  if (bounds === null) return amountOf(payment)
+  const [least, most] = [amountOf(bounds.least), amountOf(bounds.most)]
+  const { usefulTokens, capTokens } = bounds
+  if (isAtWorst) return Math.min(most, Math.max(least, amountOf(payment)))
+  const more = Math.max(0, outputTokens - usefulTokens)
+  if (more === 0 || capTokens === usefulTokens) return least
+  return Math.min(most, least + Math.ceil((more * (most - least)) / (capTokens - usefulTokens)))
 }

@@ -12,18 +12,15 @@ import {
 import { unknownLimits } from '../account/limits.ts'
 import { hashOfTurn, type PastPayment, type PastTurn, type Trajectory } from './trajectory.ts'
 
-/** A run of another program, as limits see it. */
+/** The trajectory of another program's run. */
 export interface ForeignTrajectory {
-  /** The run, as limits see it. */
+  /** The trajectory. */
   readonly trajectory: Trajectory
-  /** Models without a price: what they cost is not in the figures. */
+  /** Models without a price: their cost is not included. */
   readonly unpriced: readonly string[]
 }
 
-/**
- * What `trajectoryOf` makes of the records of `recordsOfForeign`, made without these: of a folder of sessions they are most of what it takes to look
- * at them.
- */
+/** Equivalent to `trajectoryOf` on the records of `recordsOfForeign`, without creating these records, which would take most of the time. */
 export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTrajectory {
   const { turns, ending } = run
   const costs = new ForeignCosts(prices)
@@ -34,14 +31,14 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
       countsAsTurn: true,
       isTold: true,
       ...figuresOf(turn, costs, isLast && ending === null),
-      // Of one that was cut off there is no lap, and of a lap alone the messages are known.
+      // A turn that was cut off has no iteration record, which would contain its messages.
       hash: isFollowed || ending !== null ? hashOf(turn) : null,
-      isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.said.some(isSteered),
-      // Its subagents are known by what they cost alone.
+      isFreshAfter: isFollowed && !(isLast && ending !== null) && turn.laterMessages.some(isSteered),
+      // Only the cost of its subagents is known.
       agentTurns: 0,
     }
   })
-  if (turns.length === 0 && ending !== null) past.push(nothingAsked)
+  if (turns.length === 0 && ending !== null) past.push(turnWithoutRequest)
   return {
     trajectory: {
       turns: past,
@@ -54,7 +51,7 @@ export function trajectoryOfForeign(run: ForeignRun, prices: Prices): ForeignTra
   }
 }
 
-const nothingAsked: PastTurn = {
+const turnWithoutRequest: PastTurn = {
   countsAsTurn: true,
   isTold: false,
   payments: [],
@@ -70,17 +67,17 @@ function endsInAnswer(turns: readonly ForeignTurn[]): boolean {
   return last !== undefined && textOf(last.message.content).trim() !== '' && callsOf(last).length === 0
 }
 
-function isSteered({ origin }: ForeignTurn['said'][number]): boolean {
+function isSteered({ origin }: ForeignTurn['laterMessages'][number]): boolean {
   return origin === 'steer' || origin === 'follow_up'
 }
 
-/** `isCut`: the record ends in it, so a call without a result may have been under way. */
+/** `isCut`: the record ends in this turn, so a call without a result may have been running. */
 function figuresOf(
   turn: ForeignTurn,
   costs: ForeignCosts,
   isCut: boolean,
 ): Pick<PastTurn, 'payments' | 'calls' | 'endMs'> {
-  const { message, askedModel, beganMs, endedMs, results, beside } = turn
+  const { message, askedModel, beganMs, endedMs, results, agentRequests } = turn
   const { model, usage } = message
   const toPayment = (
     payment: Omit<ForeignPayment, 'endedMs'>,
@@ -99,7 +96,7 @@ function figuresOf(
   const own = { model, ...(askedModel !== undefined && { askedModel }), usage }
   const payments = [
     { ...toPayment(own, beganMs, Math.max(beganMs, endedMs)), of: 'run' as const },
-    ...beside.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
+    ...agentRequests.map((payment) => ({ ...toPayment(payment, payment.endedMs, payment.endedMs), of: 'part' as const })),
   ]
   const ends = new Map<string, number>()
   let endMs = payments.reduce((latest, payment) => Math.max(latest, payment.endMs), 0)
@@ -109,7 +106,7 @@ function figuresOf(
     if (!ends.has(result.callId)) ends.set(result.callId, resultMs)
   }
   const calls = callsOf(turn)
-  const agent = beside.length === 0 ? undefined : agentCallOf(calls)
+  const agent = agentRequests.length === 0 ? undefined : agentCallOf(calls)
   return {
     payments,
     calls: calls.map(({ id, name, input }) => {
@@ -124,14 +121,14 @@ function callsOf({ message }: ForeignTurn): readonly ToolUseBlock[] {
   return message.content.filter(isToolUse)
 }
 
-/** Of the results of one call the last is what the model was shown. */
+/** Of several results of one call, the model saw the last one. */
 function hashOf(turn: ForeignTurn): number | null {
   const calls = callsOf(turn)
-  const asked = new Set(calls.map(({ id }) => id))
+  const callIds = new Set(calls.map(({ id }) => id))
   const results = new Map<string, ToolResultBlock>()
   const times = new Map<string, number>()
   for (const { callId, content, endedMs } of turn.results) {
-    if (!asked.has(callId)) continue
+    if (!callIds.has(callId)) continue
     results.set(callId, { type: 'tool_result', tool_use_id: callId, content })
     times.set(callId, endedMs - turn.endedMs)
   }

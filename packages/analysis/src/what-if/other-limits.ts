@@ -1,6 +1,6 @@
 import type { EndingReason } from '@halting/core'
 
-/** Limits to try. What is left out stays as it was; null takes a limit away. */
+/** Limits to try. An absent limit is unchanged; null removes it. */
 export interface OtherLimits {
   /** Turns. */
   readonly maxTurns?: number | null
@@ -8,64 +8,66 @@ export interface OtherLimits {
   readonly maxBudgetUsd?: number | null
   /** US dollars of the run alone. */
   readonly maxRunUsd?: number | null
-  /** Calls of tools, those of subagents with them. */
+  /** Tool calls, including those of subagents. */
   readonly maxToolCalls?: number | null
   /** Input and output tokens of the run. */
   readonly maxTotalTokens?: number | null
   /** Active milliseconds. */
   readonly maxDurationMs?: number | null
-  /** How often an answer is sent back because a goal is not met. */
+  /** How often an answer may be sent back because a goal is not met. */
   readonly maxGoalTries?: number | null
-  /** Milliseconds by the wall clock that it may wait for services. */
+  /** Milliseconds by the wall clock that the run may wait for services. */
   readonly waitForLimitsMs?: number | null
-  /** The guard against going in circles. */
+  /** The guard against repetition without progress. */
   readonly noProgress?: boolean
 }
 
-/** Where a limit stops a run. */
+/** Where a limit would stop a run. */
 export interface Stop {
   readonly kind: 'stop'
   readonly reason: EndingReason
   readonly limit: keyof OtherLimits | 'standing'
   readonly used: number
   readonly max: number
-  /** Laps that would have been made whole. */
+  /** Iterations that would have been completed. */
   readonly wholeTurns: number
-  /** Active milliseconds of the run when the loop sees it, in the lap after these; absent where it sees it at the end of the last of these. */
+  /** Active milliseconds of the run when the loop detects it in the next iteration. Absent when it detects it at the end of the last complete one. */
   readonly atMs?: number
-  /** It is cut in the lap after these: at this moment, or at the request of this place, which is shortened to this or not made. */
+  /** The next iteration is cut: at this moment, or at the request with this index, which is shortened or not made. */
   readonly cut?: { readonly atMs: number } | { readonly atPayment: number; readonly paid: Shortened | null }
-  /** Of the calls that the reply of the last of these asked for only so many were let run, until this active millisecond of the run. */
+  /** How many calls of the last complete iteration were allowed, and when the last of these ended, in active milliseconds of the run. */
   readonly allowed?: { readonly calls: number; readonly untilMs: number }
-  /** A budget may have stopped it from this lap on: requests reserve more than they cost. */
+  /** A budget may have stopped the run from this iteration on: requests reserve more than they cost. */
   readonly mayStopAt?: number
 }
 
-/** What is left of a request whose reply was cut short. */
+/** Cost of a request whose reply was cut. */
 export interface Shortened {
   readonly tokens: number
   readonly nanos: number
 }
 
 /**
- * Why it is not known what a limit would have made of a run, although the record goes on. `reserved`: the run stays within the limit, but its requests
- * reserve more than they cost. `beside`: a subagent, a compaction, a tool or a hook might have been refused a request. `agent`: a subagent would have
- * been stopped. `unpriced`: a model has no price, so nobody knows what dollars come to. `undated`: no time of the run is on record, so nobody knows which
- * day's budget it took from.
+ * Why the effect of a limit is unknown although the record continues.
+ * `reserved`: the run stays within the limit, but its requests reserve more than they cost.
+ * `beside`: a request of a subagent, a compaction, a tool or a hook might have been refused.
+ * `agent`: a subagent would have been stopped.
+ * `unpriced`: a model has no price, so that the cost is unknown.
+ * `undated`: the run has no recorded time, so that it belongs to no budget period.
  */
 export type WhyUnknown = 'reserved' | 'beside' | 'agent' | 'unpriced' | 'undated'
 
-/** From this lap on the run may have gone another way. */
-export interface Parting {
-  readonly kind: 'parting'
+/** From this iteration on, the run may have been different. */
+export interface Divergence {
+  readonly kind: 'divergence'
   readonly why: WhyUnknown
   readonly lap: number
-  /** Active milliseconds of the run then. */
+  /** Active milliseconds of the run at that point. */
   readonly atMs: number
 }
 
-/** The limit to try. One that is no stricter than what the run had stopped nothing else than what is on record. */
-export function stricter(given: number | null | undefined, had: number | null): number | undefined {
-  if (given === undefined || given === null) return undefined
-  return had === null || given < had ? given : undefined
+/** The limit to try; undefined for one that is not stricter than the run's own limit, because it has no effect. */
+export function stricter(tried: number | null | undefined, had: number | null): number | undefined {
+  if (tried === undefined || tried === null) return undefined
+  return had === null || tried < had ? tried : undefined
 }

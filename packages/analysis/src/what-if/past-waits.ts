@@ -3,38 +3,38 @@ import type { StepRecord } from '@halting/core/steps'
 import { ServiceWaitReader } from '../account/service-waits.ts'
 import { recordedStep } from '../account/recorded-steps.ts'
 
-// Waits for services as `waitForLimitsMs` sees them: with less left than the service asks for, a run does not wait and ends.
+// Waits for services with respect to `waitForLimitsMs`: a run ends instead of waiting when less of it is left than the service asks for.
 
-/** A wait for a service of a run that is over. */
+/** A wait for a service in a finished run. */
 export interface PastWait {
   /** Milliseconds by the wall clock that the run had waited before. */
   readonly beforeMs: number
-  /** The least that must be left of `waitForLimitsMs` for it. */
+  /** The part of `waitForLimitsMs` that must be left for this wait. */
   readonly neededMs: number
-  /** Active milliseconds of the run at which it was. */
+  /** Active milliseconds of the run at the wait. */
   readonly atMs: number
-  /** How many payments of its lap came before. */
+  /** Number of payments before it in its iteration. */
   readonly atPayment: number
-  /** Who asked the service: the run itself, a question of it, or a subagent. */
+  /** Who made the request: the run itself, a step of it that asks a model, or a subagent. */
   readonly of: 'run' | 'question' | 'agent'
 }
 
-/** What a run that ended at a service would have needed to wait for it. */
+/** What a run that ended because of a service would have needed to wait for it. */
 export interface WaitAtEnd {
-  /** The least that must be left of `waitForLimitsMs` for that. */
+  /** The part of `waitForLimitsMs` that would have to be left. */
   readonly neededMs: number
   /** Milliseconds by the wall clock that the run had waited before. */
   readonly waitedMs: number
 }
 
-/** Reads the waits of a run from records that come one after another. */
+/** Reads the waits of a run from consecutive records. */
 export class PastWaitReader {
   readonly #reader = new ServiceWaitReader()
-  /** Why the last attempt of the run itself failed; undefined where it did not. */
+  /** The failure of the run's own last attempt; undefined if it did not fail. */
   #ownFailed: ModelErrorJson | undefined
   #waitedMs = 0
   #waitedUntil = 0
-  /** Of the lap that is read. */
+  /** Waits and payments of the current iteration. */
   #waits: PastWait[] = []
   #payments = 0
   readonly #beganAt: number
@@ -50,7 +50,7 @@ export class PastWaitReader {
     const { waitedMs, endedMs, scope, name } = wait
     const beforeMs = this.#waitedMs
     const untilMs = endedMs ?? this.#waitedUntil + waitedMs
-    // Waits at the same time count once.
+    // Overlapping waits count once.
     this.#waitedMs += Math.min(waitedMs, Math.max(0, untilMs - this.#waitedUntil))
     this.#waitedUntil = Math.max(this.#waitedUntil, untilMs)
     const atMs = record.type === 'result' ? Math.max(0, record.at + record.durationMs - this.#beganAt) : 0
@@ -58,15 +58,15 @@ export class PastWaitReader {
     this.#waits.push({ beforeMs, neededMs: neededMs(wait.saidMs), atMs, atPayment: this.#payments, of })
   }
 
-  /** The waits since the last time, which are those of a lap. */
-  takeLap(): { readonly waits?: readonly PastWait[] } {
+  /** Returns the waits of the current iteration, and begins the next one. */
+  takeIteration(): { readonly waits?: readonly PastWait[] } {
     const waits = this.#waits
     this.#waits = []
     this.#payments = 0
     return waits.length > 0 ? { waits } : {}
   }
 
-  /** What a run that ends now as `model_error` would have had to wait; undefined where waiting does not help. */
+  /** What the run would need to wait for the service if it ended now with `model_error`; undefined when waiting would not help. */
   get atEnd(): WaitAtEnd | undefined {
     const error = this.#ownFailed
     if (error === undefined || !isServiceLimit(error)) return undefined
@@ -80,12 +80,12 @@ export class PastWaitReader {
     if (isJsonObject(charge)) this.#payments++
     const { scope, phase } = recordedStep(record.key, 0, 0, true)
     if (scope !== '' || phase !== 'model') return
-    // A driver recorded a `ModelErrorJson` there; of a file nothing of it is sure, and only its fields are asked.
+    // The step engine records a `ModelErrorJson`. A file may contain anything, so only single fields are read, and checked.
     this.#ownFailed = kind === 'failed' && isJsonObject(error) ? (error as unknown as ModelErrorJson) : undefined
   }
 }
 
-/** No wait is shorter than those that are not told of, whatever the service says. */
+/** A wait that is reported has a minimum length, whatever the service asks for. */
 function neededMs(saidMs: number): number {
   return Math.max(longestQuietWaitMs, saidMs)
 }

@@ -1,4 +1,4 @@
-/** What became of one standing budget in one of its periods. JSON. */
+/** The result of one standing budget in one period. JSON. */
 export interface PeriodSpent {
   /** The budget: `$20 a day`. */
   readonly budget: string
@@ -6,40 +6,40 @@ export interface PeriodSpent {
   readonly period: string
   /** The limit of the period, in US dollars. */
   readonly maxUsd: number
-  /** What the sessions spent of it on record, with what was charged at worst case. */
+  /** Recorded spending of the sessions in this period, including what was charged at worst case. */
   readonly recordedUsd: number
-  /** What they would have spent under the budgets. */
+  /** Spending that would have happened under the budgets. */
   readonly spentUsd: number
-  /** Runs that it would have ended. */
+  /** Runs that it would have stopped. */
   readonly ended: number
-  /** Requests that would not have been made, since this budget had ended their run. */
+  /** Requests that would not have been made because this budget had stopped their run. */
   readonly notMade: number
-  /** Requests that would have waited for what others had reserved. */
+  /** Requests that would have waited for money reserved by others. */
   readonly waited: number
 }
 
-/** Reserved for a request that is under way. */
-interface Open {
+/** A reservation for an open request. */
+interface Reservation {
   readonly endedAt: number
   readonly reservedNanos: number
   readonly nanos: number
 }
 
-/** A standing budget in one period, while requests are replayed against it in the order of time. */
+/** A standing budget in one period, during the replay of requests in chronological order. */
 export class PeriodAccount {
   readonly period: string
-  /** When the next one begins, in milliseconds since 1970. */
+  /** When the next period begins, in milliseconds since 1970. */
   readonly end: number
   readonly maxNanos: number
   recordedNanos = 0
-  /** What was charged, also for requests that are under way. */
+  /** Total charges, including those of open requests. */
   chargedNanos = 0
   ended = 0
   notMade = 0
   waited = 0
   #settled = 0
   #reserved = 0
-  readonly #open = new OpenQueue()
+  readonly #open = new ReservationQueue()
 
   constructor(period: string, end: number, maxNanos: number) {
     this.period = period
@@ -47,7 +47,7 @@ export class PeriodAccount {
     this.maxNanos = maxNanos
   }
 
-  /** Once all that is reserved came back at what it came to. */
+  /** What was spent, without open reservations. */
   get settledNanos(): number {
     return this.#settled
   }
@@ -56,12 +56,12 @@ export class PeriodAccount {
     return this.maxNanos - this.#settled - this.#reserved
   }
 
-  /** Settles what was over by then. */
+  /** Settles the reservations that had ended by then. */
   settleUntil(moment: number): void {
     while ((this.#open.next?.endedAt ?? Infinity) <= moment) this.settleNext()
   }
 
-  /** Settles the reservation that comes back first; false where there is none. */
+  /** Settles the reservation that ends first; false without any. */
   settleNext(): boolean {
     const open = this.#open.take()
     if (open === undefined) return false
@@ -70,22 +70,22 @@ export class PeriodAccount {
     return true
   }
 
-  reserve(open: Open): void {
+  reserve(open: Reservation): void {
     this.#reserved += open.reservedNanos
     this.chargedNanos += open.nanos
     this.#open.add(open)
   }
 }
 
-/** A heap: what is over first is on top. */
-class OpenQueue {
-  readonly #heap: Open[] = []
+/** A binary heap with the reservation that ends first on top. */
+class ReservationQueue {
+  readonly #heap: Reservation[] = []
 
-  get next(): Open | undefined {
+  get next(): Reservation | undefined {
     return this.#heap[0]
   }
 
-  add(open: Open): void {
+  add(open: Reservation): void {
     const heap = this.#heap
     let at = heap.push(open) - 1
     while (at > 0) {
@@ -96,7 +96,7 @@ class OpenQueue {
     }
   }
 
-  take(): Open | undefined {
+  take(): Reservation | undefined {
     const heap = this.#heap
     const [first] = heap
     const last = heap.pop()

@@ -1,9 +1,9 @@
 import type { PastPayment } from './trajectory.ts'
 
-/** A request of one of many runs, as standing budgets see it. Moments are milliseconds since 1970, costs nano-dollars. */
+/** A request of one of many runs, for standing budgets. Times are milliseconds since 1970, costs nano-dollars. */
 export interface LoggedRequest {
   readonly run: number
-  /** The turn of the run, counted from 0, and the place of the request among what was paid in it. */
+  /** Index of the turn, and index of the request among the payments of the turn. */
   readonly turn: number
   readonly place: number
   readonly model: number
@@ -12,9 +12,9 @@ export interface LoggedRequest {
   readonly nanos: number
   readonly outputTokens: number
   readonly isAtWorst: boolean
-  /** It is the request of the turn itself: a budget that has no room for it ends the run. */
+  /** Whether it is the turn's own request: if it exceeds a budget, the run ends. */
   readonly isOwn: boolean
-  /** What it can come to; where the record does not say, what it cost. */
+  /** Whether bounds are recorded; otherwise its actual cost is used. */
   readonly hasBounds: boolean
   readonly leastNanos: number
   readonly mostNanos: number
@@ -22,11 +22,11 @@ export interface LoggedRequest {
   readonly capTokens: number
 }
 
-/** Numbers of one request. */
-const stride = 13
+/** Number of values per request. */
+const fieldsPerRequest = 13
 const [ownBit, worstBit, boundsBit] = [1, 2, 4]
 
-/** The requests of a great many runs: numbers alone, about a hundred bytes for each. */
+/** The requests of many runs, stored as numbers only: about a hundred bytes each. */
 export class RequestLog {
   readonly #parts: Float64Array[] = []
   #count = 0
@@ -34,25 +34,25 @@ export class RequestLog {
   /** Adds the requests of one run. */
   add(requests: readonly LoggedRequest[]): void {
     if (requests.length === 0) return
-    const part = new Float64Array(requests.length * stride)
-    for (const [index, request] of requests.entries()) part.set(numbersOf(request), index * stride)
+    const part = new Float64Array(requests.length * fieldsPerRequest)
+    for (const [index, request] of requests.entries()) part.set(numbersOf(request), index * fieldsPerRequest)
     this.#parts.push(part)
     this.#count += requests.length
   }
 
-  /** All of them in the order in which they began; of several that began together, in the order in which they were added. */
+  /** All requests in the order in which they began; ties in the order in which they were added. */
   *inOrder(): Iterable<LoggedRequest> {
-    const all = new Float64Array(this.#count * stride)
+    const all = new Float64Array(this.#count * fieldsPerRequest)
     let length = 0
     for (const part of this.#parts) {
       all.set(part, length)
       length += part.length
     }
     this.#parts.splice(0, Infinity, all)
-    const began = (index: number): number => all[index * stride] ?? 0
+    const began = (index: number): number => all[index * fieldsPerRequest] ?? 0
     const order = Uint32Array.from({ length: this.#count }, (_, index) => index)
     order.sort((a, b) => began(a) - began(b) || a - b)
-    for (const index of order) yield requestOf(all.subarray(index * stride, (index + 1) * stride))
+    for (const index of order) yield requestOf(all.subarray(index * fieldsPerRequest, (index + 1) * fieldsPerRequest))
   }
 }
 
@@ -86,24 +86,24 @@ function requestOf(numbers: Float64Array): LoggedRequest {
   }
 }
 
-/** Where the clock of a run stood at which moment: active milliseconds of the run, and milliseconds since 1970. */
+/** Pairs that map the clock of a run to the time of day: active milliseconds of the run, and milliseconds since 1970. */
 export type RunClock = readonly (readonly [ms: number, moment: number])[]
 
-/** The moment of an active millisecond of a run; undefined where no moment of it is on record. */
+/** The time of day at an active millisecond of a run; undefined when no time is recorded. */
 export function momentOf(clock: RunClock, ms: number): number | undefined {
-  // Asked for each request of a great many sessions: mostly there is one pair.
+  // Called for every request of many sessions; usually there is one pair.
   let index = 0
   while (index + 1 < clock.length && (clock[index + 1]?.[0] ?? Infinity) <= ms) index++
   const point = clock[index]
   const moment = point === undefined ? NaN : point[1] + ms - point[0]
-  // A file may say anything.
+  // A file may contain anything.
   return moment >= 0 && moment <= latestMoment ? moment : undefined
 }
 
-/** Days behind it have no names. */
+/** JavaScript dates end shortly after this. */
 const latestMoment = 8e15
 
-/** One request of a run; undefined for one that costs nothing, whatever it comes to. */
+/** One request of a run; undefined for one that cannot cost anything. */
 export function loggedRequest(
   payment: PastPayment,
   where: Pick<LoggedRequest, 'run' | 'turn' | 'place' | 'model'>,

@@ -12,30 +12,30 @@ export interface RunAnswer {
   readonly run: string
   /** Path of the file that has its record. */
   readonly file: string
-  /** Who recorded it. */
+  /** The program that recorded it. */
   readonly program: SessionKind
-  /** Models without a price: dollars say nothing of this run. */
+  /** Models without a price: dollar limits cannot be applied to this run. */
   readonly unpriced: readonly string[]
-  /** It was made in another session, of which this one is a copy. */
+  /** Whether it is a copy of a run of another session. */
   readonly isCopy: boolean
-  /** What the limits would have made of it. */
+  /** The effect of the limits. */
   readonly answer: WhatIf
 }
 
-/** What is told of all runs together. */
+/** The answers for all runs. */
 export interface WhatIfAnswers {
-  /** None where only limits were asked for. */
+  /** Answers by run; empty when only suggestions were requested. */
   readonly answers: readonly RunAnswer[]
-  /** Suggested limits; undefined where none were asked for. */
+  /** Suggested limits; undefined when none were requested. */
   readonly suggested: readonly SuggestedLimit[] | undefined
   /** Runs that were read. */
   readonly runs: number
-  /** The standing budgets that were tried, and what became of them; absent where none was asked for. */
+  /** The standing budgets that were tried; absent for none. */
   readonly budgets?: readonly StandingLimit[]
-  /** What each budget came to in each period; absent where no budget was tried. */
+  /** Result of each budget in each period; absent when no budget was tried. */
   readonly periods?: readonly PeriodSpent[]
   /** Files that could not be read, and why. */
   readonly skipped: readonly string[]
-  /** Sentences about what was read of other programs. */
+  /** Sentences about sessions of other programs. */
   readonly notes: readonly string[]
 }

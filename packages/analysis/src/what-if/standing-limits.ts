@@ -1,16 +1,16 @@
 import type { BudgetTerms } from '@halting/core/adapters'
 
-/** A standing budget to try: so many US dollars a day or a month, of all models or of those that a pattern names. `Infinity` limits nothing. */
+/** A standing budget to try: US dollars per day or month, for all models or those that match a pattern. `Infinity` means no limit. */
 export type StandingLimit = Omit<BudgetTerms, 'folder'>
 
-/** A day or a month of the local time zone: from one moment to the next period, in milliseconds since 1970. */
+/** A day or month in the local time zone, with the beginning of the next one in milliseconds since 1970. */
 export interface LocalPeriod {
   /** `2026-11-28` or `2026-11`. */
   readonly name: string
   readonly end: number
 }
 
-/** The day or the month in which a moment lies. */
+/** The day or month of a moment. */
 export function localPeriod(per: StandingLimit['per'], moment: number): LocalPeriod {
   const date = new Date(moment)
   const [year, month] = [date.getFullYear(), date.getMonth()]

@@ -5,34 +5,34 @@ import { PeriodAccount, type PeriodSpent } from './period-account.ts'
 import type { LoggedRequest, RequestLog } from './request-log.ts'
 import { localPeriod, type StandingLimit } from './standing-limits.ts'
 
-/** Where standing budgets end a run. */
+/** Where a standing budget would stop a run. */
 export interface StandingStop {
   readonly request: LoggedRequest
-  /** The budget, by its place. */
+  /** Index of the budget. */
   readonly budget: number
   readonly usedUsd: number
   /** When its next period begins, in milliseconds since 1970. */
   readonly resetsAt: number
-  /** Of a request that was not made null; else the cap at which its reply was cut. */
+  /** The cap at which the reply was cut; null for a request that was not made. */
   readonly cutAt: number | null
   /** Requests of the run that would not have been made. */
   notMade: number
-  /** A request of the run before it does not say what it can come to. */
+  /** Whether an earlier request of the run has no recorded bounds, so that the stop might be even earlier. */
   readonly isAtTheLatest: boolean
 }
 
-/** What standing budgets make of many runs. */
+/** The effect of standing budgets on many runs. */
 export interface StandingStops {
-  /** By the number of the run. */
+  /** Stops by number of the run. */
   readonly stops: ReadonlyMap<number, StandingStop>
-  /** By budget, and then by period. */
+  /** Results by budget, and then by period. */
   readonly periods: readonly PeriodSpent[]
 }
 
 /**
- * Goes through the requests of all runs in the order of time, and takes each from all budgets that count its model, as a live run does: its worst case is
- * reserved, and what it came to is settled when it was over. A request that would fit if open reservations came back is made as it was. One that does not
- * fit, or whose reply would be cut, ends its run.
+ * Replays the requests of all runs in chronological order against all budgets that count their model, as in a live run: the worst case is reserved,
+ * and the actual cost is settled at the end. A request that fits after open reservations are returned is made unchanged. One that does not fit, or
+ * whose reply would be cut, ends its run.
  */
 export function standingStops(
   log: RequestLog,
@@ -62,13 +62,16 @@ export function standingStops(
   return { stops, periods: budgets.flatMap((budget) => budget.periods()) }
 }
 
-interface Counted {
+interface CountedAccount {
   readonly index: number
   readonly account: PeriodAccount
 }
 
-/** Takes a request from its budgets; undefined where it is made. */
-function admit(request: LoggedRequest, counted: readonly Counted[]): Omit<StandingStop, 'isAtTheLatest'> | undefined {
+/** Charges a request to its budgets; undefined when it is made. */
+function admit(
+  request: LoggedRequest,
+  counted: readonly CountedAccount[],
+): Omit<StandingStop, 'isAtTheLatest'> | undefined {
   const { mostNanos, leastNanos, beganAt, endedAt, outputTokens, isAtWorst, nanos } = request
   for (const { account } of counted) account.settleUntil(beganAt)
   for (const { account } of counted) {
@@ -88,7 +91,7 @@ function admit(request: LoggedRequest, counted: readonly Counted[]): Omit<Standi
   }
   const cutAt = left < leastNanos ? null : capAt(request, left)
   if (cutAt !== null && (isAtWorst || outputTokens <= cutAt)) {
-    // What was charged at worst case would have failed with a lower cap as it did.
+    // A request that was charged at worst case would also have failed with a lower cap.
     make(left, Math.min(left, nanos))
     return undefined
   }
@@ -100,7 +103,7 @@ function admit(request: LoggedRequest, counted: readonly Counted[]): Omit<Standi
   return { request, budget, usedUsd, resetsAt: account.end, cutAt, notMade: cutAt === null ? 1 : 0 }
 }
 
-/** Each token of a reply costs the same. */
+/** All tokens of a reply cost the same. */
 function capAt({ usefulTokens, capTokens, leastNanos, mostNanos }: LoggedRequest, left: number): number {
   return usefulTokens + Math.floor(((left - leastNanos) * (capTokens - usefulTokens)) / (mostNanos - leastNanos))
 }
@@ -115,7 +118,7 @@ function cutNanos(request: LoggedRequest, cutAt: number): number {
   return cutPayment({ nanos, tokens: 0, outputTokens, isAtWorst, bounds }, cutAt).nanos
 }
 
-/** A standing budget, and its accounts of all periods in which something was asked. */
+/** A standing budget, and its accounts by period. */
 class Budget {
   readonly #limit: StandingLimit
   readonly #models: readonly boolean[]
@@ -130,19 +133,19 @@ class Budget {
     return this.#models[model] === true
   }
 
-  /** Requests come in the order of time. */
+  /** Requests arrive in chronological order. */
   accountAt(moment: number): PeriodAccount {
     const newest = this.#accounts.at(-1)
     if (newest !== undefined && moment < newest.end) return newest
     const { name, end } = localPeriod(this.#limit.per, moment)
-    // A clock that goes back over midnight has a day come twice.
+    // When a clock is set back over midnight, a day begins twice.
     if (newest !== undefined && name <= newest.period) return newest
     const account = new PeriodAccount(name, end, nanosOf(this.#limit.usd))
     this.#accounts.push(account)
     return account
   }
 
-  /** A request of a run that this budget had ended, in the period that ended then. */
+  /** Counts a request that was not made because this budget had stopped its run, in the period that ends then. */
   countNotMade(end: number): void {
     const account = this.#accounts.findLast((each) => each.end === end)
     if (account !== undefined) account.notMade++

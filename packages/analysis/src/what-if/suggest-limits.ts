@@ -1,22 +1,22 @@
 import { nanosOf, usdOf, refuse } from '@halting/core/steps'
 import type { OtherLimits } from './other-limits.ts'
 import type { Trajectory } from './trajectory.ts'
-import { cameToSomething, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
+import { hasResult, checkTrajectory, whatIf, type WhatIf, type WhatIfOptions } from './what-if.ts'
 
 /** A limit that loses nothing in any of the runs, and what it saves in all of them. */
 export interface SuggestedLimit {
   /** The limit. */
   readonly limits: OtherLimits
-  /** What it saves in all runs together. */
+  /** Savings in all runs together. */
   readonly saved: WhatIf['saved']
   /** Runs that it stops earlier. */
   readonly stops: number
 }
 
 /**
- * The limits that would have saved most and lost nothing: no call that changed something, and no answer. Those that save something, the most first.
- * Dollars and tokens are not among them: of a request that just fits it is not known whether it would have been made.
- * @throws ConfigurationError for what is no list of trajectories.
+ * Limits that would have saved most without losing an answer or a call that changed something; only those with savings, the largest first. Dollars
+ * and tokens are not included: for a request that just fits, it is unknown whether it would have been made.
+ * @throws ConfigurationError for what is not a list of trajectories.
  */
 export function suggestLimits(
   trajectories: readonly Trajectory[],
@@ -56,17 +56,17 @@ function suggestion(
   return { limits, saved, stops: stopped.length }
 }
 
-/** Of a run that might have gone another way nobody knows what it loses. */
+/** The losses of a run that might have been different are unknown. */
 function losesNothing({ lost, unknownFrom }: WhatIf): boolean {
   return !lost.answer && Object.keys(lost.changes).length === 0 && unknownFrom === null
 }
 
-/** What a run needed: all of it where it came to something or may go on, else up to its last call that changed something. */
+/** What a run needed: all of it if it has an answer or may continue, else up to its last call that changed something. */
 function neededBy(
   { turns, ending, carried }: Trajectory,
   { changes = () => true }: WhatIfOptions,
 ): { readonly turns: number; readonly calls: number; readonly tries: number; readonly ms: number } {
-  const isNeeded = ending === null || cameToSomething(ending)
+  const isNeeded = ending === null || hasResult(ending)
   const last = isNeeded
     ? turns.length - 1
     : turns.findLastIndex(({ calls }) => calls.some((call) => call.hasRun && changes(call)))

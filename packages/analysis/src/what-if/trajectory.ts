@@ -35,89 +35,89 @@ import { PastWaitReader, type PastWait, type WaitAtEnd } from './past-waits.ts'
 import { GoalRoundReader } from '../account/goal.ts'
 import { limitsInForce } from '../account/limits.ts'
 
-/** A call of a run that is over. */
+/** A call of a finished run. */
 export interface PastCall {
   /** Name of the tool. */
   readonly tool: string
   /** Input of the call. */
   readonly input: unknown
-  /** It may have had an effect: nobody denied it, there is such a tool, and it was begun. */
+  /** Whether it may have had an effect: it was not denied, its tool exists, and it was started. */
   readonly hasRun: boolean
-  /** A subagent made it. */
+  /** Whether a subagent made it. */
   readonly isOfAgent?: true
   /** Active milliseconds of the run when it had its result. */
   readonly endMs: number
 }
 
-/** One attempt at a model of a run that is over, and what it came to. */
+/** One attempt at a model request in a finished run, and its cost. */
 export interface PastPayment {
-  /** The model that was asked; '' where the record does not say. */
+  /** The requested model; '' when the record does not say. */
   readonly model: string
-  /** Active milliseconds of the run when it was asked, and when it was over. */
+  /** Active milliseconds of the run when it began. */
   readonly beganMs: number
-  /** Active milliseconds of the run when it was over. */
+  /** Active milliseconds of the run when it ended. */
   readonly endMs: number
   /** Input and output tokens. */
   readonly tokens: number
   /** Nano-dollars: 1e-9 US dollars. */
   readonly nanos: number
-  /** Nobody told what it came to: it is charged at worst case. */
+  /** Whether the usage was never reported, so that it is charged at worst case. */
   readonly isAtWorst: boolean
   /**
-   * `run`: it is the request of the lap, and a budget that has no room for it ends the run. `part`: a subagent, a compaction, a tool or a hook asked,
-   * and the run waited. `beside`: the run went on meanwhile; such a request leaves room for the next one of the run.
+   * `run`: the request of the iteration; a budget that it exceeds ends the run. `part`: a request of a subagent, a compaction, a tool or a hook for
+   * which the run waited. `beside`: a request in parallel to the run, which leaves room for the run's next request.
    */
   readonly of: 'run' | 'part' | 'beside'
   /** Tokens of the reply. */
   readonly outputTokens: number
-  /** What it can come to; null where the record does not say. */
+  /** The least and the most that it may cost; null when the record does not say. */
   readonly bounds: GrantBounds | null
 }
 
-/** One lap of a run that is over: a request, and the calls that its reply asked for. */
+/** One iteration of a finished run: a request, and the calls of its reply. */
 export interface PastTurn {
-  /** It was paid for by `maxTurns`; recoveries and continuations are not. */
+  /** Whether `maxTurns` counts it; recoveries and continuations do not count. */
   readonly countsAsTurn: boolean
-  /** The figures count it, as `num_turns` does: it is no further attempt of a turn, and its model was asked. */
+  /** Whether the figures count it as a turn, as `num_turns` does: its model was asked, and it is not a further attempt of a turn. */
   readonly isTold: boolean
-  /** What was paid to models in it, subagents and compactions too, in the order in which they were over. */
+  /** Payments to models, including those of subagents and compactions, in the order in which they ended. */
   readonly payments: readonly PastPayment[]
   /** The calls of its reply, in order. */
   readonly calls: readonly PastCall[]
-  /** Active milliseconds of the run when it was over. */
+  /** Active milliseconds of the run when it ended. */
   readonly endMs: number
-  /** Of calls and their results, for the guard against going in circles, and below zero where the turn waited; null where no call had a result. */
+  /** Hash of calls and results for the guard against repetition, negative when the turn waited; null when no call had a result. */
   readonly hash: number | null
-  /** It began with a reminder that the run makes no progress. */
+  /** Whether it began with a reminder that the run makes no progress. */
   readonly isReminded?: true
-  /** A person said something before it: it is the first turn that may begin a circle. */
+  /** Whether a person sent a message before it, so that no earlier turn counts as repetition. */
   readonly isFreshBefore?: true
-  /** Something new was said after it: whatever came before is no circle. */
+  /** Whether a message came after it, so that no turn up to here counts as repetition. */
   readonly isFreshAfter: boolean
-  /** The most turns that one subagent had begun by then. A limit on turns holds for each of them, too. */
+  /** The most turns that one subagent had begun by then. A limit on turns applies to each subagent, too. */
   readonly agentTurns: number
-  /** Of a turn that began since an answer was sent back: how often one was for the goals in force, with this one. */
+  /** For a turn that began because an answer was sent back: the number of tries for the current goals, including this one. */
   readonly tries?: number
-  /** The most tries that one subagent with goals had made by then. The limit of the run holds for each of them. */
+  /** The most tries that one subagent with goals had made by then. The limit of the run applies to each subagent. */
   readonly agentTries?: number
-  /** Waits for services in it, in the order in which they ended; absent for none. */
+  /** Waits for services during it, in the order in which they ended; absent for none. */
   readonly waits?: readonly PastWait[]
-  /** The goals of the run were checked in it: before its calls, or after them. */
+  /** Whether the goals of the run were checked in it: before or after its calls. */
   readonly checked?: 'before' | 'after'
   // Spec R-VERI-4.
-  /** It began since the model was asked to verify its last change: until it calls a tool, the answer before stays that of the run. */
+  /** Whether it began because the model was asked to verify its last change. Until it calls a tool, the earlier answer remains that of the run. */
   readonly verifies?: true
 }
 
-/** What a run did, as far as limits see it: made of our own records, or of what another program left. JSON. */
+/** What a run did, as far as it matters for limits. Computed from records of Halting or of another program. JSON. */
 export interface Trajectory {
   /** The iterations, in order. */
   readonly turns: readonly PastTurn[]
-  /** How it ended; null for one that did not, or of which it is not known. */
+  /** How it ended; null for one that has not ended, or whose ending is unknown. */
   readonly ending: PastEnding | null
-  /** With which limits it ran. */
+  /** The limits of the run. */
   readonly limits: RunLimits
-  /** What it carried over from a run that it goes on from: its limits count that, too. */
+  /** Totals that were carried over from the run that it continues. Its limits include them. */
   readonly carried: {
     /** Turns. */
     readonly turns: number
@@ -127,36 +127,39 @@ export interface Trajectory {
     readonly nanos: number
     /** Active milliseconds. */
     readonly ms: number
-    /** Calls of tools; absent for none. */
+    /** Tool calls; absent for none. */
     readonly toolCalls?: number
   }
-  /** Subagents that worked beside the run, whose calls share its limit on these; absent for none. */
+  /** Number of background agents, which share the limit on tool calls; absent for none. */
   readonly backgroundAgents?: number
-  /** It had goals that programs check: at a limit they are checked once more. */
+  /** Whether its goals are checked by programs, which happens once more at a limit. */
   readonly checksAtLimit?: true
 }
 
-/** How a past run ended. */
+/** How a finished run ended. */
 export interface PastEnding {
   /** The ending. */
   readonly reason: EndingReason
-  /** The limit that its signal tells. */
+  /** The limit that its signal states. */
   readonly limit: number | null
-  /** The dollar limit of the run alone ended it. */
+  /** Whether the dollar limit of the run itself ended it. */
   readonly isOfRun?: true
-  /** The reason is that of a limit, which was not reached: more of it changes nothing. */
+  /** Whether the reason names a limit that was not reached, so that a higher limit changes nothing. */
   readonly isShortOfLimit?: true
-  /** A standing budget ended it, or what a tenant leased: what others spent counted, too. */
+  /** Whether a standing budget or the lease of a tenant ended it, so that spending of others counted, too. */
   readonly isOfStandingBudget?: true
-  /** The service that ended it could have been waited for. */
+  /** Set when the run ended because of a service that it could have waited for. */
   readonly serviceWait?: WaitAtEnd
-  /** Its last reply was an answer: text, and no call. */
+  /** Whether its last reply was an answer: text without calls. */
   readonly hasAnswer: boolean
-  /** A limit, or a failure, ended it while the answer before a request to verify stood: with more of the limit it might have gone on. */
+  /** Whether a limit or a failure ended it after a request to verify its answer: with a higher limit it might have continued. */
   readonly isCutAnswer?: true
 }
 
-/** The trajectory of one run. @throws ConfigurationError for what is no record of one run. */
+/**
+ * The trajectory of one run.
+ * @throws ConfigurationError for records that are not those of one run.
+ */
 export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   const begin = beginningOf(records)
   const carried = carriedInto(begin.start.spent)
@@ -171,9 +174,9 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
   let open: StepRecord[] = []
   let countsAsTurn = true
   let [verifies, isReminded] = [false, false]
-  let told: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
+  let progress: Pick<RunProgress, 'turns' | 'turnBegins' | 'goal'> = begin.start.spent
   const lost = lostRequests(records)
-  const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isTold: boolean): void => {
+  const close = (closing: StepRecord | undefined, isFreshAfter: boolean, isCounted: boolean): void => {
     const agentTurns = Math.max(0, ...agents.values())
     const more = {
       ...(isReminded && { isReminded: true as const }),
@@ -181,29 +184,26 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       ...(agentTries > 0 && { agentTries }),
       ...(checked !== undefined && { checked }),
       ...(verifies && { verifies: true as const }),
-      ...waits.takeLap(),
+      ...waits.takeIteration(),
     }
-    turns.push({ countsAsTurn, isTold, ...turnOf(open, closing, begin.at, lost), isFreshAfter, agentTurns, ...more })
+    const turn = turnOf(open, closing, begin.at, lost)
+    turns.push({ countsAsTurn, isTold: isCounted, ...turn, isFreshAfter, agentTurns, ...more })
     open = []
     checked = undefined
   }
   for (const record of records) {
     if (record.type === 'lap' && record.lap.scope === '') {
-      const { transition, added, spent } = record.lap
+      const { transition, spent } = record.lap
       for (const { name } of spent.openAgents ?? []) background.add(name)
-      const isReminder = transition === 'no_progress_nudge'
-      // A reminder in place of an ending has the count start anew, as every one of an earlier version did.
-      const isAnew = isReminder && spent.recentTurns.length === 0
-      const isFresh = transition === 'user_input' || isAnew || isSteeredAfter(added)
-      // The run counted for itself: what it was granted and never asked is no turn, and its last answer at a limit is one.
-      close(record, isFresh, spent.turns > told.turns)
-      told = spent
+      // The run's own count decides: a granted request that was not made is no turn, and a final answer at a limit is one.
+      close(record, startsAfresh(record.lap), spent.turns > progress.turns)
+      progress = spent
       countsAsTurn = spendsTurn(transition)
       verifies = transition === 'unverified_change'
-      isReminded = isReminder
+      isReminded = isReminder(transition)
       triesNow = transition === 'goal_unmet' ? triesIn(spent) : undefined
     } else if (record.type === 'end' && record.scope === '') {
-      close(record, false, record.spent.turns > told.turns)
+      close(record, false, record.spent.turns > progress.turns)
       return {
         turns,
         ending: endingOf(record, records, waits),
@@ -222,10 +222,24 @@ export function trajectoryOf(records: readonly StepRecord[]): Trajectory {
       agentTries = Math.max(agentTries, triesIn(record.lap.spent))
     }
   }
-  // No figures tell of a turn that was cut off; it is one where its model was asked, as in the account of the run.
-  if (open.some((record) => 'key' in record)) close(undefined, false, told.turnBegins && open.some(isAsked))
+  // A turn that was cut off is not in the figures; it counts if its model was asked, as in the account of the run.
+  if (open.some((record) => 'key' in record)) close(undefined, false, progress.turnBegins && open.some(isModelAsked))
   const limits = limitsInForce(records)
-  return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(told) }
+  return { turns, ending: null, limits, carried, ...agentsIn(background), ...goalsIn(progress) }
+}
+
+/** An iteration as a `lap` record contains it. */
+type RecordedIteration = Extract<StepRecord, { readonly type: 'lap' }>['lap']
+
+/** Whether the repetition count restarts after this iteration. */
+function startsAfresh({ transition, added, spent }: RecordedIteration): boolean {
+  // A reminder in place of an ending restarts the count, as every reminder of earlier versions did.
+  const isRestart = isReminder(transition) && spent.recentTurns.length === 0
+  return transition === 'user_input' || isRestart || isSteeredAfter(added)
+}
+
+function isReminder(transition: RecordedIteration['transition']): boolean {
+  return transition === 'no_progress_nudge'
 }
 
 function carriedInto({
@@ -238,7 +252,7 @@ function carriedInto({
   toolCalls,
 }: RunProgress): Trajectory['carried'] {
   return {
-    // The first turn of a run is not a lap, so it is in the count already.
+    // The first turn of a run is not an iteration record, so it is already counted.
     turns: turnsBegun(laps) - 1,
     tokens,
     nanos: nanos + unknownNanos,
@@ -251,7 +265,7 @@ function agentsIn(background: ReadonlySet<string>): Pick<Trajectory, 'background
   return background.size === 0 ? {} : { backgroundAgents: background.size }
 }
 
-/** How often an answer was sent back for the goals that are in force. */
+/** How often an answer was sent back for the current goals. */
 function triesIn({ laps: { inRun, triesBefore = 0 } }: Pick<RunProgress, 'laps'>): number {
   return Math.max(0, (inRun.goal_unmet ?? 0) - triesBefore)
 }
@@ -261,8 +275,8 @@ function goalsIn({ goal }: Pick<RunProgress, 'goal'>): Pick<Trajectory, 'checksA
   return isChecked ? { checksAtLimit: true } : {}
 }
 
-/** A request that the limits refused was not asked. */
-function isAsked(record: StepRecord): boolean {
+/** Whether the model was asked; false for a request that a limit refused. */
+function isModelAsked(record: StepRecord): boolean {
   if (record.type !== 'result' && record.type !== 'intent') return false
   if (!/^[^/]*\/model:/.test(record.key)) return false
   return record.type === 'intent'
@@ -270,7 +284,7 @@ function isAsked(record: StepRecord): boolean {
     : isJsonObject(record.value) && isJsonObject(record.value['charge'])
 }
 
-/** A run takes what a person says before it asks the model; what is made of the files of other programs has it behind the results. */
+/** A run receives messages of people before its request. In records of other programs they come after the results. */
 function isSteeredBefore(added: readonly TranscriptEntry[]): boolean {
   return added.slice(0, replyIn(added)).some(isSteered)
 }
@@ -288,7 +302,7 @@ function isSteered(entry: TranscriptEntry): boolean {
   return entry.kind === 'user' && (entry.origin === 'steer' || entry.origin === 'follow_up')
 }
 
-/** `closing`: the lap or the end behind them. It tells what calls came to that have no step of their own. */
+/** `closing`: the iteration or ending after these records, which contains results of calls without a step of their own. */
 function turnOf(
   records: readonly StepRecord[],
   closing: StepRecord | undefined,
@@ -316,14 +330,14 @@ function turnOf(
   }
 }
 
-/** The steps in which tools ended, by the scope and the id of their calls. A call that asked a model ends in another step than it began in, `/asked`. */
+/** The steps in which calls ended, by the scope and id of the calls. A call that asked a model ends in a second step, `/asked`. */
 function stepsOfCalls(steps: readonly RecordedStep[]): ReadonlyMap<string, RecordedStep> {
   const names = new Set(steps.map(nameOf))
   const found = new Map<string, RecordedStep>()
   for (const step of steps) {
     if (!step.name.startsWith('tool:')) continue
     const begun = step.name.replace(/\/asked$/, '')
-    // A model may name a call so.
+    // A model may choose a call id with this suffix.
     const isEnd = begun !== step.name && names.has(`${step.scope}|${begun}`)
     const call = `${step.scope}|${callIdOf(isEnd ? begun : step.name)}`
     if (isEnd || !found.has(call)) found.set(call, step)
@@ -336,7 +350,7 @@ function addedIn(record: StepRecord | undefined): readonly TranscriptEntry[] {
   return record?.type === 'end' ? record.added : []
 }
 
-/** Whether a call may have changed something. Of one that was interrupted, or whose outcome is not known, nobody knows. */
+/** Whether a call may have changed something. An interrupted call, or one with an unknown outcome, may have. */
 function hadEffect({ status }: RecordedCall, wasBegun: boolean): boolean {
   switch (status) {
     case 'done':
@@ -368,7 +382,7 @@ function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): read
       tokens,
       nanos,
       isAtWorst: isAtWorst(request),
-      of: whoseIs(request, own),
+      of: payerOf(request, own),
       outputTokens: outputOf(request),
       bounds: (grant === null ? undefined : boundsOfGrant(grant)) ?? null,
     }
@@ -376,8 +390,8 @@ function paymentsOf(requests: readonly RecordedRequest[], beganAt: number): read
 }
 
 /**
- * Requests of a run that ended whose replies are not on record: its process was killed meanwhile, and what asked did not ask again. The run was charged
- * for them. By scope and name. None of a run that did not end: a resume may ask them again.
+ * Open requests of an ended run, by scope and name: the process was killed and they were not repeated, but the run was charged for them. Empty for a
+ * run that has not ended, because a resume may repeat them.
  */
 function lostRequests(records: readonly StepRecord[]): ReadonlySet<string> {
   const open = new Set<string>()
@@ -400,8 +414,8 @@ function outputOf({ came }: RecordedRequest): number {
   return typeof tokens === 'number' ? tokens : 0
 }
 
-/** An agent of an earlier lap works in the background; so does a summary that is made for later. */
-function whoseIs({ scope, phase, name }: RecordedRequest, own: RecordedRequest | undefined): PastPayment['of'] {
+/** An agent of an earlier iteration is a background agent; a staged summary is made in parallel, too. */
+function payerOf({ scope, phase, name }: RecordedRequest, own: RecordedRequest | undefined): PastPayment['of'] {
   if (scope === '') return phase === 'model' ? 'run' : name.startsWith('stage:') ? 'beside' : 'part'
   return own !== undefined && scope.startsWith(`agent:${own.request}:`) ? 'part' : 'beside'
 }
@@ -427,7 +441,7 @@ function endingOf(
   }
 }
 
-/** What was cut by an abort is none, nor is what was written to tell of a failure. */
+/** Whether a reply is an answer. One that was aborted, or that reports a failure, is not. */
 function isAnswer({ message: { content }, error, aborted }: AssistantEntry): boolean {
   return error === undefined && aborted !== true && textOf(content).trim() !== '' && !content.some(isToolUse)
 }
@@ -445,7 +459,7 @@ function endOf({ at, durationMs }: Pick<RecordedStep, 'at' | 'durationMs'>, bega
   return at + durationMs - beganAt
 }
 
-/** As the guard remembers the turn: calls and results in call order. */
+/** The hash that the guard stores for the turn: of calls and results in call order. */
 function hashOf(added: readonly TranscriptEntry[], hasWaited: boolean): number | null {
   const calls: ToolUseBlock[] = []
   const results = new Map<string, ToolResultBlock>()
@@ -459,7 +473,7 @@ function hashOf(added: readonly TranscriptEntry[], hasWaited: boolean): number |
   return hashOfTurn(calls, results, hasWaited)
 }
 
-/** The same for calls and their results, by the ids of the calls. */
+/** The same for given calls and their results, by call id. */
 export function hashOfTurn(
   calls: readonly ToolUseBlock[],
   results: ReadonlyMap<string, ToolResultBlock>,

@@ -4,9 +4,9 @@ import type { OtherLimits, Stop, WhyUnknown } from './other-limits.ts'
 import { firstStop, ownCalls, type FirstStop } from './stops.ts'
 import type { PastCall, PastEnding, PastTurn, Trajectory } from './trajectory.ts'
 
-/** What is known of the tools. */
+/** Options of `whatIf`. */
 export interface WhatIfOptions {
-  /** Whether a call changed something; every call did when absent. */
+  /** Whether a call changed something. Default: every call did. */
   readonly changes?: (call: PastCall) => boolean
 }
 
@@ -16,21 +16,21 @@ export interface Spent {
   readonly turns: number
   /** Input and output tokens. */
   readonly tokens: number
-  /** What services told. */
+  /** Cost that services reported, in US dollars. */
   readonly costUsd: number
-  /** What nobody told, and was charged at worst case. */
+  /** Cost that was never reported and was charged at worst case, in US dollars. */
   readonly unknownUsd: number
   /** Active milliseconds. */
   readonly activeMs: number
 }
 
-/** What other limits would have made of a run. JSON. */
+/** The effect of other limits on a run. JSON. */
 export interface WhatIf {
-  /** `unknown`: the record ends where the run might have gone on with these limits, or they would have had it go another way. */
+  /** `unknown`: the record ends where the run might have continued with these limits, or the run might have been different. */
   readonly verdict: 'stops' | 'same' | 'unknown'
-  /** How it would have ended; of `same` how it did; null where that is not known. */
+  /** How it would have ended; for `same`, how it did; null if unknown. */
   readonly reason: EndingReason | null
-  /** The limit that stops it, and what it would have stood at. */
+  /** The limit that stops it, and its state at that point. */
   readonly by: {
     /** Which limit it is; `standing` for a standing budget. */
     readonly limit: keyof OtherLimits | 'standing'
@@ -39,7 +39,7 @@ export interface WhatIf {
     /** The limit. */
     readonly max: number
   } | null
-  /** The standing budget that had no room for a request of it, when, and how many requests were not made then. Times are local, in ISO 8601. */
+  /** The standing budget that would have refused a request. Times are local, in ISO 8601. */
   readonly standing?: {
     /** Name of the budget. */
     readonly budget: string
@@ -47,26 +47,26 @@ export interface WhatIf {
     readonly at: string
     /** When the next period of the budget begins. */
     readonly resetsAt: string
-    /** Requests that were not made. */
+    /** Requests that would not have been made. */
     readonly notMade: number
   }
-  /**
-   * Requests reserve more than they cost. By dollars and tokens the run would have stopped here at the latest: then `kept` is the most that it would
-   * have spent, and `lost` the most that would not have happened.
-   */
+  /** Whether the stop is only the latest possible one, because requests reserve more than they cost. `kept` and `lost` are then upper bounds. */
   readonly isAtTheLatest: boolean
-  /** Its goals would have been checked once more there: where they held, it would have ended as completed. */
+  /** Whether its goals would have been checked once more at that point: if met, the run would have ended as completed. */
   readonly isCompletedIfMet?: true
-  /** The model had been asked to verify its last change, or would have been: the run ends as completed, with the answer before that. */
+  /**
+   * Whether the run would have ended as completed with its earlier answer, because the model had been, or would have been, asked to verify its last
+   * change.
+   */
   readonly keepsAnswer?: true
-  /** From which turn on it is not known, and why; null for the others, and where the record ends. */
+  /** The turn from which the effect is unknown, and why; null if it is known, and where the record ends. */
   readonly unknownFrom: {
-    /** The first turn that is not known. */
+    /** The first turn for which it is unknown. */
     readonly turn: number
-    /** Why it is not known. */
+    /** Why it is unknown. */
     readonly why: WhyUnknown
   } | null
-  /** The turn after which the model would have been told that it repeats itself. What it would have done then is not known. */
+  /** The turn after which the model would have been reminded that it repeats itself. Its reaction is unknown. */
   readonly toldAfterTurn: number | null
   /** What the run would have spent. */
   readonly kept: Spent
@@ -76,33 +76,34 @@ export interface WhatIf {
   readonly lost: {
     /** Calls that changed something, by tool. */
     readonly changes: { readonly [tool: string]: number }
-    /** Calls, by whatever tool. */
+    /** All calls. */
     readonly calls: number
-    /** The run came to an answer, or to a question that waits for a person, and would not have. */
+    /** Whether the run had an answer, or a question that waits for a person, and would have lost it. */
     readonly answer: boolean
   }
 }
 
 /**
- * Runs a trajectory again under other limits, without a model: where they would have stopped it, and what that saves and loses.
- * @throws ConfigurationError for what is no trajectory, or no limits.
+ * Replays a trajectory under other limits, without a model: where they would have stopped it, and what that saves and loses.
+ * @throws ConfigurationError for an invalid trajectory or invalid limits.
  */
 export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: WhatIfOptions = {}): WhatIf {
   checkTrajectory('whatIf must be given first', trajectory)
   if (fieldsOf(limits) === undefined) refuse('The limits of whatIf', 'an object, such as { maxTurns: 20 }', limits)
   const { turns, ending } = trajectory
-  const { at, toldAfterTurn, turns: asTold } = firstStop(trajectory, limits)
+  const { at, toldAfterTurn, turns: adjusted } = firstStop(trajectory, limits)
   const isEarlier = at?.kind === 'stop' && (at.wholeTurns < turns.length || ending === null)
-  if (isEarlier) return answerOfStop(trajectory, at, options, { toldAfterTurn, turns: asTold })
-  const parting = at?.kind === 'parting' ? at : undefined
+  if (isEarlier) return answerOfStop(trajectory, at, options, { toldAfterTurn, turns: adjusted })
+  const divergence = at?.kind === 'divergence' ? at : undefined
   const isUnknown =
-    parting !== undefined || ending === null || isLoosened(trajectory, limits) || wouldWait(trajectory, limits)
+    divergence !== undefined || ending === null || isLoosened(trajectory, limits) || wouldWait(trajectory, limits)
   return {
     verdict: isUnknown ? 'unknown' : 'same',
     reason: isUnknown ? null : ending.reason,
     by: null,
     isAtTheLatest: false,
-    unknownFrom: parting === undefined ? null : { turn: toldIn(turns.slice(0, parting.lap + 1)), why: parting.why },
+    unknownFrom:
+      divergence === undefined ? null : { turn: turnsIn(turns.slice(0, divergence.lap + 1)), why: divergence.why },
     toldAfterTurn,
     kept: spentBy(sumOf(turns)),
     saved: spentBy(nothingSpent),
@@ -110,7 +111,7 @@ export function whatIf(trajectory: Trajectory, limits: OtherLimits, options: Wha
   }
 }
 
-/** The answer for a run that is stopped there. */
+/** The answer for a run that stops at this point. */
 export function answerOfStop(
   trajectory: Trajectory,
   stop: Stop,
@@ -147,7 +148,7 @@ export function answerOfStop(
   }
 }
 
-/** Whether the goals of the run would have been checked at this limit: something changed since they last were. */
+/** Whether the goals of the run would have been checked at this limit, because something had changed since the last check. */
 function isCheckedAt(
   { turns, checksAtLimit }: Trajectory,
   { reason, wholeTurns }: Stop,
@@ -164,43 +165,45 @@ function isCheckedAt(
 }
 
 // Spec R-VERI-5.
-/** Whether it would have stopped while an answer stood that the model was asked to verify, or in place of that request. */
+/** Whether the run would have stopped after an answer that the model was asked to verify, or instead of that request. */
 function isAnswerKept({ turns }: Trajectory, { wholeTurns, cut }: Stop): boolean {
   const turn = turns[wholeTurns]
   if (turn?.verifies !== true) return false
   return cut === undefined || !('atMs' in cut) || turn.calls.every(({ endMs }) => endMs > cut.atMs)
 }
 
-/** Plain JavaScript may give anything. */
-export function checkTrajectory(what: string, given: unknown): void {
-  const fields = fieldsOf(given)
+/** Callers in plain JavaScript may pass anything. */
+export function checkTrajectory(what: string, value: unknown): void {
+  const fields = fieldsOf(value)
   if (fields === undefined || !Array.isArray(fields['turns']))
-    throw new ConfigurationError(`${what} what trajectoryOf makes of the records of a run, but it is ${shown(given)}.`)
+    throw new ConfigurationError(
+      `${what} a trajectory, as trajectoryOf computes it from the records of a run, but it is ${shown(value)}.`,
+    )
 }
 
-/** The run ended by a limit that would have been wider, or would not have been. */
-function isLoosened({ ending, limits }: Trajectory, given: OtherLimits): boolean {
-  // Which limit cut its verification short is not in its reason: any that is wider may have let it go on.
-  if (ending?.isCutAnswer === true) return isAnyWider(limits, given)
+/** Whether the run ended by a limit that is higher or absent in `others`. */
+function isLoosened({ ending, limits }: Trajectory, others: OtherLimits): boolean {
+  // The reason does not name the limit that cut the verification: any higher limit may have let the run continue.
+  if (ending?.isCutAnswer === true) return isAnyWider(limits, others)
   const limit = ending === null ? null : ending.isOfRun === true ? 'maxRunUsd' : endings[ending.reason].limit
   if (ending === null || limit === null || ending.isShortOfLimit === true) return false
-  if (limit === 'noProgress') return given.noProgress === false
-  const other = given[limit]
-  // What the run had changes nothing: then a hook, a guard or an abort ended it under this name.
+  if (limit === 'noProgress') return others.noProgress === false
+  const other = others[limit]
+  // The same limit changes nothing: a hook, a guard or an abort ended the run under this name.
   if (other === undefined || other === limits[limit]) return false
   return other === null || other > (ending.limit ?? limits[limit] ?? 0)
 }
 
 const countedLimits = ['maxBudgetUsd', 'maxRunUsd', 'maxToolCalls', 'maxTotalTokens', 'maxDurationMs'] as const
 
-function isAnyWider(limits: Trajectory['limits'], given: OtherLimits): boolean {
+function isAnyWider(limits: Trajectory['limits'], others: OtherLimits): boolean {
   return countedLimits.some((name) => {
-    const [had, other] = [limits[name] ?? null, given[name]]
+    const [had, other] = [limits[name] ?? null, others[name]]
     return had !== null && other !== undefined && (other === null || other > had)
   })
 }
 
-/** Whether a run that a service ended would have waited for it with this limit. */
+/** Whether a run that ended because of a service would have waited for it with this limit. */
 function wouldWait({ ending, limits }: Trajectory, { waitForLimitsMs }: OtherLimits): boolean {
   const wait = ending?.serviceWait
   if (wait === undefined || waitForLimitsMs === undefined) return false
@@ -222,12 +225,12 @@ function spentBy({ turns, tokens, nanos, worstNanos, activeMs }: Sum): Spent {
   return { turns, tokens, costUsd: usdOf(nanos), unknownUsd: usdOf(worstNanos), activeMs }
 }
 
-function toldIn(turns: readonly PastTurn[]): number {
+function turnsIn(turns: readonly PastTurn[]): number {
   return turns.filter(({ isTold }) => isTold).length
 }
 
 function sumOf(turns: readonly PastTurn[]): Sum {
-  const sum = { ...nothingSpent, turns: toldIn(turns) }
+  const sum = { ...nothingSpent, turns: turnsIn(turns) }
   for (const { payments, endMs } of turns) {
     for (const payment of payments) pay(sum, payment)
     sum.activeMs = Math.max(sum.activeMs, endMs)
@@ -242,26 +245,26 @@ function pay(sum: { tokens: number; nanos: number; worstNanos: number }, { token
   sum[isAtWorst ? 'worstNanos' : 'nanos'] += nanos
 }
 
-/** What a run comes to that is stopped, at most. A request that is cut was asked, and is paid for. */
+/** Upper bound for what a stopped run spends. A request that is cut was made, and is paid for. */
 function keptBy(turns: readonly PastTurn[], { wholeTurns, cut, allowed }: Stop): Sum {
-  const whole = turns.slice(0, wholeTurns)
-  const sum = { ...sumOf(whole) }
-  if (allowed !== undefined) sum.activeMs = Math.max(sumOf(whole.slice(0, -1)).activeMs, allowed.untilMs)
+  const wholePart = turns.slice(0, wholeTurns)
+  const sum = { ...sumOf(wholePart) }
+  if (allowed !== undefined) sum.activeMs = Math.max(sumOf(wholePart.slice(0, -1)).activeMs, allowed.untilMs)
   const next = turns[wholeTurns]
   if (cut === undefined || next === undefined) return sum
   if ('atMs' in cut) {
-    // What would have begun at that moment was not made.
-    const made = next.payments.filter(({ beganMs }) => beganMs < cut.atMs)
-    for (const payment of made) pay(sum, payment)
-    const isAsked = made.some((payment) => payment.of === 'run')
+    // Requests that would have begun at that moment are not made.
+    const paid = next.payments.filter(({ beganMs }) => beganMs < cut.atMs)
+    for (const payment of paid) pay(sum, payment)
+    const isAsked = paid.some((payment) => payment.of === 'run')
     return { ...sum, turns: sum.turns + (next.isTold && isAsked ? 1 : 0), activeMs: cut.atMs }
   }
-  const made = next.payments.slice(0, cut.atPayment)
-  for (const payment of made) pay(sum, payment)
+  const paid = next.payments.slice(0, cut.atPayment)
+  for (const payment of paid) pay(sum, payment)
   const last = next.payments[cut.atPayment]
-  const isAsked = cut.paid !== null || made.some((payment) => payment.of === 'run')
+  const isAsked = cut.paid !== null || paid.some((payment) => payment.of === 'run')
   if (last !== undefined && cut.paid !== null) pay(sum, { ...cut.paid, isAtWorst: last.isAtWorst })
-  // What is refused came after the wait for it.
+  // A refused request comes after the wait for it.
   const endMs = cut.paid === null ? last?.beganMs : last?.endMs
   return {
     ...sum,
@@ -284,11 +287,11 @@ function lostAfter(
   const calls = [...refused, ...later]
   const counts: Record<string, number> = {}
   for (const call of calls) if (call.hasRun && changes(call)) counts[call.tool] = (counts[call.tool] ?? 0) + 1
-  return { changes: counts, calls: calls.length, answer: cameToSomething(ending) }
+  return { changes: counts, calls: calls.length, answer: hasResult(ending) }
 }
 
-/** To an answer, or to a question that waits for a person. An answer for which the goal of the run does not hold is none. */
-export function cameToSomething(ending: PastEnding | null): boolean {
+/** Whether the run ended with an answer or with a question that waits for a person. An answer that does not meet the goal does not count. */
+export function hasResult(ending: PastEnding | null): boolean {
   if (ending === null || endings[ending.reason].limit === 'maxGoalTries') return false
   return ending.hasAnswer || ending.reason === 'needs_approval' || endings[ending.reason].exitCode === 0
 }

@@ -1,11 +1,11 @@
 import type { PastCall, PastTurn, Trajectory } from './trajectory.ts'
 
-/** The same for any limit: what limits do depends on the tools of calls, and not on what these were given, which is most of a trajectory. */
+/** Removes the inputs of calls, which are most of a trajectory. The effect of limits depends only on the tools. */
 export function withoutInputs(trajectory: Trajectory): Trajectory {
   return { ...trajectory, turns: trajectory.turns.map(turnWithoutInputs) }
 }
 
-// Whole copies with one field replaced: to take fields out and copy the rest is several times slower.
+// Copies with one field replaced: destructuring with a rest copy is several times slower.
 function turnWithoutInputs(turn: PastTurn): PastTurn {
   return { ...turn, calls: turn.calls.map(callWithoutInput) }
 }

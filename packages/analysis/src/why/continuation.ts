@@ -10,30 +10,30 @@ import { terminalOf } from './terminal-of.ts'
 
 /** How a session in a file can continue. */
 export type SessionContinuation =
-  /** Its file is not among the sessions that can be resumed: those of this program, or of the one that recorded it. */
+  /** Move the file first: it is not in a folder of resumable sessions of its program. */
   | {
       readonly kind: 'move-file'
-      /** The session; undefined where this program recorded it. */
+      /** The session; undefined for one of Halting. */
       readonly foreign: ForeignSession | undefined
     }
-  /** As a copy: another program recorded it. */
+  /** As a copy, because another program recorded it. */
   | {
       readonly kind: 'copy'
       /** The session. */
       readonly foreign: ForeignSession
     }
-  /** With a prompt: its conversation was rewound. */
+  /** With a prompt, because its conversation was rewound. */
   | { readonly kind: 'rewound' }
-  /** Every call that waited for a person has an answer. */
+  /** Every call that waited for a person now has an answer. */
   | { readonly kind: 'answered' }
-  /** As its last run ended; undefined for a run that did not end. */
+  /** According to the ending of its last run. */
   | {
       readonly kind: 'ending'
-      /** How the last run ended; undefined for a run that did not end. */
+      /** How the last run ended; undefined for a run that has not ended. */
       readonly terminal: RunResult | undefined
     }
 
-/** Finds out how a session that was read from this file can continue. */
+/** Determines how a session that was read from this file can continue. */
 export async function sessionContinuation(
   session: AnySession,
   path: string,
@@ -54,7 +54,7 @@ export async function sessionContinuation(
   return { kind: 'ending', terminal: terminalOf(runs.at(-1) ?? []) }
 }
 
-/** The file itself, however its path is written; not a copy of it. */
+/** Whether the file itself is listed, under any path; copies do not count. */
 async function isAmong(
   path: string,
   sessionId: string,

@@ -9,48 +9,51 @@ import { terminalOf } from './terminal-of.ts'
 import { unreportedUsageIn, type UnreportedUsage } from './unreported-usage.ts'
 import { foreignAccount } from './foreign-account.ts'
 
-/** What is told of one session. */
+/** Why a run of a session stopped, and what else to say about it. */
 export interface RunExplanation {
   /** Id of the session. */
   readonly sessionId: string
   /** Working directory. */
   readonly cwd: string
-  /** Of the newest run. */
+  /** The account of the run. */
   readonly account: Account
-  /** What of it nobody told. */
+  /** Attempts whose usage was never reported. */
   readonly untold: UnreportedUsage
-  /** What models and their services gave notice of in this session so far, such as that another API is used. */
+  /** Notices of models and services in this session so far, for example that another API is used. */
   readonly notices: readonly string[]
-  /** What came after it. */
+  /** Stages after the run. */
   readonly stages: readonly RecordedStage[]
-  /** What a person may do next. */
+  /** What a person can do next. */
   readonly goOn: NextStep
-  /** How the runs before it ended. */
+  /** How earlier runs ended. */
   readonly before: readonly string[]
-  /** The process that writes it at this moment. */
+  /** Id of the process that is writing to it. */
   readonly heldBy?: number
-  /** What else is to be said of a session of another program. */
+  /** Remarks on a session of another program. */
   readonly about: readonly string[]
 }
 
-/** What is known of a run beside its records. */
-export interface BesideRun {
-  /** What else is to be said of a session of another program. */
+/** Details of a run in addition to its records. */
+export interface RunDetails {
+  /** Remarks on a session of another program. */
   readonly about: RunExplanation['about']
-  /** What a person may do next. */
+  /** What a person can do next. */
   readonly goOn?: RunExplanation['goOn'] | undefined
-  /** The process that writes the session at this moment. */
+  /** Id of the process that is writing to the session. */
   readonly heldBy?: number | undefined
-  /** Its account, where that is known already. */
+  /** The account of the run, if already computed. */
   readonly account?: Account | undefined
 }
 
-/** What `halting why` tells of any run of a session, counted from 0. What all of them share is looked for once: there may be ten thousand. */
-export function explainRuns(session: AnySession): (run: number, beside: BesideRun) => RunExplanation {
+/**
+ * Prepares explanations of all runs of a session, counted from 0, as in `halting why`. What they share is computed once: there may be ten thousand
+ * runs.
+ */
+export function explainRuns(session: AnySession): (run: number, details: RunDetails) => RunExplanation {
   const { sessionId, cwd, runs, foreign } = session
   const stages = stagesByRun(runs)
-  let heard: ReturnType<typeof noticesUntil> | undefined
-  const notices = (): ReturnType<typeof noticesUntil> => (heard ??= noticesUntil(runs))
+  let noticesByRun: ReturnType<typeof noticesUntil> | undefined
+  const notices = (): ReturnType<typeof noticesUntil> => (noticesByRun ??= noticesUntil(runs))
   return (run, { goOn = { says: '' }, about, heldBy, account: known }) => {
     const records = runs[run] ?? []
     const account = known ?? (foreign === undefined ? accountOf(records) : foreignAccount(records))
@@ -69,7 +72,7 @@ export function explainRuns(session: AnySession): (run: number, beside: BesideRu
   }
 }
 
-/** Of each run those of the runs before it, too: a model tells a thing once, and it holds from then on. */
+/** Notices by run, including those of earlier runs: a model reports a fact once, and it remains true. */
 function noticesUntil(runs: AnySession['runs']): readonly (readonly string[])[] {
   let notices: readonly string[] = []
   return runs.map((records) => (notices = noticesWith(notices, records)))
@@ -86,11 +89,11 @@ function stagesByRun(runs: AnySession['runs']): ReadonlyMap<string, readonly Rec
   return byRun
 }
 
-/** So many runs before one are told by their endings, the last ones. */
-const mostBefore = 20
+/** The number of earlier runs whose endings are listed. */
+const maxEarlier = 20
 
 function endingsBefore(runs: readonly (readonly StepRecord[])[], run: number): readonly string[] {
-  const first = Math.max(0, run - mostBefore)
+  const first = Math.max(0, run - maxEarlier)
   const named = runs
     .slice(first, run)
     .map((records, index) => `run ${first + index + 1} ${terminalOf(records)?.reason ?? 'did not end'}`)

@@ -1,6 +1,6 @@
-// `@halting/analysis/why`: why each run of a session stopped, with what is known beside its records.
+// `@halting/analysis/why`: explains why each run of a session stopped.
 export { sessionContinuation, type SessionContinuation } from './continuation.ts'
-export { explainRuns, type RunExplanation, type BesideRun } from './explain-runs.ts'
+export { explainRuns, type RunExplanation, type RunDetails } from './explain-runs.ts'
 export { aboutRecord, foreignAccount } from './foreign-account.ts'
 export { noticesWith } from '../account/recorded-notices.ts'
 export { terminalOf } from './terminal-of.ts'

@@ -1,4 +1,4 @@
-/** What a person who reads may do next, in words and as a command. */
+/** What a person can do next, in words and as a command. */
 export interface NextStep {
   /** What to do, in a sentence. */
   readonly says: string

@@ -3,17 +3,17 @@ import { recordedWork } from '../account/recorded-work.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { counted, many, moneyAtMost } from '../words/figures.ts'
 
-/** Attempts at models of which nobody told what they came to. */
+/** Attempts at models whose usage was never reported. */
 export interface UnreportedUsage {
   /** Attempts without a reported usage. */
   readonly attempts: number
-  /** Those of them whose reply is there: the service reported no usage. */
+  /** Attempts that have a reply: the service reported no usage. */
   readonly unreported: number
-  /** What they may have come to. */
+  /** The most tokens that they may have used. */
   readonly tokens: number
-  /** US dollars that they may have cost. */
+  /** The most US dollars that they may have cost. */
   readonly usd: number
-  /** The part of the tokens that the run was charged; those of a request under way are not. */
+  /** The part of the tokens that the run was charged; open requests are not charged yet. */
   readonly chargedTokens: number
 }
 
@@ -30,7 +30,7 @@ export function unreportedUsageIn(records: readonly StepRecord[]): UnreportedUsa
   }
 }
 
-/** Hardly any run has one: what it has at most is known without all that it asked. */
+/** Most runs have none: this is checked without reading all requests. */
 function mayHaveAny(records: readonly StepRecord[]): boolean {
   const open = new Set<string>()
   for (const record of records) {
@@ -43,7 +43,7 @@ function mayHaveAny(records: readonly StepRecord[]): boolean {
   return open.size > 0
 }
 
-/** In a sentence; '' where each told it. */
+/** The figures in a sentence; '' for none. */
 export function unreportedUsageText({
   attempts,
   unreported,
@@ -51,17 +51,17 @@ export function unreportedUsageText({
   usd,
 }: Omit<UnreportedUsage, 'chargedTokens'>): string {
   if (attempts === 0) return ''
-  const most = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
+  const bound = `up to ${counted(tokens)} tokens${usd > 0 ? ` and ${moneyAtMost(usd)}` : ''} more`
   const broken = attempts - unreported
   const replies = unreported === 1 ? 'one reply' : `${counted(unreported)} replies`
   if (broken === 0)
     return unreported === 1
-      ? `The service reported no usage for ${replies}. Its cost is unknown: ${most}.`
-      : `The service reported no usage for ${replies}. Their cost is unknown: ${most}.`
+      ? `The service reported no usage for ${replies}. Its cost is unknown: ${bound}.`
+      : `The service reported no usage for ${replies}. Their cost is unknown: ${bound}.`
   const cut =
     broken === 1
       ? 'One model request failed or is still running'
       : `${many(broken, 'model request')} failed or are still running`
-  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is unknown: ${most}.`
-  return `${cut}, and the service reported no usage for ${replies}. Their cost is unknown: ${most}.`
+  if (unreported === 0) return `${cut}. ${broken === 1 ? 'Its' : 'Their'} cost is unknown: ${bound}.`
+  return `${cut}, and the service reported no usage for ${replies}. Their cost is unknown: ${bound}.`
 }

@@ -2,9 +2,9 @@ import type { WaitFigures } from '../account/account.ts'
 import type { SharedBudgetEnd } from '@halting/core/adapters'
 import { elapsed, many, money } from './figures.ts'
 
-// Budgets that others draw on as well, in words: the same in the terminal, in exports and on the page.
+// Shared budgets in words, for the terminal, exports and the page.
 
-/** A moment of ISO 8601 to the minute, as it stands there: `2026-11-29 00:00`. */
+/** A moment of ISO 8601 to the minute, in its own time zone: `2026-11-29 00:00`. */
 export function minuteText(moment: string): string {
   return moment.slice(0, 16).replace('T', ' ')
 }
@@ -16,7 +16,7 @@ export function sharedBudgetText({ usedUsd, limitUsd, resetsAt }: SharedBudgetEn
 }
 
 /**
- * `5 requests waited 12 s for money that other requests had reserved ($9.10 at most).` Of a standing budget the others may be in other processes:
+ * `5 requests waited 12 s for money that other requests had reserved ($9.10 at most).` With a standing budget, the others may be in other processes:
  * `1 request waited 12 s for $9.10 that others had reserved of $20 a day.`
  */
 export function waitText({
@@ -33,6 +33,6 @@ export function waitText({
   const waited = `${many(requests, 'request')} waited ${elapsed(ms)}`
   if (budget !== undefined)
     return `${waited} for ${requests === 1 ? '' : 'at most '}${money(mostReservedUsd)} that others had reserved of ${budget}${end}`
-  const most = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
-  return `${waited} for ${mostReservedUsd > 0 ? 'money' : 'tokens'} that other requests had reserved${most}${end}`
+  const peak = mostReservedUsd > 0 ? ` (${money(mostReservedUsd)} at most)` : ''
+  return `${waited} for ${mostReservedUsd > 0 ? 'money' : 'tokens'} that other requests had reserved${peak}${end}`
 }

@@ -14,32 +14,32 @@ import {
   noLimitText,
   shareText,
   solvedText,
-  toExpectText,
+  expectedLossText,
 } from './calibration-words.ts'
 import { counted, many } from './figures.ts'
 
-// Limits that are calibrated on solved runs: in reports, and on the page of the inspector.
+// Calibrated limits in words, for reports and the page of the inspector.
 
-/** More groups than these are counted. */
-const [mostGroups, mostRefused] = [8, 3]
+/** The number of groups that are described; more are only counted. */
+const [maxGroups, maxRefused] = [8, 3]
 
-/** A limit of a group, or why there is none, as a row of a table. */
+/** A limit of a group, or why it has no limit, as a row of a table. */
 export interface CalibratedRow {
   /** What it limits. */
   readonly label: string
-  /** The limit with its flag; '' where there is none. */
+  /** The flag of the limit; '' for none. */
   readonly flag: string
-  /** The limit for a person; '' where there is none. */
+  /** The limit in words; '' for none. */
   readonly limit: string
-  /** How many solved runs it would have lost, or why there is none. */
+  /** How many solved runs it would have lost, or why there is no limit. */
   readonly lost: string
-  /** What it will lose of solved runs to come, with the interval at 95 %. */
+  /** The expected loss of future solved runs, with the 95 % interval. */
   readonly toExpect: string
-  /** What it saves of the figure. */
+  /** How much it saves of its figure. */
   readonly saves: string
 }
 
-/** A row for each figure. */
+/** One row for each figure. */
 export function calibratedRows({ limits }: CalibratedGroup): readonly CalibratedRow[] {
   return calibratedFigures.map((figure) => {
     const each = limits[figure]
@@ -52,7 +52,7 @@ export function calibratedRows({ limits }: CalibratedGroup): readonly Calibrated
       flag,
       limit: figureText(figure, limit),
       lost: lostText(lost),
-      toExpect: toExpectText(toExpect),
+      toExpect: expectedLossText(toExpect),
       saves,
     }
   })
@@ -65,7 +65,7 @@ export function groupName({ model, repository }: Pick<CalibratedGroup, 'model' |
   return `${models} in ${place}`
 }
 
-/** Short names for sentences: no repository where there is one alone, else the end of its path that tells it from the others. */
+/** Short names for sentences: no repository if there is only one, else the shortest end of its path that identifies it. */
 function shortNames(groups: readonly CalibratedGroup[]): (group: CalibratedGroup) => string {
   const paths = [...new Set(groups.flatMap(({ repository }) => (repository === null ? [] : [repository])))]
   return ({ model, repository }) => {
@@ -74,7 +74,7 @@ function shortNames(groups: readonly CalibratedGroup[]): (group: CalibratedGroup
   }
 }
 
-/** As few of its last names as no other path ends with. */
+/** The shortest end of a path that no other path has. */
 function endOf(path: string, paths: readonly string[]): string {
   const names = path.split('/')
   for (let count = 1; count < names.length; count++) {
@@ -84,7 +84,7 @@ function endOf(path: string, paths: readonly string[]): string {
   return path
 }
 
-/** The section of a report: `Limits that would have lost at most 2 % of the solved runs`. */
+/** Title of the section of a report: `Limits that would have lost at most 2 % of the solved runs`. */
 export function calibrationTitle({ mayLose }: Pick<Calibration, 'mayLose'>): string {
   return `Limits that would have lost at most ${shareText(mayLose)} of the solved runs`
 }
@@ -94,12 +94,12 @@ export function calibrationCommand({ mayLose }: Pick<Calibration, 'mayLose'>): s
   return `halting what-if --suggest --may-lose ${shareText(mayLose).replace(' ', '')} --save`
 }
 
-/** Whether a group has a limit on anything. */
+/** Whether a group has at least one limit. */
 export function hasLimit({ limits }: Pick<CalibratedGroup, 'limits'>): boolean {
   return calibratedFigures.some((figure) => limits[figure].kind === 'limit')
 }
 
-/** What makes the limits of these groups weak, one sentence of each kind: groups of the same runs would repeat it. */
+/** Weaknesses of the limits of these groups, one sentence of each kind, because groups of the same runs would repeat it. */
 export function calibrationWarnings(limited: readonly CalibratedGroup[]): readonly string[] {
   return [guessWarning, sessionsWarning].flatMap((warningOf) =>
     limited
@@ -109,21 +109,21 @@ export function calibrationWarnings(limited: readonly CalibratedGroup[]): readon
   )
 }
 
-/** For each group its limits with their intervals, or why there are none, a paragraph each. */
+/** The limits of each group with their intervals, or why there are none; a paragraph each. */
 export function calibrationTexts(calibration: Calibration): readonly string[] {
   const { groups } = calibration
   const nameOf = shortNames(groups)
   const limited = groups.filter(hasLimit)
   const refused = groups.filter((group) => !hasLimit(group))
   const left = [
-    ...(limited.length > mostGroups ? [`${many(limited.length - mostGroups, 'more group')} with limits`] : []),
-    ...(refused.length > mostRefused
-      ? [`${many(refused.length - mostRefused, 'more group')} with too few solved runs`]
+    ...(limited.length > maxGroups ? [`${many(limited.length - maxGroups, 'more group')} with limits`] : []),
+    ...(refused.length > maxRefused
+      ? [`${many(refused.length - maxRefused, 'more group')} with too few solved runs`]
       : []),
   ]
   return [
-    ...limited.slice(0, mostGroups).map((group) => limitsText(group, nameOf(group))),
-    ...refused.slice(0, mostRefused).map((group) => refusedText(group, nameOf(group))),
+    ...limited.slice(0, maxGroups).map((group) => limitsText(group, nameOf(group))),
+    ...refused.slice(0, maxRefused).map((group) => refusedText(group, nameOf(group))),
     ...(left.length === 0 ? [] : [`and ${left.join(', ')}; --json has all of them`]),
     ...calibrationWarnings(limited),
     ...(limited.length > 0 ? [`To save the limits of a project: ${calibrationCommand(calibration)}`] : []),
@@ -146,7 +146,7 @@ function limitsText(group: CalibratedGroup, name: string): string {
 
 function limitText(figure: CalibratedFigure, { limit, lost, toExpect, saved }: CalibratedLimit): string {
   const saves = saved.amount > 0 ? `, saves ${shareText(saved.share)}` : ''
-  return `${calibratedLimitNames[figure].label} ${figureText(figure, limit)} (lost ${counted(lost.runs)} of ${counted(lost.of)}; expect ${toExpectText(toExpect)}${saves})`
+  return `${calibratedLimitNames[figure].label} ${figureText(figure, limit)} (lost ${counted(lost.runs)} of ${counted(lost.of)}; expect ${expectedLossText(toExpect)}${saves})`
 }
 
 function refusedText(group: CalibratedGroup, name: string): string {

@@ -8,19 +8,19 @@ import type {
 import type { ShareInterval } from '../calibration/intervals.ts'
 import { counted, many, money } from './figures.ts'
 
-// Limits that are calibrated on solved runs, in words: the same in the terminal, in reports and on the page.
+// Calibrated limits in words, for the terminal, reports and the page.
 
-/** What a limit is called. */
+/** Names of a limit. */
 interface LimitNames {
-  /** For a person. */
+  /** In words. */
   readonly label: string
-  /** The flag of a run. */
+  /** As a flag of a run. */
   readonly flag: string
-  /** Its name below `limits` in settings. */
+  /** In settings, below `limits`. */
   readonly setting: 'maxRunUsd' | 'maxTokens' | 'maxDuration' | 'maxTurns'
 }
 
-/** The limits that count the figures: what they are called, their flags, and their names in settings. */
+/** Names of the limits, by the figure that they limit. */
 export const calibratedLimitNames: { readonly [figure in CalibratedFigure]: LimitNames } = {
   usd: { label: 'dollars of a run', flag: '--max-run-usd', setting: 'maxRunUsd' },
   tokens: { label: 'tokens', flag: '--max-tokens', setting: 'maxTokens' },
@@ -28,12 +28,12 @@ export const calibratedLimitNames: { readonly [figure in CalibratedFigure]: Limi
   turns: { label: 'turns', flag: '--max-turns', setting: 'maxTurns' },
 }
 
-/** A limit as flags and settings take it: a duration is a text with its units. */
+/** A limit as flags and settings accept it: a duration is a text with units. */
 export function limitValue(figure: CalibratedFigure, limit: number): number | string {
   return figure === 'activeMs' ? unitsOf(limit) : limit
 }
 
-/** A limit, or what is saved of a figure, for a person: `$1.20`, `1,300,000`, `12m`, `41`. */
+/** A limit, or an amount that is saved, in words: `$1.20`, `1,300,000`, `12m`, `41`. */
 export function figureText(figure: CalibratedFigure, value: number): string {
   switch (figure) {
     case 'usd':
@@ -46,7 +46,7 @@ export function figureText(figure: CalibratedFigure, value: number): string {
   }
 }
 
-/** `1h10m`, `12m`, `45s`, to the second, above ten hours to the minute. */
+/** `1h10m`, `12m`, `45s`; to the second, or to the minute from ten hours on. */
 function unitsOf(ms: number): string {
   const all = Math.round(ms / 1_000)
   const [hours, minutes, seconds] = [Math.floor(all / 3_600), Math.floor(all / 60) % 60, all % 60]
@@ -58,7 +58,7 @@ function unitsOf(ms: number): string {
   return parts.length === 0 ? '0s' : parts.join('')
 }
 
-/** A share of all: `2 %`, `1.6 %`, `0 %`; below a hundredth of a percent `0.01 %`. */
+/** A share in percent: `2 %`, `1.6 %`, `0 %`; at least `0.01 %` if it is positive. */
 export function shareText(share: number): string {
   const percent = share * 100
   const digits = percent >= 10 ? 0 : percent >= 1 ? 1 : 2
@@ -72,13 +72,13 @@ export function intervalText({ low, high }: ShareInterval): string {
   return `${percent(low)}–${percent(high)} %`
 }
 
-/** What limits lose of solved runs: `1 of 64 (1.6 %; 0–8.4 %)`. */
+/** The loss of solved runs: `1 of 64 (1.6 %; 0–8.4 %)`. */
 export function lostText({ runs, of, share, interval }: LostRuns): string {
   return `${counted(runs)} of ${counted(of)} (${shareText(share)}; ${intervalText(interval)})`
 }
 
-/** What a limit will lose of solved runs to come: `1.5 % (0.1–5.6 %)`. */
-export function toExpectText({ share, interval }: CalibratedLimit['toExpect']): string {
+/** The expected loss of future solved runs: `1.5 % (0.1–5.6 %)`. */
+export function expectedLossText({ share, interval }: CalibratedLimit['toExpect']): string {
   return `${shareText(share)} (${intervalText(interval)})`
 }
 
@@ -94,7 +94,7 @@ export function noLimitText({ why, solved, needed }: Pick<RefusedLimit, 'why' | 
   }
 }
 
-/** Whose word it is that the runs of a group are solved: `64 of 103 runs solved: 12 graded by you, 52 guesses`. */
+/** How many runs of a group are solved, and who graded them: `64 of 103 runs solved: 12 graded by you, 52 guesses`. */
 export function solvedText({ runs, solved, ungraded }: CalibratedGroup): string {
   const { all, byPerson, byGoal, guessed } = solved
   const by = [
@@ -106,14 +106,14 @@ export function solvedText({ runs, solved, ungraded }: CalibratedGroup): string 
   return `${counted(all)} of ${many(runs, 'run')} solved${by.length === 0 ? '' : `: ${by.join(', ')}`}${unknown}`
 }
 
-/** How little the grades of a group say; '' where people or goals graded most of them. */
+/** A warning if most grades of a group are guesses; '' otherwise. */
 export function guessWarning({ solved: { all, guessed } }: Pick<CalibratedGroup, 'solved'>): string {
   if (all === 0 || guessed * 2 <= all) return ''
   const which = guessed === all ? 'All of these grades are' : `${shareText(guessed / all)} of these grades are`
   return `${which} guesses: the run completed, and nobody said otherwise. Wrong answers count as solved then, and limits come out too high. Grade runs with halting grade SESSION good|bad, or give them a goal.`
 }
 
-/** That runs of one session resemble each other; '' where sessions have fewer than two solved runs each, on average. */
+/** A warning that runs of one session resemble each other; '' if sessions have fewer than two solved runs each, on average. */
 export function sessionsWarning({ solved: { all, sessions } }: Pick<CalibratedGroup, 'solved'>): string {
   if (all === 0 || all < sessions * 2) return ''
   return `These ${counted(all)} solved runs are of ${many(sessions, 'session')}. Runs of one session resemble each other, so the intervals are too narrow, and a limit may lose more than it says.`

@@ -1,6 +1,6 @@
-// Figures in words, the same in the terminal, in exported sessions, in reports and on the page.
+// Figures in words, for the terminal, exports, reports and the page.
 
-/** What limits are called in lists of figures, by their names in an account. */
+/** Labels of limits in lists of figures, by their names in an account. */
 export const limitLabels = {
   maxTurns: 'turns',
   maxBudgetUsd: 'dollars',
@@ -17,7 +17,7 @@ export function counted(value: number): string {
   return grouped(String(Math.round(value)))
 }
 
-/** Digits in threes. `toLocaleString` would load the tables of every locale, which costs a start 15 ms. */
+/** Groups digits in threes. `toLocaleString` would load the tables of every locale, which costs 15 ms at start. */
 function grouped(number: string): string {
   const [whole = '', ...fraction] = number.split('.')
   return [whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ','), ...fraction].join('.')
@@ -34,10 +34,10 @@ export function money(usd: number): string {
   return `$${grouped(usd.toFixed(digits))}`
 }
 
-/** The same, rounded up: for what was not exceeded. */
+/** The same, rounded up: for upper bounds. */
 export function moneyAtMost(usd: number): string {
   const unit = usd < 1 ? 10_000 : 100
-  // A little less: 0.1 is not quite a tenth.
+  // Tolerance for rounding errors of floating-point numbers.
   return money(Math.ceil(usd * unit - 1e-6) / unit)
 }
 

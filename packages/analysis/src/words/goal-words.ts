@@ -2,25 +2,26 @@ import type { GoalCheck, GoalSpec } from '@halting/core'
 import { headOf, tailOf } from '@halting/core/adapters'
 import type { GoalFigures, RecordedRound } from '../account/goal.ts'
 import { counted, elapsed, many } from './figures.ts'
+import type { RunGrade } from '../grades/graded-run.ts'
 
-// How a run stands with its goals, in words: the same in the terminal, in exported sessions, in reports and on the page.
+// The goals of a run in words, for the terminal, exports, reports and the page.
 
-/** Names of files or goals in one sentence; what is beyond is counted. */
-const mostNames = 8
+/** The number of files or goals that are named in one sentence; more are only counted. */
+const maxNames = 8
 
-/** Names are of any length: a judged goal is a text, and a record may have been written by anybody. */
-const longestName = 200
+/** Names may have any length: a judged goal is a text, and anyone may have written the record. */
+const maxNameLength = 200
 
-/** The end of a report as a person is shown it. */
-const [mostLines, mostCharacters] = [5, 600]
+/** How much of the end of a report is shown. */
+const [maxLines, maxCharacters] = [5, 600]
 
-/** A goal by its name: a command as code, what a model judges as words. */
+/** The name of a goal: a command as code, or the text that a model judges. */
 export function goalName({ name, judged }: Pick<GoalSpec, 'name' | 'judged'>): string {
   const short = shortName(name)
   return judged === true ? `${short} (judged by a model)` : `\`${short}\``
 }
 
-/** What one check came to: `` `npm test` failed with exit code 1 ``. */
+/** The result of one check: `` `npm test` failed with exit code 1 ``. */
 export function checkText(check: GoalCheck): string {
   const { met, exitCode, timedOut, judged, pass } = check
   const passes = pass === undefined || pass === 1 ? '' : ` in pass ${counted(pass)}`
@@ -31,9 +32,9 @@ export function checkText(check: GoalCheck): string {
   return `${goalName(check)} ${how}${passes}`
 }
 
-/** The last lines of what a check printed. */
+/** The last lines of a check's output. */
 export function checkTail({ tail }: Pick<GoalCheck, 'tail'>): string {
-  return tailOf(tail, mostCharacters).trimEnd().split('\n').slice(-mostLines).join('\n')
+  return tailOf(tail, maxCharacters).trimEnd().split('\n').slice(-maxLines).join('\n')
 }
 
 const placeNames = {
@@ -43,7 +44,7 @@ const placeNames = {
   limit: 'Last check at the limit',
 } as const satisfies Record<RecordedRound['place'], string>
 
-/** What a round came to, in one line: `Check of the answer: not met, 3.2 s: `npm test` failed with exit code 1`. */
+/** The result of a round on one line: `Check of the answer: not met, 3.2 s: `npm test` failed with exit code 1`. */
 export function roundText({ place, met, isCut, checks, tampered, durationMs }: RecordedRound): string {
   const verdict = isCut ? 'aborted' : met ? 'met' : 'not met'
   const last = checks.at(-1)
@@ -53,16 +54,16 @@ export function roundText({ place, met, isCut, checks, tampered, durationMs }: R
       : last === undefined
         ? ''
         : met
-          ? checks.map(goalName).slice(0, mostNames).join(', ')
+          ? checks.map(goalName).slice(0, maxNames).join(', ')
           : checkText(last)
   return `${placeNames[place]}: ${verdict}, ${elapsed(durationMs)}${why === '' ? '' : `: ${why}`}`
 }
 
-/** What else is to be known of a round: what the check printed, and which files it or the agent changed. */
+/** Details of a round: the output of the check, and the files that it or the agent changed. */
 export function roundDetails({ met, checks, report, changedByChecks, changedTests }: RecordedRound): string {
-  const said = met ? '' : report === '' ? (checks.at(-1)?.tail ?? '') : report
+  const output = met ? '' : report === '' ? (checks.at(-1)?.tail ?? '') : report
   return [
-    said,
+    output,
     ...(changedByChecks.length === 0 ? [] : [`The checks changed ${namesText(changedByChecks)}.`]),
     ...(changedTests.length === 0 ? [] : [changedTestsText(changedTests)]),
   ]
@@ -70,11 +71,11 @@ export function roundDetails({ met, checks, report, changedByChecks, changedTest
     .join('\n')
 }
 
-/** How it ended with the goals, in one sentence. */
+/** Whether the goals were met, in one sentence. */
 export function goalVerdict(goal: GoalFigures): string {
   const { met, tries, maxTries, baseline, heldFromStart } = goal
-  const made = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
-  const after = tries === 0 ? '' : ` after ${made} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
+  const count = `${counted(tries)}${maxTries === null ? '' : ` of ${counted(maxTries)}`}`
+  const after = tries === 0 ? '' : ` after ${count} ${(maxTries ?? tries) === 1 ? 'try' : 'tries'}`
   const begin =
     baseline === null ? 'it was not checked at the start' : `it was ${baseline ? 'met' : 'not met'} at the start`
   if (met === 'unknown') return `Unknown${after}: ${whyUnknown[goal.whyUnknown ?? 'changed']}; ${begin}.`
@@ -89,7 +90,7 @@ const whyUnknown = {
   changed: 'files changed since the last check',
 } as const satisfies Record<NonNullable<GoalFigures['whyUnknown']>, string>
 
-/** All that is to be known of the goals of a run, a sentence each; the first one is the verdict. */
+/** All facts about the goals of a run, a sentence each; the first one is the verdict. */
 export function goalFacts(goal: GoalFigures): readonly string[] {
   const { met, checks, tampered, changedTests, flaky, judged, rounds, lastFailed } = goal
   const failed = checks.find((check) => !check.met)
@@ -125,10 +126,21 @@ function changedTestsText(files: readonly string[]): string {
 }
 
 function shortName(name: string): string {
-  return name.length > longestName ? `${headOf(name, longestName)}…` : name
+  return name.length > maxNameLength ? `${headOf(name, maxNameLength)}…` : name
 }
 
 function namesText(names: readonly string[]): string {
-  const shown = names.slice(0, mostNames).map(shortName)
-  return `${shown.join(', ')}${names.length > mostNames ? ` and ${counted(names.length - mostNames)} more` : ''}`
+  const listed = names.slice(0, maxNames).map(shortName)
+  return `${listed.join(', ')}${names.length > maxNames ? ` and ${counted(names.length - maxNames)} more` : ''}`
+}
+
+const sources: { readonly [by in RunGrade['by']]: string } = {
+  person: 'graded by you',
+  goal: 'by its goals',
+  guess: 'a guess',
+}
+
+/** The grade of a run, and who gave it: `good, by its goals`. */
+export function gradeText(grade: RunGrade | null): string {
+  return grade === null ? 'not known' : `${grade.isGood ? 'good' : 'bad'}, ${sources[grade.by]}`
 }

@@ -1,4 +1,4 @@
-// `@halting/analysis/words`: figures and texts of sessions in words, the same in the terminal, in exports and on the page.
+// `@halting/analysis/words`: figures and texts of sessions in words, for the terminal, exports and the page.
 export { minuteText, sharedBudgetText, waitText } from './budget-words.ts'
 export {
   calibratedLimitNames,
@@ -9,7 +9,7 @@ export {
   noLimitText,
   shareText,
   solvedText,
-  toExpectText,
+  expectedLossText as toExpectText,
 } from './calibration-words.ts'
 export {
   calibratedRows,
@@ -23,7 +23,7 @@ export {
 } from './calibration-texts.ts'
 export { counted, elapsed, many, money, limitLabels, moneyAtMost } from './figures.ts'
 export { checkTail, checkText, goalFacts, goalName, goalVerdict, roundDetails, roundText } from './goal-words.ts'
-export { gradeText } from './grade-words.ts'
+export { gradeText } from './goal-words.ts'
 export { inputSummary } from '@halting/core/adapters'
 export { jsonText } from './json-text.ts'
 export { replySources } from './reply-sources.ts'

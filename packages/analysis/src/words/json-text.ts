@@ -1,9 +1,9 @@
-/** What people write is nested less deep. Of what is, indented, most would be blanks. */
-const deepestIndented = 20
+/** Texts of people are not nested this deeply. Deeper values are not indented, because most of the text would be blanks. */
+const maxIndentedDepth = 20
 
-/** JSON for a person to read; '' for what has none. */
+/** JSON for people; '' for a value that has no JSON. */
 export function jsonText(value: unknown): string {
-  return JSON.stringify(value, null, isDeeper(value, deepestIndented) ? undefined : 2) ?? ''
+  return JSON.stringify(value, null, isDeeper(value, maxIndentedDepth) ? undefined : 2) ?? ''
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -1,7 +1,7 @@
 import type { ContentBlock } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
-/** What a block of a reply says the reply is founded on: title and place of each source. Empty for any other block. A record may hold anything. */
+/** The sources that a block of a reply cites: title and location of each. Empty for any other block. A record may contain anything. */
 export function replySources(block: ContentBlock): readonly string[] {
   if (block.type !== 'ai_sdk_sources' || !('sources' in block) || !Array.isArray(block.sources)) return []
   return block.sources.flatMap((source: unknown) => {

@@ -11,14 +11,14 @@ import { minuteText } from './budget-words.ts'
 import type { LimitPauseFigures, OpenLimitPause, RecordedLimitPause } from '../account/limit-pauses.ts'
 import { counted, elapsed, limitLabels, many, moneyAtMost } from './figures.ts'
 
-// Waits for services in words: the same in the terminal, in exports, in reports and on the page.
+// Waits for services in words, for the terminal, exports, reports and the page.
 
-/** A moment in milliseconds since 1970 to the minute, in the time zone of this machine: `2026-11-29 14:05`. */
+/** A time in milliseconds since 1970, to the minute in the time zone of this machine: `2026-11-29 14:05`. */
 export function localMinute(ms: number): string {
   return minuteText(localTime(ms))
 }
 
-/** Which model refused, and how: `claude-x (429 rate_limit)`. */
+/** The model that refused, and how: `claude-x (429 rate_limit)`. */
 export function refusalText({ model, kind, status }: Pick<ServiceRefusal, 'model' | 'kind' | 'status'>): string {
   const how = [...(status === null ? [] : [String(status)]), ...(kind === '' ? [] : [kind])].join(' ')
   const name = model === '' ? 'the service' : model
@@ -33,7 +33,7 @@ const endTexts = {
   aborted: ', until the run was aborted',
 } as const satisfies { readonly [outcome in ServiceWaitEnd]: string }
 
-/** One wait that is over: `Waited 1 h for claude-x (429 rate_limit)`. */
+/** A wait that has ended: `Waited 1 h for claude-x (429 rate_limit)`. */
 export function serviceWaitText({ waitedMs, outcome, ...refusal }: RecordedServiceWait): string {
   return `Waited ${elapsed(waitedMs)} for ${refusalText(refusal)}${endTexts[outcome]}`
 }
@@ -43,17 +43,17 @@ function timesText(count: number): string {
   return count === 1 ? 'once' : count === 2 ? 'twice' : `${counted(count)} times`
 }
 
-const earlyEnds = {
+const earlyEndTexts = {
   retried: 'a requested retry',
   model: 'a model change',
   stopped: 'a stop request',
   aborted: 'an abort',
 } as const satisfies { readonly [outcome in Exclude<ServiceWaitEnd, 'over'>]: string }
 
-/** So many causes are named. */
-const mostCauses = 5
+/** The number of causes that are named. */
+const maxCauses = 5
 
-/** What a run waited for services, a sentence each; none for one that never did. */
+/** The waits of a run for services, a sentence each; empty for a run that never waited. */
 export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): readonly string[] {
   if (figures === undefined || figures.waits === 0) return []
   const { waits, ms, maxMs, causes, ends } = figures
@@ -66,21 +66,21 @@ export function serviceWaitFacts(figures: ServiceWaitFigures | undefined): reado
     ...(isOne
       ? []
       : causes
-          .slice(0, mostCauses)
+          .slice(0, maxCauses)
           .map((cause) => `${refusalText(cause)}: ${elapsed(cause.ms)}, ${timesText(cause.waits)}.`)),
-    ...(causes.length > mostCauses ? [`${counted(causes.length - mostCauses)} more causes.`] : []),
-    ...early.map((end) => `Ended early by ${earlyEnds[end]}: ${timesText(ends[end])}.`),
+    ...(causes.length > maxCauses ? [`${counted(causes.length - maxCauses)} more causes.`] : []),
+    ...early.map((end) => `Ended early by ${earlyEndTexts[end]}: ${timesText(ends[end])}.`),
   ]
 }
 
-/** A wait that has no end on record, with what the service said: `It waits for claude-x (429 rate_limit) until 2026-11-29 14:05: too many requests.` */
+/** An open wait, with the message of the service: `Waiting for claude-x (429 rate_limit) until 2026-11-29 14:05: too many requests.` */
 export function openWaitText({ untilMs, message, ...refusal }: OpenServiceWait, now: number): string {
-  const said = message === '' ? '' : `: ${message.replace(/[.\s]+$/, '')}`
+  const details = message === '' ? '' : `: ${message.replace(/[.\s]+$/, '')}`
   const past = untilMs <= now ? ' (already past)' : `, for ${elapsed(untilMs - now)} more`
-  return `Waiting for ${refusalText(refusal)} until ${localMinute(untilMs)}${past}${said}.`
+  return `Waiting for ${refusalText(refusal)} until ${localMinute(untilMs)}${past}${details}.`
 }
 
-/** When a service takes requests again that ended a run; undefined where it did not say. */
+/** When the service that ended a run accepts requests again; undefined when it did not say. */
 export function retryAtText({ retryAt }: Pick<AccountedEnding, 'retryAt'>, now: number): string | undefined {
   if (retryAt === undefined) return undefined
   const at = Date.parse(retryAt)
@@ -89,18 +89,18 @@ export function retryAtText({ retryAt }: Pick<AccountedEnding, 'retryAt'>, now: 
     : `The service accepts requests again at ${localMinute(at)}, in ${elapsed(at - now)}.`
 }
 
-/** A value of a limit in its unit. */
+/** A value of a limit in words. */
 function limitValue(limit: OpenLimitPause['limit'], value: number): string {
   if (limit === 'maxDurationMs') return elapsed(value)
   return limit === 'maxBudgetUsd' || limit === 'maxRunUsd' ? moneyAtMost(value) : counted(value)
 }
 
-/** `its limit of turns (20 of 20)`. */
+/** `the limit of turns (20 of 20)`. */
 function limitAt({ limit, used, of }: OpenLimitPause): string {
   return `the limit of ${limitLabels[limit]} (${limitValue(limit, used)} of ${limitValue(limit, of)})`
 }
 
-/** One pause that is over: `Paused 3 min at the limit of turns (20 of 20): raised to 40`. */
+/** A pause that has ended: `Paused 3 min at the limit of turns (20 of 20): raised to 40`. */
 export function limitPauseText(pause: RecordedLimitPause): string {
   return `Paused ${elapsed(pause.waitedMs)} at ${limitAt(pause)}: ${pauseEndText(pause)}`
 }
@@ -120,22 +120,22 @@ function pauseEndText({ outcome, limit, to }: RecordedLimitPause): string {
   }
 }
 
-/** So many pauses are told one by one, the last ones. */
-const mostPauses = 5
+/** The number of pauses that are listed, the last ones. */
+const maxPauses = 5
 
-/** The pauses of a run that are over, a sentence each; none for one that never paused. */
+/** The ended pauses of a run, a sentence each; empty for a run that never paused. */
 export function limitPauseFacts(figures: LimitPauseFigures | undefined): readonly string[] {
   if (figures === undefined || figures.pauses.length === 0) return []
   const { pauses, ms } = figures
-  const earlier = pauses.length - mostPauses
+  const earlier = pauses.length - maxPauses
   return [
     ...(earlier > 0 ? [`${many(earlier, 'earlier pause')} at a limit.`] : []),
-    ...pauses.slice(-mostPauses).map((pause) => `${limitPauseText(pause)}.`),
+    ...pauses.slice(-maxPauses).map((pause) => `${limitPauseText(pause)}.`),
     `Pauses took ${elapsed(ms)} in total. This does not count as active time.`,
   ]
 }
 
-/** A pause that has no end on record: `Paused at the limit of turns (20 of 20) until 2026-11-29 14:05.` */
+/** An open pause: `Paused at the limit of turns (20 of 20) until 2026-11-29 14:05.` */
 export function openPauseText(pause: OpenLimitPause, now: number): string {
   const { untilMs } = pause
   const until = untilMs === null ? ' until someone answers' : ` until ${localMinute(untilMs)}`

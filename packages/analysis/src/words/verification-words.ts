@@ -2,12 +2,12 @@ import { headOf } from '@halting/core/adapters'
 import type { VerificationFigures } from '../account/verification.ts'
 import { counted, many } from './figures.ts'
 
-// Whether the last change of a run was checked, in words: the same in the terminal, in exported sessions and on the page.
+// Whether the last change of a run was checked, in words, for the terminal, exports and the page.
 
-/** A command may be of any length. */
-const longestCommand = 200
+/** A command may have any length. */
+const maxCommandLength = 200
 
-/** The first sentence of `verificationFacts`; '' where nothing changed. */
+/** The first sentence of `verificationFacts`; '' when nothing changed. */
 export function verificationVerdict({ verified, changedLines, uncheckedLines }: VerificationFigures): string {
   if (verified === 'nothing changed') return ''
   const changed = many(changedLines, 'changed line')
@@ -20,7 +20,7 @@ export function verificationVerdict({ verified, changedLines, uncheckedLines }: 
     : `Checked: a check passed after the last change (${changed}).`
 }
 
-/** All that is to be known of whether the last change was checked, a sentence each; none where nothing changed. */
+/** All facts about the verification of the last change, a sentence each; empty when nothing changed. */
 export function verificationFacts(figures: VerificationFigures): readonly string[] {
   const { verified } = figures
   if (verified === 'nothing changed') return []
@@ -29,7 +29,7 @@ export function verificationFacts(figures: VerificationFigures): readonly string
 
 function checkFact({ verified, lastCheck, hasPassed, uncheckedLines }: VerificationFigures): string {
   if (lastCheck === null) return verified === true ? '' : 'No check ran.'
-  const last = `\`${headOf(lastCheck, longestCommand)}\``
+  const last = `\`${headOf(lastCheck, maxCommandLength)}\``
   if (verified === true && uncheckedLines === 0) return `The last check was ${last}.`
   return hasPassed
     ? `A check passed before that; the last one that ran was ${last}.`

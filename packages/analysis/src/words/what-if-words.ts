@@ -3,30 +3,30 @@ import type { PeriodSpent } from '../what-if/period-account.ts'
 import { minuteText } from './budget-words.ts'
 import { counted, elapsed, many, money, moneyAtMost } from './figures.ts'
 
-// What other limits would have done, in words: the same in the terminal and on the page.
+// The effect of other limits in words, for the terminal and the page.
 
-/** What would have become of a run in which these models have no price. */
+/** The effect on a run with these models without a price. */
 export function verdictText(answer: WhatIf, unpriced: readonly string[]): string {
   const { verdict, reason, by, standing, isAtTheLatest, isCompletedIfMet, keepsAnswer, toldAfterTurn, kept } = answer
-  const told =
+  const reminder =
     toldAfterTurn === null
       ? ''
       : `; the model is warned after turn ${toldAfterTurn}, and this assumes that it ignores the warning`
   switch (verdict) {
     case 'same':
-      return `No change: ${reason} after ${many(kept.turns, 'turn')}${told}.`
+      return `No change: ${reason} after ${many(kept.turns, 'turn')}${reminder}.`
     case 'unknown':
       return `Unknown: ${whyUnknown(answer, unpriced)}`
     case 'stops': {
       const place = isAtTheLatest ? `${inTurn(kept.turns)} at the latest` : placeOf(answer)
-      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${figures(by)})`}${
+      return `Would have stopped ${place}: ${reason}${by === null ? '' : ` (${usedOfMax(by)})`}${
         isCompletedIfMet === true ? ', or completed if its goal held by then' : ''
-      }${keepsAnswer === true ? ', with the answer before it was asked to verify it' : ''}${standing === undefined ? '' : standingText(standing)}${told}.`
+      }${keepsAnswer === true ? ', with the answer before it was asked to verify it' : ''}${standing === undefined ? '' : standingText(standing)}${reminder}.`
     }
   }
 }
 
-/** Which standing budget, when, and when it resets: to the minute, in the local time zone. */
+/** The standing budget, when it stopped the run, and when it resets: to the minute, in the local time zone. */
 function standingText({ budget, at, resetsAt, notMade }: NonNullable<WhatIf['standing']>): string {
   const not = notMade === 0 ? '' : `; ${many(notMade, 'request')} not made`
   return ` by the budget of ${budget} at ${minuteText(at)}, which resets at ${minuteText(resetsAt)}${not}`
@@ -51,7 +51,7 @@ function whyUnknown({ unknownFrom, kept, standing }: WhatIf, unpriced: readonly 
   }
 }
 
-/** A limit on time, or on waits for services, cuts a turn; the others stop between two. */
+/** A limit on time, or on waits for services, cuts a turn; the others stop between two turns. */
 function placeOf({ by, kept: { turns } }: WhatIf): string {
   return by?.limit === 'maxDurationMs' || by?.limit === 'waitForLimitsMs'
     ? inTurn(turns)
@@ -62,7 +62,7 @@ function inTurn(turn: number): string {
   return turn === 0 ? 'before its first turn' : `in turn ${counted(turn)}`
 }
 
-function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
+function usedOfMax({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   const shown = {
     maxBudgetUsd: money,
     maxRunUsd: money,
@@ -78,7 +78,7 @@ function figures({ limit, used, max }: NonNullable<WhatIf['by']>): string {
   return `${shown[limit](used)} of ${shown[limit](max)}`
 }
 
-/** What an answer about standing budgets cannot know. */
+/** What an answer about standing budgets does not include. */
 export function standingNotes({
   undated,
 }: {
@@ -91,7 +91,7 @@ export function standingNotes({
   ]
 }
 
-/** What became of a standing budget in one period: `$20.00 of $31.40 spent, 2 runs ended, 14 requests not made`. */
+/** The result of a standing budget in one period: `$20.00 of $31.40 spent, 2 runs ended, 14 requests not made`. */
 export function periodText({ spentUsd, recordedUsd, ended, notMade, waited }: PeriodSpent): string {
   const spent =
     spentUsd < recordedUsd ? `${money(spentUsd)} of ${money(recordedUsd)} spent` : `${money(spentUsd)} spent`
@@ -103,7 +103,7 @@ export function periodText({ spentUsd, recordedUsd, ended, notMade, waited }: Pe
   ].join(', ')
 }
 
-/** That runs are left out since they count elsewhere; '' for none. */
+/** A note that copied runs are not counted; '' for none. */
 export function copiesLeftOut(copies: number): string {
   if (copies === 0) return ''
   return copies === 1
@@ -121,7 +121,7 @@ export function spentText({ turns, tokens, costUsd, unknownUsd, activeMs }: What
   ].join(', ')
 }
 
-/** What services told, and beside it what nobody told and was charged at worst case: `$1.20 and up to $0.40 more`. */
+/** The reported cost, and the unreported cost that was charged at worst case: `$1.20 and up to $0.40 more`. */
 export function costText({ costUsd, unknownUsd }: Pick<WhatIf['saved'], 'costUsd' | 'unknownUsd'>): string {
   return unknownUsd > 0 ? `${money(costUsd)} and up to ${moneyAtMost(unknownUsd)} more` : money(costUsd)
 }

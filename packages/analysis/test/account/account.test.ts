@@ -21,10 +21,10 @@ import {
 import { killedAfter } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
 
-/** A world in which every read takes 20 ms and every write 50. */
-function world(): Pick<RunOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
+/** A setup in which every read takes 20 ms and every write 50 ms. */
+function testOptions(): Pick<RunOptions, 'tools' | 'prices'> & { readonly clock: ReturnType<typeof createFakeClock> } {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (ms: number) => async () => {
     await new Promise<void>((resolve) => void clock.after(ms, resolve))
@@ -37,16 +37,16 @@ const accountOfRun = async (
   script: Parameters<typeof run>[0],
   given: Partial<RunOptions> = {},
 ): Promise<{ readonly account: Account; readonly terminal: RunResult; readonly records: readonly StepRecord[] }> => {
-  const { clock, ...options } = world()
+  const { clock, ...options } = testOptions()
   const { terminal, steps } = await run(script, { ...options, clock, ...given } as never)
-  // As a file has them.
+  // The records as a session file stores them.
   const records = json(steps.records) as never as readonly StepRecord[]
   return { account: accountOf(records), terminal, records }
 }
 
-describe('the ending', () => {
-  test('is told with its figures and its source, and the limits with how full they were', async () => {
-    const { account, terminal } = await accountOfRun([asks('Look'), asks('Write'), 'never'], {
+describe('the ending of a run', () => {
+  test('has its figures, its source, and how much of each limit was used', async () => {
+    const { account, terminal } = await accountOfRun([callReply('Look'), callReply('Write'), 'never'], {
       maxTurns: 2,
       maxBudgetUsd: 1e9,
       maxDurationMs: 60_000,
@@ -67,14 +67,14 @@ describe('the ending', () => {
     expect(account.laps).toEqual([{ transition: 'next_turn', laps: 1, used: 1, allowed: null }])
   })
 
-  test('what stood beside it is told, and who overrode what', async () => {
+  test('includes guards that also fired, and which one overrode which', async () => {
     let left = 1
     const overriding = hook(
       'onStop',
       (context) => (left-- > 0 ? context.withState(context.state().withExecutionContinued()) : context),
       { id: 'stubborn' },
     )
-    const { account, terminal } = await accountOfRun([asks('Look'), 'done'], {
+    const { account, terminal } = await accountOfRun([callReply('Look'), 'done'], {
       hooks: [overriding],
       stopWhen: [stepLimit(1)],
     })
@@ -93,11 +93,11 @@ describe('the ending', () => {
     ])
   })
 
-  test('two guards at once: one decides, the other stood', async () => {
-    const { account } = await accountOfRun([asks('Look'), 'never'], { stopWhen: [stepLimit(1), stepLimit(1)] })
+  test('names the guard that decided and the one that also fired when two fire at once', async () => {
+    const { account } = await accountOfRun([callReply('Look'), 'never'], { stopWhen: [stepLimit(1), stepLimit(1)] })
     expect(account.ending?.reason).toBe('max_turns')
     expect(account.limits[0]).toEqual({ limit: 'maxTurns', unit: 'turns', used: 1, max: 1, isReached: true })
-    const { account: other } = await accountOfRun([asks('Look'), 'never'], {
+    const { account: other } = await accountOfRun([callReply('Look'), 'never'], {
       stopWhen: [stepLimit(1)],
       hooks: [
         hook('afterStep', (context) =>
@@ -111,8 +111,8 @@ describe('the ending', () => {
     expect(other.ending?.others).toEqual([expect.objectContaining({ reason: 'steps_limit' })])
   })
 
-  test('a run that went in circles shows how often', async () => {
-    const { account } = await accountOfRun(() => asks('Look'), { stopWhen: noProgress(), maxTurns: 50 })
+  test('includes the repetition count of a run that repeated itself', async () => {
+    const { account } = await accountOfRun(() => callReply('Look'), { stopWhen: noProgress(), maxTurns: 50 })
     expect(account.ending?.reason).toBe('no_progress')
     expect(account.limits.at(-1)).toEqual({
       limit: 'noProgress',
@@ -125,11 +125,11 @@ describe('the ending', () => {
   })
 })
 
-describe('where it went', () => {
-  test('the parts add up to the whole, by phase and by tool', async () => {
+describe('the breakdown', () => {
+  test('adds up to the whole by phase and by tool', async () => {
     const { account, terminal } = await accountOfRun([
-      asks('Look', 'Look', 'Write'),
-      asks('Look'),
+      callReply('Look', 'Look', 'Write'),
+      callReply('Look'),
       { text: 'ok', usage },
     ])
     const sum = (figures: readonly number[]): number => figures.reduce((total, each) => total + each, 0)
@@ -146,7 +146,7 @@ describe('where it went', () => {
       expect(sum(parts.map(({ costUsd }) => costUsd))).toBeCloseTo(330, 6)
     }
     expect(sum(account.phases.map(({ ms }) => ms))).toBe(terminal.durationMs)
-    // Two looks run side by side: their own time is 40 ms, the run's 20.
+    // Two `Look` calls run in parallel: their own time is 40 ms, the run's is 20 ms.
     expect(account.phases.find(({ phase }) => phase === 'tools')?.ms).toBe(20 + 50 + 20)
     const known = { unknownTokens: 0, unknownUsd: 0 }
     expect(account.tools).toEqual([
@@ -176,10 +176,10 @@ describe('where it went', () => {
     ])
   })
 
-  test('the slowest and the dearest steps are named with what they were about', async () => {
+  test('names the slowest and the most expensive steps with their subjects', async () => {
     const { account } = await accountOfRun([
       { toolCalls: [{ name: 'Write', input: { file_path: 'a.ts' } }], usage: { input_tokens: 900, output_tokens: 9 } },
-      asks('Look'),
+      callReply('Look'),
       { text: 'ok', usage },
     ])
     expect(account.slowest.map(({ what, ms }) => [what, ms])).toEqual([
@@ -198,8 +198,8 @@ describe('where it went', () => {
     })
   })
 
-  test('calls that were denied or failed count as failed, and cost what asked for them', async () => {
-    const { account } = await accountOfRun([asks('Gone', 'Bad'), { text: 'ok', usage }], {
+  test('counts denied and failed calls as failed, with the cost of the request that made them', async () => {
+    const { account } = await accountOfRun([callReply('Gone', 'Bad'), { text: 'ok', usage }], {
       tools: [
         tool('Bad', () => {
           throw new Error('no')
@@ -213,15 +213,15 @@ describe('where it went', () => {
     ])
   })
 
-  test('what subagents spent is of the call that started them', async () => {
+  test('attributes the spending of a subagent to the call that started it', async () => {
     const agent = agentTool({
       name: 'Agent',
       description: 'a subagent',
       readOnly: true,
       spawn: () => ({ prompt: 'look around' }),
     })
-    const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
-    const { clock, tools, prices } = world()
+    const script = [callReply('Agent'), callReply('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+    const { clock, tools, prices } = testOptions()
     const { account, terminal } = await accountOfRun(script, {
       clock,
       prices: prices ?? dollarATokenPrices,
@@ -235,24 +235,27 @@ describe('where it went', () => {
   })
 })
 
-describe('what is of which phase', () => {
+describe('phases', () => {
   const phaseOf = (account: Account, name: string) => account.phases.find(({ phase }) => phase === name)
 
-  test('the last answer at a limit is a request of the model like any other', async () => {
-    const { account } = await accountOfRun([asks('Look'), { text: 'so far', usage }], { maxTurns: 1, wrapUp: true })
+  test('count the last answer at a limit as an ordinary model request', async () => {
+    const { account } = await accountOfRun([callReply('Look'), { text: 'so far', usage }], {
+      maxTurns: 1,
+      wrapUp: true,
+    })
     expect(account.ending?.reason).toBe('max_turns')
     expect(phaseOf(account, 'model')).toMatchObject({ requests: 2, tokens: 220, costUsd: 220 })
     expect(account.tools.find(({ tool: name }) => name === null)).toMatchObject({ tokens: 110 })
   })
 
-  test('what the run waits for before it asks again is no time of its own', async () => {
+  test('keep the wait before a retry out of the active time', async () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
     const { account, terminal } = await accountOfRun([overloaded, { text: 'ok', usage }])
     expect(terminal.durationMs).toBeGreaterThan(0)
     expect([phaseOf(account, 'waiting')?.ms, phaseOf(account, 'other')?.ms]).toEqual([terminal.durationMs, 0])
   })
 
-  test('a moment in which several work is counted once, for the first of them', () => {
+  test('count a moment with parallel work once, for the first step', () => {
     const step = (phase: RecordedStep['phase'], at: number, durationMs: number): RecordedStep => {
       return { phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }
     }
@@ -267,31 +270,34 @@ describe('what is of which phase', () => {
     })
   })
 
-  test('a call that asks a model takes its time from where it began to where it ended', async () => {
-    const { clock } = world()
+  test('measure a call that asks a model from its start to its end', async () => {
+    const { clock } = testOptions()
     const asking = {
       ...reader('Ask', async (_input, { ask }) => {
         const wait = () => new Promise<void>((resolve) => void clock.after(300, resolve))
         await wait()
         await ask?.({ system: 'Tell.', messages: [{ role: 'user', content: 'What?' }], maxOutputTokens: 100 })
         await wait()
-        return 'told'
+        return 'answered'
       }),
       asksModel: true,
     }
-    const { account, terminal } = await accountOfRun([asks('Ask'), { text: 'this', usage }, { text: 'ok', usage }], {
-      clock,
-      tools: [asking],
-    })
+    const { account, terminal } = await accountOfRun(
+      [callReply('Ask'), { text: 'this', usage }, { text: 'ok', usage }],
+      {
+        clock,
+        tools: [asking],
+      },
+    )
     expect(terminal.durationMs).toBe(600)
     expect(account.tools.find(({ tool: name }) => name === 'Ask')).toMatchObject({ calls: 1, failed: 0, ms: 600 })
   })
 })
 
-describe('a run that did not end', () => {
-  test('is told after each record: its totals grow, and never exceed those of the end', async () => {
-    const script = () => [asks('Look'), asks('Write'), { text: 'ok', usage }] as const
-    const options = (): RunOptions => ({ ...world(), model: scriptedModel(script()) })
+describe('an unfinished run', () => {
+  test('has totals after each record that grow and never exceed the final ones', async () => {
+    const script = () => [callReply('Look'), callReply('Write'), { text: 'ok', usage }] as const
+    const options = (): RunOptions => ({ ...testOptions(), model: scriptedModel(script()) })
     const { account: whole, records } = await accountOfRun(script())
     let before = 0
     for (let count = 1; count < records.length; count++) {
@@ -305,9 +311,9 @@ describe('a run that did not end', () => {
     expect(before).toBe(330)
   })
 
-  test('what is under way is told: an open call, and an open request with what was reserved for it', async () => {
-    const { clock, ...options } = world()
-    const going = begin([asks('Hang')], { ...options, clock, tools: [hanging('Hang')] })
+  test('includes the open call, and the open request with its reservation', async () => {
+    const { clock, ...options } = testOptions()
+    const going = begin([callReply('Hang')], { ...options, clock, tools: [hanging('Hang')] })
     void going.loop.result
     await until(() => going.events.some(({ type }) => type === 'tool_start'))
     const { open, tools } = accountOf(going.steps.records)
@@ -316,7 +322,7 @@ describe('a run that did not end', () => {
     going.loop.abort()
     await going.end()
 
-    // Without a limit nothing is reserved: it may cost as much all the same.
+    // Without a limit nothing is reserved, but the request may cost just as much.
     for (const limits of [{ maxBudgetUsd: 1e9 }, {}]) {
       const asking = begin([{ hang: true }], { ...options, clock, ...limits })
       void asking.loop.result
@@ -332,30 +338,30 @@ describe('a run that did not end', () => {
   })
 })
 
-test('a budget holds what the session had spent before', async () => {
+test('counts earlier spending of the session against its budget', async () => {
   const { account } = await accountOfRun([{ text: 'ok', usage }], { maxBudgetUsd: 1e9, spentBeforeUsd: 70 })
   expect(account.limits.find(({ limit }) => limit === 'maxBudgetUsd')).toMatchObject({ used: 180, max: 1e9 })
   expect(account.totals.committedUsd).toBe(110)
 })
 
-test('a turn that was granted is none because an agent before it asked as often', async () => {
+test('does not count a granted turn as used because an earlier subagent made as many requests', async () => {
   const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
     readOnly: true,
     spawn: () => ({ prompt: 'look around' }),
   })
-  const { clock, tools = [] } = world()
-  const script = [asks('Agent'), asks('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
+  const { clock, tools = [] } = testOptions()
+  const script = [callReply('Agent'), callReply('Look'), { text: 'seen', usage }, { text: 'ok', usage }]
   const { records } = await accountOfRun(script, { clock, tools: [...tools, agent] })
   const lap = records.findIndex((record) => record.type === 'lap' && record.lap.scope === '')
   const { totals, limits } = accountOf(records.slice(0, lap + 1))
   expect([totals.turns, totals.requests, limits[0]?.used]).toEqual([1, 3, 1])
 })
 
-test('limits that a person set while it ran are the ones that are told', async () => {
-  const { clock, ...options } = world()
-  const going = begin([asks('Look'), asks('Look'), 'done'], { ...options, clock, maxTurns: 9 })
+test('reports the limits that a person set during the run', async () => {
+  const { clock, ...options } = testOptions()
+  const going = begin([callReply('Look'), callReply('Look'), 'done'], { ...options, clock, maxTurns: 9 })
   going.loop.set({ limits: { maxTurns: 2, maxTotalTokens: null } })
   const { steps, terminal } = await going.end()
   expect(terminal.reason).toBe('max_turns')
@@ -368,15 +374,15 @@ test('limits that a person set while it ran are the ones that are told', async (
   })
 })
 
-test('of a run that carries counters it tells whose they are, and the limit on turns holds what was done', async () => {
-  const { clock, ...options } = world()
-  const look = () => asks('Look')
+test('names the source of its inherited counters and counts them against the turn limit', async () => {
+  const { clock, ...options } = testOptions()
+  const look = () => callReply('Look')
   const first = await run(look, { ...options, clock, maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent }
   const tell = async (maxTurns: number) => {
     const { steps } = await run(look, { ...options, clock, maxTurns }, start)
     const { totals, carried, limits, ending } = accountOf(steps.records)
-    // Before its end is on record the same is told.
+    // The account is the same before the end is recorded.
     expect(accountOf(steps.records.slice(0, -1)).totals).toEqual(totals)
     return { totals, carried, turns: limits[0], reason: ending?.reason }
   }
@@ -391,21 +397,21 @@ test('of a run that carries counters it tells whose they are, and the limit on t
   expect(none).toMatchObject({ carried, totals: { turns: 3, requests: 0 }, turns: { used: 3, max: 3 } })
 })
 
-test('a turn counts against its limit once its model was asked', async () => {
+test('counts a turn against its limit once the model was asked', async () => {
   const limited = await accountOfRun(['never'], { maxBudgetUsd: 0.01 })
   expect([limited.terminal.reason, limited.account.totals.turns, limited.account.limits[0]?.used]).toEqual([
     'max_budget_usd',
     0,
     0,
   ])
-  const { records } = await accountOfRun([asks('Look'), asks('Look'), 'done'])
+  const { records } = await accountOfRun([callReply('Look'), callReply('Look'), 'done'])
   const turns = records.map((_record, index) => {
     const { totals, limits } = accountOf(records.slice(0, index + 1))
     return [totals.turns, limits[0]?.used]
   })
-  for (const [told, used] of turns) expect(used).toBe(told)
+  for (const [reportedTurns, used] of turns) expect(used).toBe(reportedTurns)
 })
 
-test('what is no record is refused', () => {
+test('a value that is not a record is rejected', () => {
   expect(() => accountOf([])).toThrow('The record has no beginning')
 })

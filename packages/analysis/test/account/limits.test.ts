@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { RunOptions } from '@halting/core'
 import { accountOf } from '../../src/account/account.ts'
-import { figuresOf } from '../../src/export/figures.ts'
+import { sessionTotals } from '../../src/export/session-totals.ts'
 import { sharedBudgetText, waitText } from '../../src/words/budget-words.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
 
@@ -12,7 +12,7 @@ test.each<readonly [Partial<RunOptions>, string, string, number]>([
   [{ maxToolCalls: 2, maxRunUsd: 1e6 }, 'max_tool_calls', 'maxToolCalls', 2],
   [{ maxRunUsd: 400, maxToolCalls: 50 }, 'max_budget_usd', 'maxRunUsd', 400],
   [{ maxRunUsd: 1e6, maxBudgetUsd: 400 }, 'max_budget_usd', 'maxBudgetUsd', 400],
-])('a run with %j ends as %s, and %s is the limit that is reached', async (options, reason, name, max) => {
+])('a run with %j ends as %s and names %s as the limit that was reached', async (options, reason, name, max) => {
   const { terminal, records } = await standingRun(endless(), options)
   expect(terminal.reason).toBe(reason)
   const { limits, ending } = accountOf(records)
@@ -21,7 +21,7 @@ test.each<readonly [Partial<RunOptions>, string, string, number]>([
   expect(ending).not.toHaveProperty('sharedBudget')
 })
 
-test('tool calls are those of the run so far, also of one that did not end', async () => {
+test('counts the tool calls of a run, also of an unfinished one', async () => {
   const { records } = await standingRun(endless(), { maxToolCalls: 3 })
   const figures = (some: typeof records) => accountOf(some).limits.find(({ limit }) => limit === 'maxToolCalls')
   expect(figures(records)).toEqual({ limit: 'maxToolCalls', unit: 'calls', used: 3, max: 3, isReached: true })
@@ -29,7 +29,7 @@ test('tool calls are those of the run so far, also of one that did not end', asy
   expect(figures(records.slice(0, secondLap + 1))).toMatchObject({ used: 2, isReached: false })
 })
 
-test('a standing budget that ended a run is named with what was used of it and when it resets; no limit is reached', async () => {
+test('names the standing budget that ended a run, its use and its reset time, and no reached limit', async () => {
   const { records } = await standingRun(dayBudget({ requests: 2 }), { maxBudgetUsd: 1e6 })
   const { ending, limits } = accountOf(records)
   expect(ending?.reason).toBe('max_budget_usd')
@@ -46,14 +46,14 @@ test('a standing budget that ended a run is named with what was used of it and w
   )
 })
 
-test('an exported session names the budget that ended it', async () => {
+test('names the budget that ended the run in an exported session', async () => {
   const { records } = await standingRun(dayBudget({ requests: 1 }))
-  // Of a run the figures show the account alone.
+  // The figures need only the account of the run.
   const session = { sessionId: 's', cwd: '/a', runs: [{ account: accountOf(records) }] } as never
-  expect(figuresOf(session)).toContainEqual(['Budget', '$20 a day: $19.80 of $20.00, resets at 2026-11-30 00:00'])
+  expect(sessionTotals(session)).toContainEqual(['Budget', '$20 a day: $19.80 of $20.00, resets at 2026-11-30 00:00'])
 })
 
-test('waits for what others had reserved of a standing budget are counted by its name', async () => {
+test('counts waits for reservations of others by the name of the standing budget', async () => {
   const { records } = await standingRun(dayBudget({ requests: 2, waits: 3 }))
   const { standingWaits, budgetWaits, ending } = accountOf(records)
   expect(ending?.reason).toBe('max_budget_usd')

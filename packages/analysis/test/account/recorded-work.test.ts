@@ -1,4 +1,4 @@
-// What sums over many runs are made of: each request and each call, as they are on record.
+// Sums over many runs are built from each recorded request and each recorded call.
 import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork, type RecordedWork } from '../../src/account/recorded-work.ts'
@@ -10,7 +10,7 @@ import { calls, dollarATokenPrices, hook, json, reader, run, tool } from '../../
 import { killedBefore } from '../../../core/test/support/killed.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
 
 const failing = tool('Break', () => {
   throw new Error('broken')
@@ -26,38 +26,38 @@ async function recorded(
     tools: [reader('Look', () => 'seen'), tool('Write', () => 'written'), failing],
     ...options,
   } as never)
-  // As a file has them.
+  // The records as a session file stores them.
   const records = json(steps.records) as never as readonly StepRecord[]
   return { work: recordedWork(records), records }
 }
 
-const statuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
+const callStatuses = ({ calls: made }: RecordedWork) => made.map(({ tool: name, status }) => [name, status])
 
-describe('calls', () => {
-  test('done, failed, and of a tool that there is not', async () => {
-    const { work } = await recorded([asks('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
-    expect(statuses(work)).toEqual([
+describe('recorded calls', () => {
+  test('include succeeded calls, failed calls and calls of unknown tools', async () => {
+    const { work } = await recorded([callReply('Look', 'Break', 'Nothing'), { text: 'ok', usage }])
+    expect(callStatuses(work)).toEqual([
       ['Look', 'done'],
       ['Break', 'failed'],
       ['Nothing', 'invalid'],
     ])
   })
 
-  test('denied by rules, by a mode or a person', async () => {
-    const { work } = await recorded([asks('Look', 'Write'), { text: 'ok', usage }], {
+  test('include calls that rules, a mode or a person denied', async () => {
+    const { work } = await recorded([callReply('Look', 'Write'), { text: 'ok', usage }], {
       permissions: {
         denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
         decide: () => ({ behavior: 'deny', message: 'not now' }),
       },
     })
-    expect(statuses(work)).toEqual([
+    expect(callStatuses(work)).toEqual([
       ['Look', 'denied'],
       ['Write', 'denied'],
     ])
   })
 })
 
-describe('calls are told apart', () => {
+describe('calls are distinguished', () => {
   const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
@@ -65,7 +65,7 @@ describe('calls are told apart', () => {
     spawn: () => ({ prompt: 'look around' }),
   })
 
-  test('by agents, also where these use the same ids', async () => {
+  test('by agent, even where agents use the same ids', async () => {
     const script = [
       calls({ name: 'Agent', id: 'x' }, { name: 'Look', id: 'y' }),
       calls({ name: 'Nothing', id: 'x' }, { name: 'Break', id: 'y' }),
@@ -81,7 +81,7 @@ describe('calls are told apart', () => {
     ])
   })
 
-  test('by what is on record of their steps, where the text of a result says less', async () => {
+  test('by the records of their steps, where the result text says less', async () => {
     const options = (): RunOptions => ({
       model: scriptedModel([calls('Write'), 'ok']),
       tools: [tool('Write', 'written')],
@@ -90,27 +90,27 @@ describe('calls are told apart', () => {
     const records = await killedBefore((record) => record.type === 'result' && record.key.includes('tool:'), options())
     const { loop, steps } = resume(records, { ...options(), model: scriptedModel(['ok']) })
     await loop.result
-    expect(statuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
+    expect(callStatuses(recordedWork(json(steps.records) as never))).toEqual([['Write', 'unknown']])
   })
 
-  test('denied before a hook saw them, with another input, or by whoever asked a model about them', async () => {
+  test('by denial before hooks, by changed input, and by the permission check that asked a model', async () => {
     const isForbidden = (input: unknown): boolean => JSON.stringify(input).includes('secret')
-    const { work } = await recorded([asks('Write'), { text: 'ok', usage }], {
+    const { work } = await recorded([callReply('Write'), { text: 'ok', usage }], {
       hooks: [hook('beforeToolUse', () => undefined)],
       permissions: {
         denies: ({ call }) => (call.name === 'Write' ? 'never' : undefined),
         decide: () => ({ behavior: 'allow' }),
       },
     })
-    expect(statuses(work)).toEqual([['Write', 'denied']])
-    const changed = await recorded([asks('Write'), { text: 'ok', usage }], {
+    expect(callStatuses(work)).toEqual([['Write', 'denied']])
+    const changed = await recorded([callReply('Write'), { text: 'ok', usage }], {
       permissions: {
         denies: ({ call }) => (isForbidden(call.input) ? 'never' : undefined),
         decide: () => ({ behavior: 'allow', updatedInput: { path: 'secret' } }),
       },
     })
-    expect(statuses(changed.work)).toEqual([['Write', 'denied']])
-    const judged = await recorded([asks('Write'), { text: 'no', usage }, { text: 'ok', usage }], {
+    expect(callStatuses(changed.work)).toEqual([['Write', 'denied']])
+    const judged = await recorded([callReply('Write'), { text: 'no', usage }, { text: 'ok', usage }], {
       permissions: {
         denies: () => undefined,
         onlyInTurn: () => true,
@@ -121,14 +121,14 @@ describe('calls are told apart', () => {
         },
       },
     })
-    expect(statuses(judged.work)).toEqual([['Write', 'denied']])
+    expect(callStatuses(judged.work)).toEqual([['Write', 'denied']])
   })
 })
 
-describe('requests', () => {
-  test('each attempt has its model, what came of it and what it was charged', async () => {
+describe('recorded requests', () => {
+  test('have a model, an outcome and a charge for each attempt', async () => {
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
-    const { work, records } = await recorded([overloaded, asks('Look'), { text: 'ok', usage }])
+    const { work, records } = await recorded([overloaded, callReply('Look'), { text: 'ok', usage }])
     expect(
       work.requests.map(({ name, came, failure, nanos, isAtWorst }) => [name, came, failure, nanos, isAtWorst]),
     ).toEqual([
@@ -141,8 +141,8 @@ describe('requests', () => {
     expect(work.requests.reduce((sum, { nanos }) => sum + nanos, 0) / 1e9).toBe(totals.costUsd)
   })
 
-  test('a stream that broke is charged at worst case, and says so', async () => {
-    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  test('charge a broken stream at worst case and mark it', async () => {
+    const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
     const { work, records } = await recorded([broken, { text: 'ok', usage }])
     const [first, second] = work.requests
     expect([first?.isAtWorst, second?.isAtWorst]).toEqual([true, false])
@@ -150,8 +150,8 @@ describe('requests', () => {
     expect((first?.nanos ?? 0) / 1e9).toBe(totals.committedUsd - totals.costUsd)
   })
 
-  test.each([{ maxBudgetUsd: 1e6 }, {}])('one under way has what it may cost: %o', async (limits) => {
-    const { records } = await recorded([asks('Look'), { text: 'ok', usage }], limits)
+  test.each([{ maxBudgetUsd: 1e6 }, {}])('include the possible cost of an open request: %o', async (limits) => {
+    const { records } = await recorded([callReply('Look'), { text: 'ok', usage }], limits)
     const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
     const { requests } = recordedWork(records.slice(0, at + 1))
     expect(requests.map(({ came, isAtWorst }) => [came, isAtWorst])).toEqual([
@@ -160,7 +160,7 @@ describe('requests', () => {
     ])
     expect(requests[1]?.nanos).toBeGreaterThan(0)
   })
-  test('one that the budget refused is none, also before its end is on record', async () => {
+  test('leave out a request that the budget refused, also before the end is recorded', async () => {
     const { records } = await recorded([{ text: 'never', usage }], { maxBudgetUsd: 0.01 })
     const at = records.findIndex((record) => record.type === 'intent')
     expect(records[at]).toMatchObject({ intent: { granted: false } })
@@ -168,9 +168,9 @@ describe('requests', () => {
     expect(recordedWork(records).requests).toEqual([])
   })
 
-  test('what nobody reported is that of all requests, wherever the record ends', async () => {
-    const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
-    const { records } = await recorded([asks('Look'), broken, asks('Write'), { text: 'ok', usage }])
+  test('sum unreported usage over all requests, wherever the record ends', async () => {
+    const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+    const { records } = await recorded([callReply('Look'), broken, callReply('Write'), { text: 'ok', usage }])
     const attempts = records.map((_, at) => {
       const begun = records.slice(0, at + 1)
       const unreported = recordedWork(begun).requests.filter(({ isAtWorst }) => isAtWorst)

@@ -1,11 +1,11 @@
-// Holds R-VERI-20: whether the last change of a run was checked is told from its record alone, the same for every reader.
+// Holds R-VERI-20: whether the last change of a run was checked is derived from its record alone, the same for every reader.
 import * as fc from 'fast-check'
 import type { Verification } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { htmlOf } from '../../src/export/html.ts'
 import { markdownOf } from '../../src/export/markdown.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { verificationTexts } from '../../src/report/report-words.ts'
@@ -24,8 +24,8 @@ const factsFor = async (...given: Parameters<typeof checkedRun>): Promise<readon
   return verification === undefined ? [] : verificationFacts(verification)
 }
 
-describe('an account', () => {
-  test('has what a run changed and whether that was checked', async () => {
+describe('the account of a run', () => {
+  test('has the changes of the run and whether they were checked', async () => {
     const { verification } = await accountFor([change, failing, change, 'Done.'])
     expect(verification).toEqual({
       verified: false,
@@ -38,7 +38,7 @@ describe('an account', () => {
     })
   })
 
-  test('has nothing of it where nobody looked, and where the run did not end', async () => {
+  test('has no verification where changes were not tracked or the run did not end', async () => {
     const { records } = await checkedRun([change, 'Done.'])
     expect(accountOf(records.filter(({ type }) => type !== 'end'))).not.toHaveProperty('verification')
     expect(await accountFor([change, 'Done.'], undefined as never, { verification: undefined })).not.toHaveProperty(
@@ -102,7 +102,7 @@ describe('an account', () => {
     expect(await factsFor(...given)).toEqual(facts)
   })
 
-  test('goals that hold are a check', async () => {
+  test('treats met goals as a check', async () => {
     const { verification } = await accountFor([change, 'Done.'], asking, { until: [goalOf(failed(), passed)] })
     expect(verification).toMatchObject({ verified: true, uncheckedLines: 4, wasAsked: false })
     expect(verification && verificationVerdict(verification)).toBe('Checked by the goals (4 changed lines).')
@@ -125,7 +125,7 @@ describe('an account', () => {
   })
 })
 
-test('exports say it for each run, and for the session', async () => {
+test('the exports report verification for each run and for the session', async () => {
   const { records } = await checkedRun([change, 'Done.'])
   const session = sessionTranscript(sessionOf([records]))
   const markdown = [...markdownOf(session, 'A session')].join('')
@@ -140,7 +140,7 @@ test('exports say it for each run, and for the session', async () => {
 })
 
 test('a report counts runs that changed files', async () => {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   const reported = async (...runs: Parameters<typeof checkedRun>[]): Promise<Report> => {
     for (const [index, given] of runs.entries()) {
       const { records } = await checkedRun(...given)

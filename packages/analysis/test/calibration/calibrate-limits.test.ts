@@ -1,9 +1,8 @@
 // Holds R-CALIB-1 to R-CALIB-5 of docs/spec.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { calibrateLimits, runsNeeded } from '../../src/calibration/calibrate-limits.ts'
+import { calibrateLimits, runsNeeded, roundedUp } from '../../src/calibration/calibrate-limits.ts'
 import type { CalibratedGroup, CalibratedLimit, RefusedLimit } from '../../src/calibration/calibrated-limit.ts'
-import { roundedUp } from '../../src/calibration/round-limit.ts'
 import type { GradedRun, RunGrade, RunUse } from '../../src/grades/graded-run.ts'
 
 const good: RunGrade = { isGood: true, by: 'person' }
@@ -35,7 +34,7 @@ function limitOf(limit: CalibratedLimit | RefusedLimit): CalibratedLimit {
   return limit
 }
 
-describe('a limit', () => {
+describe('a calibrated limit', () => {
   const hundred = listOf(100, (index) => graded({ tokens: (index + 1) * 1_000, turns: index + 1 }))
 
   test('is the k-th smallest use, rounded up to a figure that a person would type', () => {
@@ -45,7 +44,7 @@ describe('a limit', () => {
     expect(limitOf(groupOf(hundred, 0.1).limits.tokens)).toMatchObject({ rank: 91, quantile: 91_000 })
   })
 
-  test('of equal uses is that use, and loses none', () => {
+  test('equals the use of the runs where all used the same, and stops none', () => {
     const { turns, usd } = groupOf(listOf(50, () => graded({}))).limits
     expect(limitOf(turns)).toMatchObject({ limit: 10, lost: { runs: 0, of: 50 } })
     expect(limitOf(usd).limit).toBe(1)
@@ -60,7 +59,7 @@ describe('a limit', () => {
     expect(groupOf(solved(20), 0.05).limits.turns.kind).toBe('limit')
   })
 
-  test('in dollars takes no run without a price, and is refused where too few have one', () => {
+  test('in dollars leaves out runs without a price, and is refused where too few have one', () => {
     const priced = listOf(60, (index) => graded({ usd: index < 45 ? 1 : null }))
     expect(groupOf(priced).limits.usd).toEqual({ kind: 'refused', why: 'unpriced', solved: 45, needed: 50 })
     const enough = groupOf([...priced, ...listOf(5, () => graded({ usd: 3 }))])
@@ -74,7 +73,7 @@ describe('a limit', () => {
     expect(free.together?.limits).toEqual({ tokens: 1_000, activeMs: 60_000, turns: 10 })
   })
 
-  test('saves what runs that were not solved used beyond it', () => {
+  test('saves what unsolved runs used beyond it', () => {
     const runs = [
       ...listOf(50, () => graded({ turns: 10 })),
       graded({ turns: 25 }, bad),
@@ -96,7 +95,7 @@ describe('a limit', () => {
     })
   })
 
-  test('is stopped by what the product says, where that is known', () => {
+  test('stops the runs that what-if says it stops, where that is known', () => {
     const runs = [...listOf(50, () => graded({ turns: 10 })), graded({ turns: 30 }, bad)]
     const { groups } = calibrateLimits(runs, {
       mayLose: 0.02,
@@ -113,8 +112,8 @@ describe('a limit', () => {
   })
 })
 
-describe('limits together', () => {
-  test('lose what any of them loses', () => {
+describe('combined limits', () => {
+  test('lose every run that any of them loses', () => {
     const runs = listOf(100, (index) => graded({ turns: index === 7 ? 99 : 10, tokens: index === 9 ? 50_000 : 1_000 }))
     const { limits, together } = groupOf(runs)
     expect(limitOf(limits.turns).lost.runs).toBe(1)
@@ -127,7 +126,7 @@ describe('groups', () => {
   const place = (model: string, repository: string, count: number): readonly GradedRun[] =>
     listOf(count, () => graded({}, good, { model, repository }))
 
-  test('are models in repositories; small ones also get their model, and all runs', () => {
+  test('are models in repositories; small groups are also reported by model and over all runs', () => {
     const runs = [...place('a', '/one', 30), ...place('a', '/two', 60), ...place('b', '/one', 10)]
     const { groups, needed } = calibrateLimits(runs, { mayLose: 0.02 })
     expect(needed).toBe(50)
@@ -140,7 +139,7 @@ describe('groups', () => {
     ])
   })
 
-  test('leave out runs that asked no model, and keep those whose model is not known', () => {
+  test('leave out runs that asked no model, and keep those whose model is unknown', () => {
     const none = graded({ usd: 0, tokens: 0, turns: 0 }, bad, { model: '' })
     const groups = (runs: readonly GradedRun[]): readonly unknown[] =>
       calibrateLimits(runs, { mayLose: 0.02 }).groups.map(({ model, runs: count }) => [model, count])
@@ -149,12 +148,12 @@ describe('groups', () => {
     expect(groups([graded({}, good, { model: '' })])).toEqual([['', 1]])
   })
 
-  test('are these alone where each is large enough', () => {
+  test('are not merged where each is large enough', () => {
     const { groups } = calibrateLimits([...place('a', '/one', 50), ...place('b', '/one', 50)], { mayLose: 0.02 })
     expect(groups.map(({ model }) => model)).toEqual(['a', 'b'])
   })
 
-  test('say who says that their runs are solved', () => {
+  test('name the source of their grades', () => {
     const by = (who: RunGrade['by'], count: number): readonly GradedRun[] =>
       listOf(count, () => graded({}, { isGood: true, by: who }))
     const group = groupOf([...by('person', 3), ...by('goal', 4), ...by('guess', 5)])
@@ -162,7 +161,7 @@ describe('groups', () => {
   })
 })
 
-describe('what is promised for any runs', () => {
+describe('properties for arbitrary runs', () => {
   const uses = fc.record({
     usd: fc.option(fc.double({ min: 0, max: 100, noNaN: true })),
     tokens: fc.nat(5_000_000),
@@ -173,7 +172,7 @@ describe('what is promised for any runs', () => {
   const run = fc.tuple(uses, grades).map(([use, grade]) => graded(use, grade))
   const lists = fc.array(run, { minLength: 30, maxLength: 160 })
 
-  test('the order does not matter', () => {
+  test('the order of the runs does not matter', () => {
     fc.assert(
       fc.property(
         lists.chain((runs) =>
@@ -187,7 +186,7 @@ describe('what is promised for any runs', () => {
     )
   })
 
-  test('a limit loses no more of its own solved runs than it may, and a larger share gives no larger limit', () => {
+  test('a limit loses no more of its own solved runs than allowed, and a larger share gives no larger limit', () => {
     const share = fc.double({ min: 0.02, max: 0.4, noNaN: true })
     fc.assert(
       fc.property(lists, share, share, (runs, one, other) => {
@@ -207,7 +206,7 @@ describe('what is promised for any runs', () => {
     )
   })
 
-  test('one more solved run below a limit refuses none, and raises none', () => {
+  test('one more solved run below a limit never removes or raises the limit', () => {
     fc.assert(
       fc.property(lists, (runs) => {
         const before = groupOf(runs, 0.05).limits.turns
@@ -219,7 +218,7 @@ describe('what is promised for any runs', () => {
     )
   })
 
-  test('a figure is rounded up, by a tenth at most above two digits', () => {
+  test('a figure is rounded up, by at most a tenth above two digits', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('usd', 'tokens', 'turns', 'activeMs'),
@@ -252,8 +251,8 @@ describe('what is promised for any runs', () => {
   ] as const)('%s %d becomes %d', (figure, value, expected) => expect(roundedUp(figure, value)).toBe(expected))
 })
 
-describe('of runs to come', () => {
-  // A skewed distribution, as uses of runs are: e to the sum of four uniform variables, drawn by a generator with a fixed seed.
+describe('future runs', () => {
+  // A skewed distribution, as the usage of runs has: e to the sum of four uniform variables, drawn by a generator with a fixed seed.
   function drawing(seed: number): () => number {
     let state = seed
     const next = (): number => {
@@ -267,7 +266,7 @@ describe('of runs to come', () => {
     [60, 0.02],
     [150, 0.02],
     [40, 0.05],
-  ])('a limit on %d solved runs loses at most %d on average, and rounded up no more', (count, mayLose) => {
+  ])('a limit on %d solved runs loses at most %d on average, and no more when rounded up', (count, mayLose) => {
     const draw = drawing(7)
     const draws = 2_000
     const each = 50
@@ -282,7 +281,7 @@ describe('of runs to come', () => {
         if (tokens > limit) lostOfRounded++
       }
     }
-    // Four standard errors: the loss of one sample varies about as much as it is.
+    // Four standard errors: the loss of one sample varies by about its own size.
     const error = (4 * mayLose) / Math.sqrt(draws)
     expect(expected / draws).toBeLessThanOrEqual(mayLose)
     expect(Math.abs(lost / (draws * each) - expected / draws)).toBeLessThan(error)
@@ -291,7 +290,7 @@ describe('of runs to come', () => {
   })
 })
 
-test('what is not a share between 0 and 1, and what is no list, is refused', () => {
+test('rejects a share outside 0 to 1 and a value that is not a list', () => {
   for (const mayLose of [0, 1, -0.1, 2, NaN])
     expect(() => calibrateLimits([], { mayLose })).toThrow(/above 0 and below 1, such as 0\.02/)
   const nothing: never[] = JSON.parse('{}')

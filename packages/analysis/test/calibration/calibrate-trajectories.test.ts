@@ -1,4 +1,4 @@
-// Holds R-CALIB-6 of docs/spec: limits are those of the program, which reserves before it asks, and what they stop is what what-if says.
+// Holds R-CALIB-6 of docs/spec: limits account for reservations before requests, as the program does, and stop the runs that what-if names.
 import { describe, expect, test } from 'vitest'
 import type { CalibratedFigure, CalibratedGroup } from '../../src/calibration/calibrated-limit.ts'
 import { calibrateTrajectories, type GradedTrajectory } from '../../src/calibration/calibrate-trajectories.ts'
@@ -28,8 +28,8 @@ async function runsOf(count: number): Promise<readonly GradedTrajectory[]> {
 
 const runs = await runsOf(90)
 
-describe('of live runs', () => {
-  test('a limit stops the solved runs that what-if says it stops, and no more than it may', () => {
+describe('calibration on live runs', () => {
+  test('sets a limit that stops the solved runs that what-if names, and no more than allowed', () => {
     const [group] = calibrateTrajectories(runs, { mayLose: 0.05 }).groups
     const solved = runs.filter(({ grade }) => grade?.isGood === true)
     const figures = Object.keys(limitNames) as readonly CalibratedFigure[]
@@ -48,12 +48,12 @@ describe('of live runs', () => {
     expect(group?.together?.lost.runs).toBeGreaterThanOrEqual(
       Math.max(...figures.map((each) => limitIn(group, each).lost.runs)),
     )
-    // Sums alone would give limits that leave no room for what requests reserve.
+    // Sums alone would give limits without room for the reservations of requests.
     const [bySums] = calibrateLimits(runs, { mayLose: 0.05 }).groups
     expect(limitIn(group, 'tokens').quantile).toBeGreaterThanOrEqual(limitIn(bySums, 'tokens').quantile)
   })
 
-  test('limits together save in every figure, and stop what any of them stops', () => {
+  test('combines limits so that they save in every figure and stop what any of them stops', () => {
     const [group] = calibrateTrajectories(runs, { mayLose: 0.1 }).groups
     const { together } = group ?? {}
     expect(together?.stops).toBeGreaterThan(0)

@@ -1,8 +1,13 @@
-// Holds R-CALIB-4 of docs/spec: intervals are those of the books. The values are of SciPy 1.17.
+// Holds R-CALIB-4 of docs/spec: the intervals follow the textbook definitions. Expected values come from SciPy 1.17.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { betaProbability, betaQuantile } from '../../src/calibration/beta.ts'
-import { countInterval, lossToExpect, savedInterval } from '../../src/calibration/intervals.ts'
+import {
+  betaProbability,
+  betaQuantile,
+  countInterval,
+  expectedLoss,
+  savedInterval,
+} from '../../src/calibration/intervals.ts'
 
 describe('the beta distribution', () => {
   test.each([
@@ -28,7 +33,7 @@ describe('the beta distribution', () => {
     expect(betaQuantile(probability, a, b)).toBeCloseTo(expected, 9)
   })
 
-  test('quantile and probability are inverse, and both sides add up to one', () => {
+  test('has a quantile function that inverts the probability, and sides that add up to one', () => {
     const size = fc.double({ min: 0.5, max: 3_000, noNaN: true })
     fc.assert(
       fc.property(fc.double({ min: 0.001, max: 0.999, noNaN: true }), size, size, (probability, a, b) => {
@@ -53,20 +58,20 @@ describe('the interval of a count', () => {
     expect(interval.high).toBeCloseTo(high, 9)
   })
 
-  test('of none of none is everything', () => expect(countInterval(0, 0)).toEqual({ low: 0, high: 1 }))
+  test('of 0 of 0 is 0 to 1', () => expect(countInterval(0, 0)).toEqual({ low: 0, high: 1 }))
 })
 
-test('above the 99th smallest of 100 lie 2 of 101 to come, on average', () => {
-  const { share, interval } = lossToExpect(99, 100)
+test('has on average 2 of 101 future runs above the 99th smallest of 100', () => {
+  const { share, interval } = expectedLoss(99, 100)
   expect(share).toBeCloseTo(2 / 101, 12)
   expect(interval.low).toBeCloseTo(0.00242, 4)
   expect(interval.high).toBeCloseTo(0.05446, 4)
 })
 
-describe('the interval of what is saved', () => {
+describe('the interval of the saved share', () => {
   const runs = Array.from({ length: 60 }, (_, index) => ({ used: 100 + index, saved: index % 5 === 0 ? 50 : 0 }))
 
-  test('is the same each time and in any order, and has the share in it', () => {
+  test('is reproducible in any order and contains the share', () => {
     const share = (12 * 50) / runs.reduce((sum, { used }) => sum + used, 0)
     const interval = savedInterval(runs)
     expect(interval?.low).toBeLessThan(share)

@@ -32,7 +32,7 @@ test.each([
   [0.0004, '0.04 %'],
   [0.123, '12 %'],
   [1, '100 %'],
-])('%d is %s', (share, text) => expect(shareText(share)).toBe(text))
+])('the share %d is written as %s', (share, text) => expect(shareText(share)).toBe(text))
 
 test.each([
   [5_000, '5s'],
@@ -40,7 +40,7 @@ test.each([
   [780_000, '13m'],
   [4_200_000, '1h10m'],
   [36_000_000, '10h'],
-])('%d ms is %s, which a limit takes', (ms, text) => {
+])('%d ms are written as %s, which a limit accepts', (ms, text) => {
   expect(limitValue('activeMs', ms)).toBe(text)
   expect(durationMs(text)).toBe(ms)
 })
@@ -55,7 +55,7 @@ test.each([
   expect(limitValue(figure, value)).toBe(setting)
 })
 
-test('that solved runs are of few sessions', () => {
+test('says that solved runs come from few sessions', () => {
   const of = (all: number, sessions: number): string =>
     sessionsWarning({ solved: { all, sessions, byPerson: 0, byGoal: 0, guessed: all } })
   expect([of(60, 60), of(60, 31), of(1, 1), of(0, 0)]).toEqual(['', '', '', ''])
@@ -67,7 +67,7 @@ test('that solved runs are of few sessions', () => {
   expect(group?.solved.sessions).toBe(1)
 })
 
-test('what is lost, and why there is no limit', () => {
+test('says what is lost, and why there is no limit', () => {
   const lost = { runs: 1, of: 64, share: 1 / 64, interval: { low: 0.0004, high: 0.084 } }
   expect(lostText(lost)).toBe('1 of 64 (1.6 %; 0–8.4 %)')
   const refused = { solved: 12, needed: 50 }
@@ -76,14 +76,14 @@ test('what is lost, and why there is no limit', () => {
   expect(noLimitText({ why: 'unused', ...refused })).toBe('the solved runs used none')
 })
 
-describe('weak grades', () => {
+describe('the text on weak grades', () => {
   const groupOf = (runs: readonly GradedRun[]) => {
     const [group] = calibrateLimits(runs, { mayLose: 0.05 }).groups
     if (group === undefined) throw new Error('no group')
     return group
   }
 
-  test('are named', () => {
+  test('names them', () => {
     const mixed = groupOf([...runsBy('person', 2), ...runsBy('guess', 6), ...runsBy('goal', 1)])
     expect(solvedText(mixed)).toBe('9 of 9 runs solved: 2 graded by you, 1 by their goals, 6 guesses')
     expect(guessWarning(mixed)).toContain('67 % of these grades are guesses')

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: what belongs to a session of another program, how it ended, and whose time it was.
+// Holds rules of docs/spec: R-FOR-1a, R-FOR-4b, R-FOR-5a, R-FOR-11, R-FOR-12: which files belong to a session of another program, how it ended, and
+// how its time is attributed.
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { recordsOfForeign, type ForeignRun } from '../../src/foreign/foreign-run.ts'
@@ -29,9 +30,9 @@ async function runsOf(path: string): Promise<readonly ForeignRun[]> {
   return (await readForeignSession(path)).runs
 }
 
-describe('subagents', () => {
+describe('subagents of other programs', () => {
   const agent = 'a0b1c2'
-  /** What a session tells while a subagent works. */
+  /** The lines of a session while a subagent works. */
   const progress = (id: string, output: number, fields: object = {}): object =>
     plain({
       type: 'progress',
@@ -53,12 +54,12 @@ describe('subagents', () => {
         ...fields,
       },
     })
-  const told = (figures: unknown, more: object = {}): object =>
+  const agentResultLine = (figures: unknown, more: object = {}): object =>
     result('t', 'done', {
       toolUseResult: { status: 'completed', agentId: agent, totalTokens: 330, usage: figures, ...more },
     })
 
-  test('of a workflow stand further below, and are no sessions beside theirs', async () => {
+  test('of a workflow are in deeper folders and are not listed as sessions', async () => {
     const id = 'd0000000-0000-4000-8000-000000000000'
     const path = fileOf(linesOf([user('go'), assistant('m1', [text('y')])]), `${id}.jsonl`)
     const side = (message: string): string =>
@@ -75,7 +76,7 @@ describe('subagents', () => {
     expect(await withoutSubagents([path, ...files])).toEqual([path])
   })
 
-  test('reads a session with lines of progress within each other, however deep', async () => {
+  test('are read from arbitrarily deeply nested progress lines', async () => {
     const opening = '{"type":"progress","data":{"type":"agent_progress","message":'
     const line = `${opening.repeat(20_000)}{}${'}}'.repeat(20_000)}`
     const path = fileOf(linesOf([user('go'), assistant('m1', [text('done')])]))
@@ -83,7 +84,7 @@ describe('subagents', () => {
     expect(await runsOf(path)).toHaveLength(1)
   })
 
-  test('that are told as progress alone count, each request once with its last figures', async () => {
+  test('that only appear as progress lines count each request once, with its last figures', async () => {
     const main = [
       user('go'),
       assistant('m1', [call('t', 'Task')]),
@@ -91,13 +92,13 @@ describe('subagents', () => {
       progress('s1', 10),
       progress('s2', 10),
     ]
-    const path = fileOf(linesOf([...main, told(usage(100, 10)), assistant('m2', [text('y')])]))
+    const path = fileOf(linesOf([...main, agentResultLine(usage(100, 10)), assistant('m2', [text('y')])]))
     expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 4, tokens: 440 })
   })
 
-  test('that have a file, too, are not counted twice', async () => {
+  test('with a file of their own are not counted twice', async () => {
     const id = 'e0000000-0000-4000-8000-000000000000'
-    const main = [user('go'), assistant('m1', [call('t', 'Task')]), progress('s1', 1), told(usage(100, 10))]
+    const main = [user('go'), assistant('m1', [call('t', 'Task')]), progress('s1', 1), agentResultLine(usage(100, 10))]
     const path = fileOf(linesOf([...main, assistant('m2', [text('y')])]), `${id}.jsonl`)
     mkdirSync(join(folder(), id, 'subagents'), { recursive: true })
     const own = { isSidechain: true, sessionId: id, agentId: agent, requestRef: 'r1' }
@@ -108,20 +109,25 @@ describe('subagents', () => {
     expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 2, requests: 3, tokens: 330 })
   })
 
-  test('of which only a result is left count with what that says, by the model of their caller', async () => {
+  test('with only a result left count the figures of that result, for the model of their caller', async () => {
     const path = fileOf(
-      linesOf([user('go'), assistant('m1', [call('t', 'Agent')]), told(usage(300, 30)), assistant('m2', [text('y')])]),
+      linesOf([
+        user('go'),
+        assistant('m1', [call('t', 'Agent')]),
+        agentResultLine(usage(300, 30)),
+        assistant('m2', [text('y')]),
+      ]),
     )
     const [account] = await accountsOf(path)
     expect(account?.totals).toMatchObject({ turns: 2, requests: 3, tokens: 550 })
     expect(account?.totals.costUsd).toBeCloseTo(2 * 0.00045 + 0.00135, 10)
   })
 
-  test('figures that are none count as none', async () => {
+  test('count invalid figures as missing', async () => {
     const wrong = [
-      told('much'),
-      told({}),
-      told(usage(1, 1), { totalTokens: 'many' }),
+      agentResultLine('much'),
+      agentResultLine({}),
+      agentResultLine(usage(1, 1), { totalTokens: 'many' }),
       result('t', 'x', { toolUseResult: [] }),
     ]
     for (const line of wrong) {
@@ -146,7 +152,7 @@ describe('the time in which a person answers', () => {
       call('q'),
       "The user doesn't want to proceed with this tool use. The tool use was rejected",
     ],
-  ])('is no tool time: %s', async (_what, asked, answer) => {
+  ])('is not tool time: %s', async (_what, asked, answer) => {
     const lines = [
       user('go', later(0)),
       assistant('m1', [asked], {}, later(2)),
@@ -164,7 +170,7 @@ describe('the time in which a person answers', () => {
     expect(account?.totals.activeMs).toBe(10_000)
   })
 
-  test('is no tool time in Codex', async () => {
+  test('is not tool time in Codex', async () => {
     const item = (payload: object, seconds: number): object => ({ type: 'response_item', ...later(seconds), payload })
     const path = fileOf(
       linesOf([
@@ -179,7 +185,7 @@ describe('the time in which a person answers', () => {
   })
 })
 
-describe('outputs of Codex', () => {
+describe('tool outputs of Codex', () => {
   const rollout = (outputs: readonly string[]): string =>
     linesOf([
       { type: 'session_meta', timestamp: '2026-01-01T00:00:00.000Z', payload: { id: 'x', cwd: '/' } },
@@ -206,21 +212,21 @@ describe('outputs of Codex', () => {
   const json = (seconds: number): string =>
     JSON.stringify({ output: 'a', metadata: { exit_code: 0, duration_seconds: seconds } })
 
-  test('are compared without the name and the time that Codex gave them', async () => {
+  test('are compared without the name and the time that Codex added', async () => {
     expect(await hashes([exec('aa01', 0.05, 'a'), exec('bb02', 0.06, 'a'), exec('cc03', 1.2, 'a'), 'end'])).toBe(1)
     expect(await hashes([json(0.1), json(0.2), json(0.3), 'end'])).toBe(1)
     expect(await hashes([exec('aa01', 0.05, 'a'), exec('aa01', 0.05, 'b'), 'end'])).toBe(2)
-    // What a command itself printed counts.
+    // Output of the command itself counts.
     expect(await hashes([exec('a', 1, 'Wall time: 1\n'), exec('a', 1, 'Total time: 1\n'), 'end'])).toBe(2)
   })
 
-  test('are shown whole to who goes on', async () => {
+  test('are shown in full to the model that continues the session', async () => {
     const { runs } = await readForeignSession(fileOf(rollout([exec('aa01', 0.05, 'a')])), 'newest_branch')
     expect(JSON.stringify(runs)).toContain('Chunk ID: aa01')
   })
 })
 
-describe('a stream that was kept', () => {
+describe('a saved stream', () => {
   const said = { session_id: 'f0000000-0000-4000-8000-000000000000', parent_tool_use_id: null }
   const line = (type: string, fields: object): object => ({ type, ...said, ...fields })
   const reply = (id: string, content: unknown, more: object = {}): object =>
@@ -254,7 +260,7 @@ describe('a stream that was kept', () => {
     expect(session.skipped).toMatchObject({ unknown: 0, strayResults: 0 })
   })
 
-  test('holds a run for each result; subagents in it are no turns, and all of it goes on', async () => {
+  test('has one run for each result, does not count subagent turns, and can be continued', async () => {
     const agents = reply('s1', [text('x')], { parent_tool_use_id: 'a' })
     const path = fileOf(
       linesOf([
@@ -279,7 +285,7 @@ describe('a stream that was kept', () => {
   })
 })
 
-describe('a session of Gemini CLI is told as one', () => {
+describe('a session of Gemini CLI is recognized', () => {
   const head = { sessionId: 'g', projectHash: '0123', startTime: '2026-01-01T00:00:00.000Z' }
   const messages = [
     { id: '1', timestamp: '2026-01-01T00:00:00.000Z', type: 'user', content: 'go' },

@@ -37,7 +37,7 @@ async function messagesOf(path: string): Promise<readonly unknown[]> {
   return messages.map(({ content }) => content)
 }
 
-test('a reply in several lines is one request, and its last figures count', async () => {
+test('a reply in several lines is one request with its last figures', async () => {
   const path = fileOf(
     linesOf([
       user('go'),
@@ -63,7 +63,7 @@ test('a reply in several lines is one request, and its last figures count', asyn
   ])
 })
 
-test('each prompt begins a run; notes and results of the program do not', async () => {
+test('each prompt starts a run; notes and results of the program do not', async () => {
   const path = fileOf(
     linesOf([
       user('<local-command-stdout>x</local-command-stdout>'),
@@ -82,10 +82,10 @@ test('each prompt begins a run; notes and results of the program do not', async 
     [['loop', 'loop', 'prompt'], 1],
     [['prompt'], 2],
   ])
-  expect(runs[1]?.turns[0]?.said).toEqual([{ origin: 'steer', content: 'and three' }])
+  expect(runs[1]?.turns[0]?.laterMessages).toEqual([{ origin: 'steer', content: 'and three' }])
 })
 
-test('endings: answered, cut, interrupted, refused by the API, at a limit', async () => {
+test('endings are recognized: answered, killed, interrupted, refused by the API, at a limit', async () => {
   const refused = { isApiErrorMessage: true }
   const path = fileOf(
     linesOf([
@@ -111,17 +111,17 @@ test('endings: answered, cut, interrupted, refused by the API, at a limit', asyn
   )
   const { runs } = await readForeignSession(path)
   expect(runs.map(({ ending }) => [ending?.reason, ending?.message])).toEqual([
-    ['completed', 'the model answered and asked for no tool (inferred: Claude Code records no reason)'],
+    ['completed', 'the model answered without calling a tool (inferred: Claude Code records no reason)'],
     [undefined, undefined],
     ['aborted_tools', 'interrupted by the person'],
     ['model_error', 'refused by the API: API Error: 529 overloaded'],
     ['prompt_too_long', 'refused by the API: Prompt is too long'],
-    ['max_turns', '1 turn was allowed, as Claude Code says'],
+    ['max_turns', '1 turn was allowed, according to Claude Code'],
     ['refusal', 'the model refused (inferred: Claude Code records no reason)'],
   ])
 })
 
-test('subagents count, in the file and in files of their own; these are no sessions beside theirs', async () => {
+test('subagents count, in the session file and in their own files, which are not listed as sessions', async () => {
   const id = 'b0000000-0000-4000-8000-000000000000'
   const side = (message: string): object => assistant(message, [text('x')], {}, { isSidechain: true })
   const during = { isSidechain: true, timestamp: '2026-01-01T00:00:03.500Z' }
@@ -142,13 +142,13 @@ test('subagents count, in the file and in files of their own; these are no sessi
   expect((await accountsOf(own))[0]?.totals).toMatchObject({ turns: 1, tokens: 110 })
 })
 
-test('files of subagents that come later count where folders are looked at anew', async () => {
+test('later subagent files count when folders are scanned again', async () => {
   const id = 'c0000000-0000-4000-8000-000000000000'
   const path = fileOf(linesOf([user('go'), assistant('m1', [text('y')])]), `${id}.jsonl`)
   const together = new ReadTogether()
   const besides = async (): Promise<number> => {
     const { runs } = await readForeignSession(path, 'all', together)
-    return runs.flatMap(({ turns }) => turns.flatMap(({ beside }) => beside)).length
+    return runs.flatMap(({ turns }) => turns.flatMap(({ agentRequests: beside }) => beside)).length
   }
   expect(await besides()).toBe(0)
   fileOf(linesOf([assistant('s1', [text('x')], {}, { isSidechain: true, sessionId: id })]), 'agent-3.jsonl')
@@ -156,7 +156,7 @@ test('files of subagents that come later count where folders are looked at anew'
   expect(await besides()).toBe(1)
 })
 
-test('after a rewind the newest branch goes on, and everything counts', async () => {
+test('a rewind continues on the newest branch, and all branches count', async () => {
   const path = fileOf(
     linesOf([
       user('one'),
@@ -171,7 +171,7 @@ test('after a rewind the newest branch goes on, and everything counts', async ()
   expect(await messagesOf(path)).toEqual(['one', [text('1')], 'right', [text('3')]])
 })
 
-test('calls beside each other are branches of one reply: all their results are kept', async () => {
+test('parallel calls are branches of one reply, and all their results are read', async () => {
   const path = fileOf(
     linesOf([
       user('go'),
@@ -190,7 +190,7 @@ test('calls beside each other are branches of one reply: all their results are k
   ])
 })
 
-test('what was compacted is not shown again', async () => {
+test('compacted messages are not sent again', async () => {
   const path = fileOf(
     linesOf([
       user('old'),
@@ -204,7 +204,7 @@ test('what was compacted is not shown again', async () => {
   expect(await messagesOf(path)).toEqual(['summary', 'new', [text('2')]])
 })
 
-test('open calls get an honest result, ids that come again another name, and images stay', async () => {
+test('open calls get a result that says so, duplicate ids are renamed, and images are preserved', async () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } }
   const path = fileOf(
     linesOf([
@@ -228,7 +228,7 @@ test('open calls get an honest result, ids that come again another name, and ima
   ])
 })
 
-test('figures that are missing or absurd count as none, and are told', async () => {
+test('missing and absurd figures count as missing and are reported', async () => {
   const path = fileOf(
     linesOf([
       user('go'),
@@ -246,7 +246,7 @@ test('figures that are missing or absurd count as none, and are told', async () 
   expect((await accountsOf(path))[0]?.totals).toMatchObject({ turns: 3, tokens: 10 })
 })
 
-test('CRLF, a mark of byte order, zero bytes, bytes that are no text, a line of 10 MB, a torn tail', async () => {
+test('reads CRLF, a byte order mark, zero bytes, invalid UTF-8, a line of 10 MB and a torn tail', async () => {
   const long = 'x'.repeat(10 * 1024 * 1024)
   const lines = linesOf([user('go'), assistant('m1', [call('a')]), result('a', long), assistant('m2', [text('ok')])])
   const content = Buffer.concat([
@@ -263,18 +263,18 @@ test('CRLF, a mark of byte order, zero bytes, bytes that are no text, a line of 
   expect(run?.ending?.reason).toBe('completed')
 })
 
-test('kinds that are not known are counted, and files of others are none', async () => {
+test('unknown kinds of lines are counted, and files of other formats are rejected', async () => {
   const path = fileOf(linesOf([user('go'), plain({ type: 'new-kind' }), assistant('m1', [text('1')])]))
   expect((await readForeignSession(path)).skipped).toMatchObject({ unknown: 1, kinds: ['new-kind'] })
   for (const content of ['', '\0\0', '[1]\n', '{"no":"session"}\n']) {
     const file = fileOf(content)
     expect(await kindOfSession(file)).toBeUndefined()
-    await expect(readForeignSession(file)).rejects.toThrow('holds no session')
+    await expect(readForeignSession(file)).rejects.toThrow('is not a session of')
   }
   expect(await kindOfSession(fileOf('{"type":"halting","format":1}\n'))).toBe('halting')
 })
 
-test('time is by the moments of lines; a reply and a tool took what passed between', async () => {
+test('replies and tools take the time between the timestamps of lines', async () => {
   const path = fileOf(
     linesOf([user('go'), assistant('m1', [call('a')]), result('a', ''), assistant('m2', [text('1')])]),
   )
@@ -293,7 +293,7 @@ test('time is by the moments of lines; a reply and a tool took what passed betwe
   ])
 })
 
-test('a session that goes on in another file begins with a copy of lines, which count once', async () => {
+test('a session that continues in another file counts the copied lines once', async () => {
   const first = [user('one'), assistant('m1', [call('a')]), result('a', 'x'), assistant('m2', [text('1')])]
   const more = [user('two'), assistant('m3', [text('2')])]
   const paths = [fileOf(linesOf(first)), fileOf(linesOf([...first, ...more]))]
@@ -308,7 +308,7 @@ test('a session that goes on in another file begins with a copy of lines, which 
   expect({ turns, copied }).toEqual({ turns: [2, 1], copied: [0, 4] })
 })
 
-test('what is nested without end is left out', async () => {
+test('endlessly nested content is left out', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const lines = [user('go'), assistant('m1', [call('a', 'Bash', 'DEEP')]), result('a', 'DEEP'), user('DEEP')]
   const path = fileOf(linesOf([...lines, result('b', [{ type: 'image', source: 'DEEP' }])]).replaceAll('"DEEP"', deep))
@@ -318,7 +318,7 @@ test('what is nested without end is left out', async () => {
   expect(await messagesOf(path)).toEqual(['go'])
 })
 
-test('going in circles is seen as in a run of ours', async () => {
+test('repetition is detected as in sessions of Halting', async () => {
   const lines = [user('go')]
   for (let index = 0; index < 20; index++)
     lines.push(assistant(`m${index}`, [call(`a${index}`, 'Read', { file_path: 'same' })]), result(`a${index}`, 'x'))

@@ -13,7 +13,7 @@ useFolder()
 const record = (type: string, payload: object): object => ({ timestamp: '2026-01-01T00:00:00.000Z', type, payload })
 const event = (type: string, payload: object = {}): object => record('event_msg', { type, ...payload })
 const item = (type: string, payload: object): object => record('response_item', { type, ...payload })
-const said = (role: string, text: string): object =>
+const message = (role: string, text: string): object =>
   item('message', { role, content: [{ type: role === 'user' ? 'input_text' : 'output_text', text }] })
 const calls = (id: string, name = 'shell', args: unknown = '{"command":["ls"]}'): object =>
   item('function_call', { name, arguments: args, call_id: id })
@@ -35,14 +35,14 @@ async function messagesOf(path: string): Promise<readonly unknown[]> {
   return messages.map(({ content }) => content)
 }
 
-test('tasks are runs, items up to the figures are one request, and figures that are told again count once', async () => {
+test('tasks are runs, items before the figures are one request, and repeated figures count once', async () => {
   const path = fileOf(
     linesOf([
       meta,
       event('task_started'),
-      said('user', '<environment_context>x</environment_context>'),
+      message('user', '<environment_context>x</environment_context>'),
       model,
-      said('user', 'one'),
+      message('user', 'one'),
       item('reasoning', { summary: [] }),
       calls('a'),
       calls('b'),
@@ -50,16 +50,16 @@ test('tasks are runs, items up to the figures are one request, and figures that 
       tokens(100, 60, 10, 110),
       output('a', '{"output":"no","metadata":{"exit_code":1,"duration_seconds":0}}'),
       output('b', 'Wall time: 1 s\nProcess exited with code 0\nOutput:\nok'),
-      said('user', 'and faster'),
-      said('assistant', 'done'),
+      message('user', 'and faster'),
+      message('assistant', 'done'),
       tokens(200, 100, 20, 330),
       event('task_complete'),
       event('task_started'),
-      said('user', 'two'),
+      message('user', 'two'),
       item('custom_tool_call', { name: 'apply_patch', input: '*** Begin', call_id: 'c' }),
       event('turn_aborted', { reason: 'interrupted' }),
       event('task_started'),
-      said('user', 'three'),
+      message('user', 'three'),
       event('error', { message: 'stream disconnected' }),
       event('never_seen'),
       record('new_kind', {}),
@@ -69,8 +69,8 @@ test('tasks are runs, items up to the figures are one request, and figures that 
   expect({ cwd, sessionId }).toEqual({ cwd: '/home/user/project', sessionId: 'c0000000-0000-4000-8000-000000000000' })
   expect(skipped).toMatchObject({ unknown: 2, kinds: ['event_msg/never_seen', 'new_kind'], withoutFigures: 1 })
   expect(runs.map(({ turns, ending }) => [turns.length, ending?.reason, ending?.message])).toEqual([
-    [2, 'completed', 'the task was complete, as Codex says'],
-    [1, 'aborted_tools', 'interrupted by the person, as Codex says'],
+    [2, 'completed', 'the task was complete, according to Codex'],
+    [1, 'aborted_tools', 'interrupted by the person, according to Codex'],
     [0, 'model_error', 'refused by the API: stream disconnected'],
   ])
   const [first] = runs
@@ -79,32 +79,32 @@ test('tasks are runs, items up to the figures are one request, and figures that 
     ['a', true],
     ['b', false],
   ])
-  expect(first.turns[0]?.said).toEqual([{ origin: 'steer', content: [{ type: 'text', text: 'and faster' }] }])
+  expect(first.turns[0]?.laterMessages).toEqual([{ origin: 'steer', content: [{ type: 'text', text: 'and faster' }] }])
   expect(accountOf(recordsOfForeign(first, prices).records).totals).toMatchObject({ turns: 2, tokens: 330 })
   expect(first.turns[0]?.message.usage).toMatchObject({ input_tokens: 40, cache_read_input_tokens: 60 })
   expect(await messagesOf(path)).toHaveLength(10)
 })
 
-test('what was compacted or rolled back is not shown again', async () => {
+test('compacted or rolled-back messages are not sent again', async () => {
   const history = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'kept' }] }]
   const path = fileOf(
     linesOf([
       meta,
       model,
       event('task_started'),
-      said('user', 'old'),
-      said('assistant', 'x'),
+      message('user', 'old'),
+      message('assistant', 'x'),
       record('compacted', { message: 'summary', replacement_history: history }),
       event('task_started'),
-      said('user', 'new'),
-      said('assistant', 'y'),
+      message('user', 'new'),
+      message('assistant', 'y'),
       event('task_started'),
-      said('user', 'wrong'),
-      said('assistant', 'z'),
+      message('user', 'wrong'),
+      message('assistant', 'z'),
       event('thread_rolled_back', { num_turns: 1 }),
       event('task_started'),
-      said('user', 'right'),
-      said('assistant', 'q'),
+      message('user', 'right'),
+      message('assistant', 'q'),
     ]),
   )
   expect((await readForeignSession(path)).runs).toHaveLength(4)
@@ -114,7 +114,7 @@ test('what was compacted or rolled back is not shown again', async () => {
   expect(shown).toEqual(['summary', 'kept', 'new', 'y', 'right', 'q'])
 })
 
-test('the first versions wrote items without anything around them', async () => {
+test('items of the first versions without an envelope are read', async () => {
   const path = fileOf(
     linesOf([
       { id: 'd0000000-0000-4000-8000-000000000000', timestamp: '2025-05-01T00:00:00.000Z', instructions: null },
@@ -133,13 +133,13 @@ test('the first versions wrote items without anything around them', async () => 
   ])
 })
 
-test('what is nested without end is left out', async () => {
+test('endlessly nested content is left out', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const shell = item('local_shell_call', { call_id: 'b', action: 'DEEP' })
   const content = linesOf([
     meta,
     model,
-    said('user', 'go'),
+    message('user', 'go'),
     calls('a', 'x', { a: 'DEEP' }),
     shell,
     output('a', { content: 'DEEP' }),

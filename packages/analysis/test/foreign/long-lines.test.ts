@@ -10,9 +10,9 @@ beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'halting-long-'))))
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const sessionId = '11111111-2222-4333-8444-555555555555'
-const mostBytes = 256 * 1_024 * 1_024
+const maxBytes = 256 * 1_024 * 1_024
 
-/** A file with this content and so many zero bytes behind it, which take no room on a disk. */
+/** A file with this content followed by this number of zero bytes, which take no space on disk. */
 function fileOf(content: string, zeros: number): string {
   const path = join(folder, `${sessionId}.jsonl`)
   writeFileSync(path, content)
@@ -32,8 +32,8 @@ test.each([
     },
   ],
   ['codex', { timestamp: '2026-01-01T00:00:00Z', type: 'session_meta', payload: { id: sessionId, cwd: '/work' } }],
-])('a line of %s that is too long is passed over and told by file and number', async (program, first) => {
-  const path = fileOf(`${JSON.stringify(first)}\n`, mostBytes + 1)
+])('a %s line that is too long is skipped and reported with its file and number', async (program, first) => {
+  const path = fileOf(`${JSON.stringify(first)}\n`, maxBytes + 1)
   appendFileSync(path, '\nno JSON\n')
   expect(await readForeignSession(path)).toMatchObject({
     program,

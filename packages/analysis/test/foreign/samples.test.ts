@@ -22,12 +22,12 @@ const golden = [
       ['Bash', 15, 0, 1_800],
       [null, 0, 0, 120],
     ],
-    ending: 'the model answered and asked for no tool (inferred: Claude Code records no reason)',
+    ending: 'the model answered without calling a tool (inferred: Claude Code records no reason)',
     unpriced: [],
     messages: 32,
   },
   {
-    // Two replies in one stream, which was billed once; its model has no price, the one that was asked for has.
+    // Two replies in one stream, billed once; the model of the stream has no price, the requested one has.
     name: 'claude-code-short',
     program: 'claude-code',
     sessionId: 'fe91754d-8bd4-4477-83a5-c9226c6e6ac5',
@@ -37,19 +37,19 @@ const golden = [
       ['test-tool', 1, 1, 82],
       [null, 0, 0, 2],
     ],
-    ending: 'the model answered and asked for no tool (inferred: Claude Code records no reason)',
+    ending: 'the model answered without calling a tool (inferred: Claude Code records no reason)',
     unpriced: [],
     messages: 4,
   },
   {
-    // The same figures stand in two records, and count once.
+    // The same figures are in two records and count once.
     name: 'codex-rollout-0',
     program: 'codex',
     sessionId: '01a1ffd1-a059-7390-995c-054692f499d6',
     recordedUsd: undefined,
     totals: { turns: 1, requests: 1, tokens: 16, costUsd: 0, committedUsd: 0, activeMs: 70 },
     tools: [[null, 0, 0, 16]],
-    ending: 'the task was complete, as Codex says',
+    ending: 'the task was complete, according to Codex',
     unpriced: ['gpt-fake'],
     messages: 3,
   },
@@ -58,31 +58,36 @@ const golden = [
 const recordsOf = ({ runs }: Pick<ForeignSession, 'runs'>): ReturnType<typeof recordsOfForeign>[] =>
   runs.map((run) => recordsOfForeign(run, prices))
 
-test.each(golden)('$name: figures, ending, and a transcript that the API takes', async (expected) => {
-  const path = samplePath(expected.name)
-  expect(await kindOfSession(path)).toBe(expected.program)
-  const session = await readForeignSession(path)
-  expect(session).toMatchObject({
-    program: expected.program,
-    sessionId: expected.sessionId,
-    cwd: '/home/user/project',
-    skipped: { unknown: 0, kinds: [], damaged: 0, tooLong: [], copied: 0, strayResults: 0, withoutFigures: 0 },
-  })
-  expect(session.recordedUsd).toBe(expected.recordedUsd)
-  const [run, ...more] = recordsOf(session)
-  expect(more).toEqual([])
-  expect(run?.unpriced).toEqual(expected.unpriced)
-  const account = accountOf(run?.records ?? [])
-  expect(account.totals).toEqual(expected.totals)
-  expect(account.tools.map(({ tool, calls, failed, tokens }) => [tool, calls, failed, tokens])).toEqual(expected.tools)
-  expect(account.ending).toMatchObject({ reason: 'completed', signal: { message: expected.ending } })
-  const kept = { runs: sendableRuns(await readForeignSession(path, 'newest_branch')) }
-  const messages = foldSession(recordsOf(kept).map(({ records }) => records)).transcript.messages()
-  expect(messages).toHaveLength(expected.messages)
-  expect(transcriptProblems(messages)).toEqual([])
-})
+test.each(golden)(
+  '$name has the expected figures and ending, and a transcript that the API accepts',
+  async (expected) => {
+    const path = samplePath(expected.name)
+    expect(await kindOfSession(path)).toBe(expected.program)
+    const session = await readForeignSession(path)
+    expect(session).toMatchObject({
+      program: expected.program,
+      sessionId: expected.sessionId,
+      cwd: '/home/user/project',
+      skipped: { unknown: 0, kinds: [], damaged: 0, tooLong: [], copied: 0, strayResults: 0, withoutFigures: 0 },
+    })
+    expect(session.recordedUsd).toBe(expected.recordedUsd)
+    const [run, ...more] = recordsOf(session)
+    expect(more).toEqual([])
+    expect(run?.unpriced).toEqual(expected.unpriced)
+    const account = accountOf(run?.records ?? [])
+    expect(account.totals).toEqual(expected.totals)
+    expect(account.tools.map(({ tool, calls, failed, tokens }) => [tool, calls, failed, tokens])).toEqual(
+      expected.tools,
+    )
+    expect(account.ending).toMatchObject({ reason: 'completed', signal: { message: expected.ending } })
+    const kept = { runs: sendableRuns(await readForeignSession(path, 'newest_branch')) }
+    const messages = foldSession(recordsOf(kept).map(({ records }) => records)).transcript.messages()
+    expect(messages).toHaveLength(expected.messages)
+    expect(transcriptProblems(messages)).toEqual([])
+  },
+)
 
-test('polling of a figure that changes is progress; a limit of turns would have stopped it', async () => {
+test('polling of a changing figure is progress; a turn limit would have stopped it', async () => {
   const [run] = recordsOf(await readForeignSession(samplePath('claude-code-polling')))
   const trajectory = trajectoryOf(run?.records ?? [])
   expect(whatIf(trajectory, { noProgress: true })).toMatchObject({
@@ -97,7 +102,7 @@ test('polling of a figure that changes is progress; a limit of turns would have 
     saved: { turns: 6, tokens: 720, costUsd: 0.0036 },
     lost: { changes: { Bash: 5 }, answer: true },
   })
-  // These prices tell no worst case.
+  // These prices have no worst case.
   expect(whatIf(trajectory, { maxBudgetUsd: 0.005 })).toMatchObject({
     verdict: 'stops',
     isAtTheLatest: true,

@@ -1,4 +1,4 @@
-// Holds R-JOUR-4c of docs/spec for sessions of other programs: a pipe, a device or a folder in the place of a file does not block the reader.
+// Holds R-JOUR-4c of docs/spec for sessions of other programs: a pipe, a device or a folder in place of a file does not block the reader.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,16 +20,16 @@ const makers: { readonly [kind: string]: (path: string) => void } = {
 }
 const kinds = Object.entries(makers)
 
-describe.skipIf(process.platform === 'win32')('in the place of a file', () => {
-  test.each(kinds)('%s is no session', async (_, make) => {
+describe.skipIf(process.platform === 'win32')('in place of a file', () => {
+  test.each(kinds)('%s is not a session', async (_, make) => {
     make(session())
     await expect(readForeignSession(session())).rejects.toThrow('is not a regular file')
   })
 
-  test.each(kinds)('%s is no file of a subagent', async (_, make) => {
+  test.each(kinds)('%s is not a subagent file', async (_, make) => {
     const line = { type: 'user', uuid: 'u', sessionId, message: { role: 'user', content: 'go' } }
     writeFileSync(session(), `${JSON.stringify(line)}\n`)
-    // Whose it would be nobody knows.
+    // Nothing says whose it is.
     make(join(folder, 'agent-1.jsonl'))
     expect(await readForeignSession(session())).toMatchObject({ program: 'claude-code', sessionId })
     mkdirSync(join(folder, sessionId, 'subagents'), { recursive: true })

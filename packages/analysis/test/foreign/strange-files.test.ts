@@ -1,5 +1,4 @@
-// Holds R-FOR-2, R-FOR-6 and R-FOR-10 for files that nobody foresaw: nothing throws, what is sent is what the API takes, and limits see the same without
-// records.
+// Holds R-FOR-2, R-FOR-6 and R-FOR-10 for arbitrary files: nothing throws, the API accepts what is sent, and limits see the same without records.
 import { readFileSync, truncateSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
@@ -20,13 +19,13 @@ import { fileOf, prices, samplePath, useFolder } from './support.ts'
 
 useFolder()
 
-/** Reads a file in every way: what is wrong with what it finds, or with what would be sent. */
+/** Reads a file in every way and returns what is wrong with the result, or with what would be sent. */
 async function problemsOf(content: string | Uint8Array): Promise<readonly string[]> {
   const path = fileOf(content, 'drawn.jsonl')
   const problems: string[] = []
   for (const which of ['all', 'newest_branch'] as const) {
     const session = await readForeignSession(path, which).catch((error: unknown) => {
-      if (error instanceof HaltingError && error.message.includes('holds no session')) return undefined
+      if (error instanceof HaltingError && error.message.includes('is not a session of')) return undefined
       throw error
     })
     if (session === undefined) continue
@@ -140,7 +139,7 @@ const codexLine = fc
 test.each([
   ['Claude Code', claudeLine],
   ['Codex', codexLine],
-])('records of %s that were drawn', { timeout: 120_000 }, async (_name, line) => {
+])('arbitrary records of %s are read without problems', { timeout: 120_000 }, async (_name, line) => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 25 }), async (lines) => {
       expect(await problemsOf(lines.join('\n'))).toEqual([])
@@ -173,8 +172,8 @@ test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
   },
 )
 
-test('a file that is cut while it is read is refused: what is left would look like all of it', async () => {
+test('a file that is truncated while it is being read is rejected, because the rest would look complete', async () => {
   const path = fileOf(`{"uuid":"u1"}\n`.repeat(100_000), 'cut.jsonl')
-  await expect(eachLine(path, () => truncateSync(path, 20))).rejects.toThrow('it was cut while it was read')
+  await expect(eachLine(path, () => truncateSync(path, 20))).rejects.toThrow('it was truncated while it was being read')
   expect(await eachLine(path, () => undefined)).toEqual({ bytes: 20, tooLong: [] })
 })

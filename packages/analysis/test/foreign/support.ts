@@ -12,7 +12,7 @@ export const samplePath = (name: string): string => fileURLToPath(new URL(`sampl
 let folder = ''
 let count = 0
 
-/** A folder of this test file's own. */
+/** A folder for this test file. */
 export function useFolder(): () => string {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'halting-foreign-'))
@@ -21,7 +21,7 @@ export function useFolder(): () => string {
   return () => folder
 }
 
-/** A file with this content. */
+/** Writes a file with this content. */
 export function fileOf(content: string | Uint8Array, name = `file${count++}.jsonl`): string {
   const path = join(folder, name)
   writeFileSync(path, content)
@@ -30,7 +30,7 @@ export function fileOf(content: string | Uint8Array, name = `file${count++}.json
 
 export const linesOf = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 
-/** Three dollars a million tokens in, fifteen out, for one model. */
+/** Three dollars per million input tokens and fifteen per million output tokens, for one model. */
 export const prices = {
   cost: (model: string, usage: { readonly input_tokens: number; readonly output_tokens: number }): number | undefined =>
     model === 'claude-sonnet-4-5' ? (3 * usage.input_tokens + 15 * usage.output_tokens) / 1e6 : undefined,
@@ -40,12 +40,12 @@ export const prices = {
 let clock = 0
 const place = { sessionId: 'a0000000-0000-4000-8000-000000000000', cwd: '/home/user/project', isSidechain: false }
 
-/** Begins the ids and moments of lines anew. */
+/** Restarts the ids and timestamps of lines. */
 export function resetLines(): void {
   clock = 0
 }
 
-/** A line of Claude Code; it follows the one before it unless said otherwise. Each comes a second later. */
+/** A line of Claude Code. By default it follows the line before it. Each line is one second later. */
 function line(fields: object): object {
   clock++
   const timestamp = new Date(Date.UTC(2026, 0, 1) + clock * 1_000).toISOString()
@@ -78,7 +78,7 @@ export const text = (said: string): object => ({ type: 'text', text: said })
 
 export const plain = (fields: object): object => line(fields)
 
-/** What each run of a file comes to. */
+/** The totals of each run of a file. */
 export async function accountsOf(path: string): Promise<readonly Account[]> {
   const { runs } = await readForeignSession(path)
   return runs.map((run) => accountOf(recordsOfForeign(run, prices).records))

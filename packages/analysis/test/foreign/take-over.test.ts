@@ -50,7 +50,7 @@ test.each(['claude-code-polling', 'claude-code-short', 'codex-rollout-0'])(
   },
 )
 
-test('a reply names the model that signed its thoughts; a run that was cut ends as one that was left', async () => {
+test('a reply names the model that signed its thinking, and a killed run ends as abandoned', async () => {
   resetLines()
   const thought = { type: 'thinking', thinking: 'hm', signature: 'signed' }
   const path = fileOf(
@@ -73,19 +73,19 @@ test('a reply names the model that signed its thoughts; a run that was cut ends 
     { content: [{ tool_use_id: 'b', is_error: true }] },
   ])
   expect(ended.map(({ terminal }) => [terminal.reason, terminal.signal.message])).toEqual([
-    ['abandoned', 'no end is on record: Claude Code was ended, or goes on'],
+    ['abandoned', 'no end is recorded: Claude Code was killed, or is still running'],
   ])
 })
 
-test('where nothing was said there is no session', async () => {
+test('an empty session is not taken over', async () => {
   resetLines()
   const place = options('empty.jsonl')
   const session = await readForeignSession(fileOf(linesOf([user(' ')])), 'newest_branch')
-  await expect(takeOver(session, place)).rejects.toThrow('Nothing was said in the session')
+  await expect(takeOver(session, place)).rejects.toThrow('is empty: there is nothing to continue')
   expect(existsSync(place.path)).toBe(false)
 })
 
-test('a session that is there already is not written over, nor added to', async () => {
+test('an existing session is not overwritten or appended to', async () => {
   resetLines()
   const place = options('taken.jsonl')
   const session = await readForeignSession(
@@ -94,16 +94,16 @@ test('a session that is there already is not written over, nor added to', async 
   )
   await takeOver(session, place)
   const before = readFileSync(place.path)
-  await expect(takeOver(session, place)).rejects.toThrow('is there already')
+  await expect(takeOver(session, place)).rejects.toThrow('already exists')
   expect(readFileSync(place.path)).toEqual(before)
 })
 
-test('nothing of it stands under its id before all of it does, also after a process that ended in the middle', async () => {
+test('the session appears under its id only when it is complete, also after a process died halfway', async () => {
   resetLines()
   const long = 'a long word '.repeat(100_000)
   const path = fileOf(linesOf([user(long), assistant('m1', [text('yes')])]))
   const place = options('aside.jsonl')
-  // What a process left that ended in the middle.
+  // The leftovers of a process that died halfway.
   mkdirSync(join(folder(), '.aside.part'))
   writeFileSync(join(folder(), '.aside.part', 'aside.jsonl'), '{"type":"halting"')
   let writes = 0
@@ -123,5 +123,5 @@ test('nothing of it stands under its id before all of it does, also after a proc
   expect(JSON.stringify(prompt)).toContain(long)
   expect(readdirSync(folder()).filter((name) => name.includes('aside'))).toEqual(['aside', 'aside.jsonl'])
   const session = await readForeignSession(path, 'newest_branch')
-  await expect(takeOver(session, place)).rejects.toThrow('is there already. Go on with that one.')
+  await expect(takeOver(session, place)).rejects.toThrow('already exists. Continue that one.')
 })

@@ -1,9 +1,9 @@
-// Holds R-GOAL-81 and R-GOAL-84: how a run stands with its goals is told from its record alone, the same for every reader.
+// Holds R-GOAL-81 and R-GOAL-84: the state of the goals of a run is derived from its record alone, the same for every reader.
 import { describe, expect, test } from 'vitest'
 import { accountOf, goalRounds } from '../../src/index.ts'
 import { htmlOf } from '../../src/export/html.ts'
 import { markdownOf } from '../../src/export/markdown.ts'
-import { placedParts } from '../../src/view/parts.ts'
+import { keyedParts } from '../../src/view/parts.ts'
 import { timelineOf } from '../../src/view/items.ts'
 import { viewOf } from '../../src/view/view.ts'
 import { partsOfMessages, sessionTranscript, type Part } from '../../src/view/session-transcript.ts'
@@ -19,8 +19,8 @@ const factsOf = async (given: Parameters<typeof goalRun>[0]): Promise<readonly s
   return goal === undefined ? [] : goalFacts(goal).filter((fact) => !fact.startsWith('Checked '))
 }
 
-describe('an account', () => {
-  test('has what the result of the run says of its goals, and more', async () => {
+describe('the account of goals', () => {
+  test('has what the result of the run says about its goals, and more', async () => {
     const { terminal, records } = await goalRun({
       until: [goalOf(failed(), failed('two\nlines'), passed)],
       maxGoalTries: 4,
@@ -37,7 +37,7 @@ describe('an account', () => {
     expect(phases.map(({ phase }) => phase)).toContain('checks')
   })
 
-  test('has of tries what the loop said was left, also at each turn', async () => {
+  test('has the number of tries left as the loop reported it, also at each turn', async () => {
     const { records, events } = await goalRun({
       until: [goalOf(failed(), failed('x'), failed('xx'), passed)],
       maxGoalTries: 5,
@@ -52,7 +52,7 @@ describe('an account', () => {
     )
   })
 
-  test('of a run without goals has none', async () => {
+  test('is absent for a run without goals', async () => {
     const { records } = await goalRun({})
     expect(accountOf(records)).not.toHaveProperty('goal')
   })
@@ -102,11 +102,11 @@ describe('an account', () => {
         'A model judged it, which is less reliable than a program.',
       ],
     ],
-  ])('is told in sentences: %#', async (given, sentences) => {
+  ])('is written as sentences: %#', async (given, sentences) => {
     expect(await factsOf(given as never)).toEqual(sentences)
   })
 
-  test('of a run that was killed after any of its records is what is known by then', async () => {
+  test('has what is known so far for a run that was killed after any record', async () => {
     const given = () => ({ ...workingOptions(), until: [goalOf(failed(), failed('x'), passed)], maxGoalTries: 3 })
     const { records: whole } = await goalRun(given())
     for (let count = 1; count < whole.length; count++) {
@@ -121,11 +121,11 @@ describe('an account', () => {
     }
   })
 
-  test('says why it is not known whether a goal holds', async () => {
+  test('says why it is unknown whether a goal is met', async () => {
     const slow = async (): Promise<never> => new Promise(() => {})
     const { records, terminal } = await goalRun({ until: [goalOf(failed(), slow)], maxDurationMs: 5_000 })
     expect(terminal.reason).toBe('time_limit')
-    // What the check under way would have come to is not known.
+    // The result of the running check is unknown.
     const rounds = { made: 1, failed: 1 }
     expect(accountOf(records).goal).toMatchObject({ met: 'unknown', whyUnknown: 'changed', rounds })
     expect(kindsOf(partsOfMessages([records], 0)).filter((kind) => kind === 'aborted')).toHaveLength(1)
@@ -136,8 +136,8 @@ const isCheck = (part: Part): boolean => part.kind === 'check'
 const kindsOf = (parts: readonly Part[]): readonly string[] =>
   parts.map((part) => (part.kind === 'check' ? part.status : part.kind === 'person' ? part.by : part.kind))
 
-describe('rounds of checks', () => {
-  test('stand between the messages, before what the loop says of them', async () => {
+describe('check rounds', () => {
+  test('are between the messages, before the message of the loop about them', async () => {
     const { records } = await goalRun({ until: [goalOf(failed(), failed('why'), passed)] })
     const parts = partsOfMessages([records], 0)
     expect(kindsOf(parts)).toEqual([
@@ -160,7 +160,7 @@ describe('rounds of checks', () => {
     })
   })
 
-  test('at a limit stand at the end, and what is checked after a turn behind its results', async () => {
+  test('at a limit are last, and checks after a turn follow its results', async () => {
     const limited = await goalRun({ until: [goalOf(failed())], maxTurns: 1 })
     expect(kindsOf(partsOfMessages([limited.records], 0))).toEqual([
       'Prompt',
@@ -174,7 +174,7 @@ describe('rounds of checks', () => {
     expect(kindsOf(partsOfMessages([stopped.records], 0))).toEqual(['Prompt', 'unmet', 'From the loop', 'call', 'met'])
   })
 
-  test('are items of the timeline, which know where the transcript tells of them', async () => {
+  test('are timeline items that point to their transcript parts', async () => {
     const { records } = await goalRun({ until: [goalOf(failed(), failed('why'), passed)] })
     const items = timelineOf(records).filter(({ kind }) => kind === 'check')
     expect(items.map(({ label, status }) => [label, status])).toEqual([
@@ -182,8 +182,12 @@ describe('rounds of checks', () => {
       ['goal: npm test', 'unmet'],
       ['goal: npm test', 'met'],
     ])
-    const { parts, places } = placedParts([records], 0)
-    expect(items.map(({ told = '' }) => parts[places.get(told) ?? -1]?.kind)).toEqual(['check', 'check', 'check'])
+    const { parts, places } = keyedParts([records], 0)
+    expect(items.map(({ partKey: key = '' }) => parts[places.get(key) ?? -1]?.kind)).toEqual([
+      'check',
+      'check',
+      'check',
+    ])
     const [view] = viewOf(sessionOf([records])).runs
     const shown = view?.items.filter(({ kind }) => kind === 'check').map(({ part }) => part)
     expect(shown).toEqual([1, 5, 9])
@@ -198,7 +202,7 @@ describe('rounds of checks', () => {
     ])
   })
 
-  test('and the verdict are in the exports, where nothing of a report is markup', async () => {
+  test('are in the exports with the verdict, and no report is markup', async () => {
     const report = '</pre><script>alert(1)</script> ``` & <b>'
     const { records } = await goalRun({ until: [goalOf(failed(), failed(report), passed)] })
     const session = sessionTranscript({ sessionId: 's', cwd: '/p', runs: [records] })
@@ -212,7 +216,7 @@ describe('rounds of checks', () => {
     expect(html).not.toContain('<script>alert')
   })
 
-  test('of a session that asks a judge are one each, with the time of its questions', async () => {
+  test('that ask a judge appear once each, with the time of the questions', async () => {
     let asked = 0
     const judge = {
       name: 'it is nice',
@@ -232,7 +236,7 @@ describe('rounds of checks', () => {
   })
 })
 
-test('a record that anybody may have written is told in bounded words', () => {
+test('a record from an untrusted file is described in bounded length', () => {
   const long = '😀'.repeat(500_000)
   const files = Array.from({ length: 10_000 }, (_, index) => `${index}${long.slice(0, 1_000)}`)
   const check = { name: long, met: false, exitCode: 1, durationMs: 1, tail: long }

@@ -1,4 +1,4 @@
-// Holds R-GOAL-85 and R-GOAL-86: fewer tries of a goal are answered from the record, more are not known.
+// Holds R-GOAL-85 and R-GOAL-86: fewer tries of a goal are answered from the record, more are unknown.
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { agentTool, type RunOptions } from '@halting/core'
@@ -11,15 +11,15 @@ import { begin, calls, json, tool } from '../../../core/test/support/harness.ts'
 import type { StepRecord } from '@halting/core/steps'
 import { failed, goalOf, goalRun, passed, workingOptions } from '../support/goal-runs.ts'
 
-/** A goal that fails so often, each time in another way. */
+/** A goal that fails this number of times, each time differently. */
 const failing = (times: number) =>
   goalOf(...Array.from({ length: times }, (_, index) => failed('x'.repeat(index + 1))), passed)
 
-/** A check of a check: so much of a run comes to the same under other limits. */
+/** Guards the test itself: at least this share of the runs must come out the same under other limits. */
 const runWith = (times: number, given: Partial<RunOptions>) => goalRun({ until: [failing(times)], ...given })
 
 describe('fewer tries', () => {
-  test('are what a live run with them comes to', async () => {
+  test('give what a live run with them gives', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -42,7 +42,7 @@ describe('fewer tries', () => {
             live.terminal.summary.turns,
             live.terminal.costUsd,
           ])
-          // With a limit on turns beside it, which the loop names where both are reached; at it the goals are checked once more.
+          // With a turn limit as well, which the loop names where both are reached; at the limit the goals are checked once more.
           const limits = { maxGoalTries: Math.min(tries, had), maxTurns: turns }
           const both = whatIf(trajectory, limits)
           const { terminal } = await runWith(times, limits)
@@ -50,7 +50,7 @@ describe('fewer tries', () => {
           const named = [
             both.reason,
             ...(both.isCompletedIfMet === true ? ['completed'] : []),
-            // A limit that is no tighter than what the run came to is told as the same.
+            // A limit that is no tighter than what the run used is reported as the same.
             ...(both.verdict === 'same' && both.reason === 'goal_unmet' ? ['max_turns'] : []),
           ]
           expect(named).toContain(terminal.reason)
@@ -60,7 +60,7 @@ describe('fewer tries', () => {
     )
   })
 
-  test('are said in words, and so is that the goal may have held at another limit', async () => {
+  test('are explained in words, and so is that the goal may have been met at another limit', async () => {
     const { records } = await runWith(4, { maxGoalTries: 5 })
     const trajectory = trajectoryOf(records)
     expect(verdictText(whatIf(trajectory, { maxGoalTries: 1 }), [])).toBe(
@@ -74,7 +74,7 @@ describe('fewer tries', () => {
     )
   })
 
-  test('more of them are not known, but change nothing where the run ended because nothing changed', async () => {
+  test('are reported as unknown when raised, except where the run ended because nothing changed', async () => {
     const { records } = await runWith(9, { maxGoalTries: 2 })
     const more = whatIf(trajectoryOf(records), { maxGoalTries: 3 })
     expect([more.verdict, verdictText(more, [])]).toEqual([
@@ -91,7 +91,7 @@ describe('fewer tries', () => {
   })
 })
 
-test('goals that a person set in place of others have tries of their own', async () => {
+test('apply separately to goals that a person set in place of others', async () => {
   const given = {
     ...workingOptions(),
     until: [failing(9)],
@@ -113,7 +113,7 @@ test('goals that a person set in place of others have tries of their own', async
   expect(Math.max(...trajectory.turns.map(({ tries = 0 }) => tries))).toBe(terminal.goal?.tries)
 })
 
-test('a subagent whose answers were sent back more often would have been stopped: the run is not known from there', async () => {
+test('make a run unknown from where they would have stopped a subagent with more rejected answers', async () => {
   const agent = agentTool({
     name: 'Agent',
     description: 'a subagent',
@@ -130,7 +130,7 @@ test('a subagent whose answers were sent back more often would have been stopped
   })
 })
 
-test('tries that no run needed are suggested where they save something and lose nothing', async () => {
+test('are suggested where no run needed more, they save something and lose nothing', async () => {
   const done = trajectoryOf((await runWith(2, {})).records)
   const hopeless = trajectoryOf((await runWith(20, { maxGoalTries: 6 })).records)
   const suggested = suggestLimits([done, hopeless], { changes: () => false })

@@ -1,12 +1,11 @@
-// Holds rules of docs/spec: R-GRADE-4 to R-GRADE-6: how a run came out, and who says so.
+// Holds rules of docs/spec: R-GRADE-4 to R-GRADE-6: the grade of a run and its source.
 import { endings, type EndingReason } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gradeOf } from '../../src/grades/grade-of.ts'
 import { gradedRuns, type GradingSources } from '../../src/grades/graded-runs.ts'
-import { isRejection } from '../../src/grades/rejecting-prompt.ts'
-import { foreignOutcomes, outcomesOf, type RunOutcome } from '../../src/grades/run-outcome.ts'
+import { isRejection, foreignOutcomes, runOutcomes, type RunOutcome } from '../../src/grades/run-outcome.ts'
 import { pastSession } from '../support/past-sessions.ts'
 
 const plain: RunOutcome = {
@@ -56,7 +55,7 @@ describe('gradeOf', () => {
     expect(gradeOf({ ...plain, ...outcome })).toEqual(expected)
   })
 
-  test('a person has the last word, whatever the run came to', () => {
+  test('gives a person the last word, whatever the outcome of the run', () => {
     fc.assert(
       fc.property(outcomes, fc.constantFrom('good' as const, 'bad' as const), (outcome, person) => {
         expect(gradeOf(outcome, person)).toEqual({ isGood: person === 'good', by: 'person' })
@@ -64,7 +63,7 @@ describe('gradeOf', () => {
     )
   })
 
-  test('without a person, good is only what programs found met, or what came to an answer that nothing speaks against', () => {
+  test('says good, without a person, only for goals that programs found met or an answer that nothing contradicts', () => {
     const isAllowed = (outcome: RunOutcome): boolean => {
       const { reason, goal, isJudged, isRejected, verified, isContinued } = outcome
       const isAnswer = (reason === 'completed' || reason === 'finish_reason') && !isRejected && verified !== false
@@ -82,7 +81,7 @@ describe('gradeOf', () => {
     )
   })
 
-  test('a sign against a run never makes it better', () => {
+  test('never gets better because of a sign against the run', () => {
     const rank = (grade: ReturnType<typeof gradeOf>): number => (grade === null ? 1 : grade.isGood ? 2 : 0)
     fc.assert(
       fc.property(outcomes, (outcome) => {
@@ -107,7 +106,7 @@ describe('isRejection', () => {
     'not what I asked for. Please…',
     'Undo that and try again',
     'The button does not work on a phone',
-  ])('"%s" says that the answer was wrong', (prompt) => expect(isRejection(prompt)).toBe(true))
+  ])('treats "%s" as a rejection', (prompt) => expect(isRejection(prompt)).toBe(true))
 
   test.each([
     'Thanks! Now add a test for it.',
@@ -116,7 +115,7 @@ describe('isRejection', () => {
     'Now make the button red',
     'Notes: write them to NOTES.md',
     `Great. ${'x'.repeat(500)} it does not work`,
-  ])('"%s" does not', (prompt) => expect(isRejection(prompt)).toBe(false))
+  ])('does not treat "%s" as a rejection', (prompt) => expect(isRejection(prompt)).toBe(false))
 })
 
 const startOf = (runId: string, prompt: string, continues?: string): StepRecord =>
@@ -135,14 +134,14 @@ describe('outcomesOf', () => {
   test('reads endings, goals, checks, continuations, rewinds and the next prompt', () => {
     const check = { name: 'npm test', met: true, exitCode: 0, durationMs: 1, tail: '' }
     const goal = { met: true, checks: [check, { ...check, judged: true }], judged: true }
-    const told = outcomesOf([
+    const read = runOutcomes([
       [startOf('run1', 'Add it.'), endOf({ reason: 'max_turns' })],
       [startOf('run2', 'Continue.', 'run1'), endOf({ reason: 'completed', goal, verified: true })],
       [startOf('run3', 'It still fails.'), endOf({ reason: 'completed', verified: false })],
       [startOf('run4', 'Go.'), endOf({ reason: 'completed' }), { type: 'rewind', entries: 1 } as unknown as StepRecord],
       [startOf('run5', 'Other.')],
     ])
-    expect(told).toEqual([
+    expect(read).toEqual([
       { ...plain, runId: 'run1', reason: 'max_turns', isContinued: true },
       { ...plain, runId: 'run2', goal: true, verified: true, isRejected: true },
       { ...plain, runId: 'run3', verified: false },
@@ -151,15 +150,15 @@ describe('outcomesOf', () => {
     ])
   })
 
-  test('goals of which a model judges all are judged', () => {
+  test('marks goals as judged where a model judges all of them', () => {
     const judged = { name: 'it is nice', met: true, exitCode: null, durationMs: 1, tail: '', judged: true }
-    const [outcome] = outcomesOf([
+    const [outcome] = runOutcomes([
       [startOf('run1', 'Go.'), endOf({ reason: 'completed', goal: { met: true, judged: true, checks: [judged] } })],
     ])
     expect(outcome).toMatchObject({ goal: true, isJudged: true })
   })
 
-  test('of other programs the endings and the next prompt are known', () => {
+  test('reads endings and the next prompt of other programs', () => {
     const run = (runId: string, text: string, reason: EndingReason | null) => ({
       run: { sessionId: 's', runId, agentPath: '', depth: 0 },
       prompts: [{ origin: 'prompt' as const, content: text }],
@@ -192,7 +191,7 @@ describe('gradedRuns', () => {
     outcomes: [{ ...plain, ...outcome }],
   })
 
-  test('have the model, the repository and what was used, with what was carried into the run', () => {
+  test('have the model, the repository and the usage, including what the run inherited', () => {
     const past = session('a')
     const [run] = past.runs
     const carried = { turns: 3, tokens: 5, nanos: 1e9, ms: 100 }
@@ -214,7 +213,7 @@ describe('gradedRuns', () => {
     ])
   })
 
-  test('leave out copies, and runs that later ones continue', () => {
+  test('leave out copies and runs that later ones continue', () => {
     const past = session('a')
     expect(gradedRuns({ ...past, runs: past.runs.map((run) => ({ ...run, isCopy: true })) }, sources)).toEqual([])
     expect(gradedRuns(session('a', { isContinued: true }), sources)).toEqual([])

@@ -1,6 +1,6 @@
-// Holds R-LIM-74 of docs/spec: budgets that runs share with others in a report.
+// Holds R-LIM-74 of docs/spec: budgets shared between runs in a report.
 import { expect, test } from 'vitest'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { budgetText } from '../../src/report/report-words.ts'
@@ -9,7 +9,7 @@ import { dayBudget, standingRun } from '../support/standing-runs.ts'
 type Records = Awaited<ReturnType<typeof standingRun>>['records']
 
 function reportOf(runs: readonly Records[], now: number): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const began = [Date.UTC(2026, 10, 28 + index, 12)]
     const session = { sessionId: `s${index}`, cwd: '/a', runs: [records], began, unpriced: [[]] }
@@ -18,7 +18,7 @@ function reportOf(runs: readonly Records[], now: number): Report {
   return collector.told('of this folder', [], now)
 }
 
-test('a standing budget is named with the runs that it ended, how it stood then, when it resets, and who waited for it', async () => {
+test('names a standing budget with the runs that it ended, its use then, its reset time, and who waited for it', async () => {
   const ended = await standingRun(dayBudget({ requests: 2 }))
   const waited = await standingRun(dayBudget({ requests: 3, waits: 2 }))
   const other = await standingRun(dayBudget({ requests: Infinity }), { maxTurns: 2 })
@@ -45,7 +45,7 @@ test('a standing budget is named with the runs that it ended, how it stood then,
   expect([...reportHtml(report)].join('')).toContain('$20 a day ended 2 runs')
 })
 
-test('says nothing of budgets where none ended a run', async () => {
+test('does not mention budgets where none ended a run', async () => {
   const { records } = await standingRun(dayBudget({ requests: Infinity }), { maxTurns: 2 })
   const report = reportOf([records], Date.UTC(2026, 10, 29))
   expect(report.budgets).toEqual([])

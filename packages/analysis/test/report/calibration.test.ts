@@ -1,7 +1,7 @@
-// Holds rules of docs/spec: R-REP-8, R-GRADE-7: limits calibrated on solved runs in a report, with who says that they are solved.
+// Holds rules of docs/spec: R-REP-8, R-GRADE-7: limits calibrated on solved runs in a report, with the source of their grades.
 import { beforeAll, expect, test } from 'vitest'
 import type { GradingSources } from '../../src/grades/graded-runs.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { calibrationTexts, calibrationTitle, hasLimit } from '../../src/words/calibration-texts.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 
 function reportOf(counts: { readonly solved: number; readonly unsolved: number }, grading?: GradingSources): Report {
-  const collector = new Collector({ since: null, until: null }, grading)
+  const collector = new ReportCollector({ since: null, until: null }, grading)
   const all = [
     ...Array.from({ length: counts.solved }, () => solved),
     ...Array.from({ length: counts.unsolved }, () => unsolved),
@@ -29,7 +29,7 @@ function reportOf(counts: { readonly solved: number; readonly unsolved: number }
   return collector.told('of this folder', [], Date.UTC(2026, 11, 1))
 }
 
-test('with enough solved runs the limits are told with their intervals, and that grades are guesses', () => {
+test('reports limits with intervals, and that grades are guesses, where enough runs are solved', () => {
   const report = reportOf({ solved: 60, unsolved: 5 })
   const [group, ...more] = report.calibration.groups
   expect(more).toEqual([])
@@ -52,7 +52,7 @@ test('with enough solved runs the limits are told with their intervals, and that
   expect(html).toContain('<th scope="row" dir="auto">turns</th><td>2</td><td>0 of 60')
 })
 
-test('with too few there is none, and how many it takes is told', () => {
+test('reports no limit where too few runs are solved, and how many are needed', () => {
   const report = reportOf({ solved: 12, unsolved: 0 })
   expect(report.calibration.groups.some(hasLimit)).toBe(false)
   expect(calibrationTexts(report.calibration)).toEqual([
@@ -60,7 +60,7 @@ test('with too few there is none, and how many it takes is told', () => {
   ])
 })
 
-test('a person decides which runs are solved, and the worktrees of a repository count together', () => {
+test("counts a person's grades first, and the worktrees of a repository together", () => {
   const grading: GradingSources = {
     grades: { of: (sessionId) => (sessionId === 's0' ? { grade: 'bad' } : { grade: 'good' }) },
     repositoryOf: (folder) => folder.replace('/sub', ''),
@@ -71,7 +71,7 @@ test('a person decides which runs are solved, and the worktrees of a repository 
   expect(refused?.limits.turns).toMatchObject({ kind: 'refused', why: 'few', solved: 49 })
 })
 
-test('repositories are named by the ends of their paths that tell them apart', () => {
+test('names repositories by the distinguishing ends of their paths', () => {
   const calibrated = reportOf({ solved: 3, unsolved: 0 }).calibration
   const [group] = calibrated.groups
   const in3 = (repository: string) => (group === undefined ? [] : [{ ...group, repository }])

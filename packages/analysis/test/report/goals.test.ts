@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { goalTables, goalTexts } from '../../src/report/report-words.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
@@ -10,9 +10,9 @@ import { failed, filesOf, goalOf, goalRun, passed } from '../support/goal-runs.t
 
 type Runs = readonly Awaited<ReturnType<typeof goalRun>>['records'][]
 
-/** The report of sessions of one run each, in these folders, a day apart. */
+/** The report on sessions of one run each, in these folders, one day apart. */
 function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const cwd = folders[index % folders.length] ?? ''
     const began = [Date.UTC(2026, 10, 16 + index, 12)]
@@ -22,12 +22,12 @@ function reportOf(runs: Runs, folders: readonly string[] = ['/a']): Report {
 }
 
 const met = async () => (await goalRun({ until: [goalOf(failed(), failed('x'), passed)] })).records
-const held = async () => (await goalRun({ until: [goalOf(passed)], goalFiles: filesOf([], ['a.test.ts']) })).records
+const heldBack = async () => (await goalRun({ until: [goalOf(passed)], goalFiles: filesOf([], ['a.test.ts']) })).records
 const unmet = async () => (await goalRun({ until: [goalOf(failed())], maxGoalTries: 1 })).records
 const without = async () => (await goalRun({})).records
 
 test('counts runs by how they ended with their goals, and by day, model and folder', async () => {
-  const report = reportOf([await met(), await held(), await unmet(), await without()], ['/a', '/b'])
+  const report = reportOf([await met(), await heldBack(), await unmet(), await without()], ['/a', '/b'])
   expect(report.goals).toMatchObject({ runs: 3, met: 2, unmet: 1, unknown: 0, heldFromStart: 1, changedTests: 1 })
   expect(report.goals.byDay.map(({ runs, met: reached }) => [runs, reached])).toEqual([
     [1, 1],
@@ -47,15 +47,15 @@ test('counts runs by how they ended with their goals, and by day, model and fold
   expect(html).toContain('aria-label="Goals by folder"')
 })
 
-test('says nothing of goals where no run had any', async () => {
+test('does not mention goals where no run had any', async () => {
   const report = reportOf([await without()])
   expect(report.goals).toMatchObject({ runs: 0, byDay: [], byModel: [], byFolder: [] })
   expect(goalTexts(report)).toEqual([])
   expect([...reportHtml(report)].join('')).not.toContain('Goals')
 })
 
-test('every breakdown comes to the same, and to what the accounts of the runs say', async () => {
-  const runs = await Promise.all([met(), held(), unmet(), without()])
+test('has breakdowns that agree with each other and with the accounts of the runs', async () => {
+  const runs = await Promise.all([met(), heldBack(), unmet(), without()])
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom(...runs), { maxLength: 8 }),

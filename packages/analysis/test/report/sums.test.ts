@@ -1,4 +1,4 @@
-// Holds R-REP-1 and R-REP-2 of docs/spec. Every breakdown of a report comes to the same, and to what the accounts of the runs say.
+// Holds R-REP-1 and R-REP-2 of docs/spec. All breakdowns of a report agree with each other and with the accounts of the runs.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { streamRun, startRun, tool, type RunOptions } from '@halting/core'
@@ -7,7 +7,7 @@ import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/cor
 import { accountOf } from '../../src/account/account.ts'
 import { recordedWork } from '../../src/account/recorded-work.ts'
 import type { AnySession } from '../../src/sessions/read-session.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import type { Report } from '../../src/report/report-model.ts'
 
 const prices: NonNullable<RunOptions['prices']> = {
@@ -47,7 +47,7 @@ const reply: fc.Arbitrary<ScriptedReply> = fc.oneof(
       ),
     }),
   },
-  { weight: 2, arbitrary: usage.map((told) => ({ text: 'done', usage: told })) },
+  { weight: 2, arbitrary: usage.map((reported) => ({ text: 'done', usage: reported })) },
   { weight: 1, arbitrary: fc.constant({ error: { kind: 'overloaded', message: 'busy', status: 529 } } as const) },
   {
     weight: 1,
@@ -59,7 +59,7 @@ const run = fc.record({
   script: fc.array(reply, { minLength: 1, maxLength: 8 }),
   model: fc.constantFrom('dear', 'cheap'),
   maxTurns: fc.integer({ min: 1, max: 6 }),
-  /** Of its records so many are left: 1 for all. */
+  /** How much of its records remains: 1 for all. */
   left: fc.constantFrom(1, 1, 1, 0.6),
   day: fc.integer({ min: 0, max: 5 }),
 })
@@ -71,7 +71,7 @@ const session = fc.record({
 
 const dayMs = 86_400_000
 
-async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? Given : never, id: number) {
+async function recordsOf(given: typeof run extends fc.Arbitrary<infer Drawn> ? Drawn : never, id: number) {
   const { script, model, maxTurns } = given
   const steps = createMemorySteps({ clock: createFakeClock({ autoAdvance: true }) })
   const running = streamRun(startRun({ prompt: 'go', sessionId: 's', runId: `run${id}` }), {
@@ -83,23 +83,23 @@ async function recordsOf(given: typeof run extends fc.Arbitrary<infer Given> ? G
     steps,
   })
   await running.result
-  // As a file has them.
+  // The records as a session file stores them.
   const records = JSON.parse(JSON.stringify(steps.records)) as readonly StepRecord[]
   return records.slice(0, Math.max(1, Math.ceil(records.length * given.left)))
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, each) => total + each, 0)
-/** In nano-dollars, which are whole. */
+/** In nano-dollars, which are integers. */
 const nanos = (rows: readonly { readonly costUsd: number; readonly unknownUsd: number }[]): readonly number[] => [
   sum(rows.map(({ costUsd }) => Math.round(costUsd * 1e9))),
   sum(rows.map(({ unknownUsd }) => Math.round(unknownUsd * 1e9))),
 ]
 
 // oxlint-disable-next-line vitest/expect-expect -- `holds` has them
-test('all breakdowns and the accounts of all runs come to the same', async () => {
+test('all breakdowns agree with the accounts of all runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(session, { minLength: 1, maxLength: 5 }), async (sessions) => {
-      const collector = new Collector({ since: null, until: null })
+      const collector = new ReportCollector({ since: null, until: null })
       const all: (readonly StepRecord[])[] = []
       for (const [index, { runs, cwd }] of sessions.entries()) {
         const records = await Promise.all(runs.map((each, number) => recordsOf(each, number + 1)))
@@ -113,15 +113,15 @@ test('all breakdowns and the accounts of all runs come to the same', async () =>
         }
         collector.add(read, { file: `${index}.jsonl` })
       }
-      const told = collector.told('of this test', [], 0)
-      holds(told, all)
+      const report = collector.told('of this test', [], 0)
+      expectAgreement(report, all)
     }),
     { numRuns: 60 },
   )
 })
 
-function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
-  const { totals, byDay, byModel, byFolder, byProgram, bySession, endings, tools: toolRows, compactions } = told
+function expectAgreement(report: Report, all: readonly (readonly StepRecord[])[]): void {
+  const { totals, byDay, byModel, byFolder, byProgram, bySession, endings, tools: toolRows, compactions } = report
   const accounts = all.map(accountOf)
   const paid = nanos([totals])
   for (const rows of [byDay, byFolder, byProgram, bySession, byModel, endings]) expect(nanos(rows)).toEqual(paid)
@@ -136,17 +136,17 @@ function holds(told: Report, all: readonly (readonly StepRecord[])[]): void {
     expect(sum(rows.map(({ unknownTokens }) => unknownTokens))).toBe(totals.unknownTokens)
   }
   expect(sum(byModel.map(({ requests }) => requests))).toBe(totals.requests)
-  expect(sum(Object.values(told.time))).toBe(totals.activeMs)
+  expect(sum(Object.values(report.time))).toBe(totals.activeMs)
 
   expect(totals.runs).toBe(all.length)
   expect(totals.turns).toBe(sum(accounts.map((account) => account.totals.turns)))
   expect(totals.requests).toBe(sum(accounts.map((account) => account.totals.requests)))
-  // What a request under way may come to is charged to nobody yet.
+  // The possible cost of an open request is not charged to anyone yet.
   const requests = all.flatMap((records) => recordedWork(records).requests)
   const open = sum(requests.filter(({ came }) => came === 'open').map(({ tokens }) => tokens))
   const charged = totals.tokens + totals.unknownTokens - open
   expect(charged).toBe(sum(accounts.map((account) => account.totals.tokens)))
-  expect(told.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)
+  expect(report.service.untold).toBe(requests.filter(({ isAtWorst }) => isAtWorst).length)
   expect(paid[0]).toBe(sum(accounts.map((account) => Math.round(account.totals.costUsd * 1e9))))
   const committed = sum(accounts.map((account) => Math.round(account.totals.committedUsd * 1e9)))
   expect(sum(paid)).toBe(committed)

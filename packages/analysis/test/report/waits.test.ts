@@ -1,14 +1,14 @@
 // Holds R-WHYW-5 and R-WHYW-7 of docs/spec: waits for services, and endings at them, in a report.
 import type { StepRecord } from '@halting/core'
 import { expect, test } from 'vitest'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import type { Report } from '../../src/report/report-model.ts'
 import { waitTexts } from '../../src/report/report-words.ts'
 import { begunAt, calls, hour, isWaitBegun, limited, outage, says, serviceRun } from '../support/service-runs.ts'
 
 function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunAt): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   for (const [index, records] of runs.entries()) {
     const session = { sessionId: `0000000${index}`, cwd: '/a', runs: [records], began: [begunAt], unpriced: [[]] }
     collector.add(session, { file: `/s${index}.jsonl` })
@@ -16,7 +16,7 @@ function reportOf(runs: readonly (readonly StepRecord[])[], now: number = begunA
   return collector.told('of this folder', [], now)
 }
 
-test('waits are summed by model and by cause, with the longest, beside the active time', async () => {
+test('sums waits by model and by cause, with the longest, next to the active time', async () => {
   const twice = await serviceRun([limited(2 * hour), outage, says('done')], { maxRetries: 0 })
   const once = await serviceRun([limited(), says('done')])
   const report = reportOf([once, twice, await serviceRun([says('done')])])
@@ -45,7 +45,7 @@ test('waits are summed by model and by cause, with the longest, beside the activ
   expect(page).toContain('2 runs waited 3 h')
 })
 
-test('runs that wait now, and runs that ended at a service, are named with the time', async () => {
+test('names runs that are waiting and runs that ended at a service, with the time', async () => {
   const waiting = await serviceRun([limited()], { killedBehind: isWaitBegun })
   const ended = await serviceRun([limited()], { waitForLimitsMs: 0 })
   const early = reportOf([waiting, ended])
@@ -59,14 +59,14 @@ test('runs that wait now, and runs that ended at a service, are named with the t
   const [waits = '', ends = ''] = waitTexts(early)
   expect(waits).toMatch(/^00000000 run1 waits until 2026-11-\d\d \d\d:\d\d\.$/)
   expect(ends).toMatch(
-    /^1 run ended because a service was over its limit or out of order, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
+    /^1 run ended because a service was rate-limited or unavailable, which cost \$0\.0000\. It takes requests again at 2026-11-\d\d \d\d:00\. With --wait-for-limits runs wait instead\.$/,
   )
   const [past = '', took = ''] = waitTexts(reportOf([waiting, ended], begunAt + 2 * hour))
   expect(past).toContain(' (already past).')
   expect(took).toContain('It took requests again at')
 })
 
-test('pauses at limits are counted, with how many were raised, and runs that pause now', async () => {
+test('counts pauses at limits, raised limits, and runs that are paused now', async () => {
   const pausing = { maxTurns: 1, onLimit: 'pause' } as const
   const raised = await serviceRun([calls('Look'), says('done')], {
     ...pausing,
@@ -84,7 +84,7 @@ test('pauses at limits are counted, with how many were raised, and runs that pau
   ])
 })
 
-test('a report without waits says nothing of them', async () => {
+test('does not mention waits where there were none', async () => {
   const report = reportOf([await serviceRun([says('done')])])
   expect(waitTexts(report)).toEqual([])
   expect([...reportHtml(report)].join('')).not.toContain('Waits</h2>')

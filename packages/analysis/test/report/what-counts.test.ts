@@ -1,17 +1,17 @@
-// Holds R-REP-2, R-REP-3c and R-REP-5 of docs/spec: what of a session counts where in a report, and what it does not claim.
+// Holds R-REP-2, R-REP-3c and R-REP-5 of docs/spec: which figures of a session count where in a report, and what it does not claim.
 import { expect, test } from 'vitest'
 import { agentTool, streamRun, startRun, tool, type RunOptions, type RunState, type StartOptions } from '@halting/core'
 import { createMemorySteps, type StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import type { Report } from '../../src/report/report-model.ts'
-import { factsOf, headline, triedText } from '../../src/report/report-words.ts'
-import { worthTelling } from '../../src/report/tighter-limits.ts'
+import { serviceFacts, headline, triedText } from '../../src/report/report-words.ts'
+import { limitsWorthReporting } from '../../src/report/tighter-limits.ts'
 
 const usage = { input_tokens: 900, output_tokens: 100 }
-const asks = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
+const callReply = (name: string, input: object = {}): ScriptedReply => ({ toolCalls: [{ name, input }], usage })
 const answer: ScriptedReply = { text: 'done', usage }
-/** A tenth of a cent a token. */
+/** A tenth of a cent per token. */
 const prices: NonNullable<RunOptions['prices']> = {
   cost: (_model, { input_tokens, output_tokens }) => (input_tokens + output_tokens) / 1_000,
   worstCase: (_model, { inputTokens, outputTokens }) => (inputTokens + outputTokens) / 1_000,
@@ -22,7 +22,7 @@ const tools = [
   agentTool({ name: 'Agent', description: '', spawn: () => ({ prompt: 'look' }) }),
 ]
 
-async function ran(
+async function recordedRun(
   script: readonly ScriptedReply[],
   given: Partial<RunOptions> = {},
   start: Partial<StartOptions> = { prompt: 'go' },
@@ -35,7 +35,7 @@ async function ran(
 }
 
 function reportOf(runs: readonly (readonly StepRecord[])[], began: readonly (number | null)[] = []): Report {
-  const collector = new Collector({ since: null, until: null })
+  const collector = new ReportCollector({ since: null, until: null })
   const all = runs.map((_, index) => began[index] ?? null)
   collector.add({ sessionId: 'aaaaaaaa', cwd: '/a', runs, began: all, unpriced: runs.map(() => []) }, { file: 'a' })
   return collector.told('of this test', [], Date.parse('2026-11-24T12:00:00Z'))
@@ -46,7 +46,7 @@ test('a call that waited for a person counts once, in the run that carried it ou
     denies: () => undefined,
     decide: ({ call }) => (call.name === 'Edit' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
   }
-  const first = await ran([asks('Edit')], { permissions })
+  const first = await recordedRun([callReply('Edit')], { permissions })
   const waits = reportOf([first.records])
   expect(waits.tools).toMatchObject([{ tool: 'Edit', calls: 1, cut: 1 }])
   const start = {
@@ -54,14 +54,14 @@ test('a call that waited for a person counts once, in the run that carried it ou
     approvals: { call_0_0: { behavior: 'allow' } },
     runId: 'run2',
   } as const
-  const second = await ran([answer], { permissions }, start)
+  const second = await recordedRun([answer], { permissions }, start)
   const { tools: rows, bySession } = reportOf([first.records, second.records])
   expect(rows.filter(({ tool: name }) => name !== null)).toMatchObject([{ tool: 'Edit', calls: 1, cut: 0, failed: 0 }])
   expect(bySession).toMatchObject([{ calls: 1, failedCalls: 0 }])
 })
 
-test('a request that was under way when its process died counts with what it may have cost', async () => {
-  const { records } = await ran([asks('Read'), answer])
+test('a request that was open when its process died counts with its possible cost', async () => {
+  const { records } = await recordedRun([callReply('Read'), answer])
   const at = records.findIndex((record) => record.type === 'intent' && record.key.endsWith('model:2.1'))
   const report = reportOf([records.slice(0, at + 1)])
   const { totals, open, service } = report
@@ -69,27 +69,27 @@ test('a request that was under way when its process died counts with what it may
   expect(totals.unknownTokens).toBeGreaterThan(2_000)
   expect(totals.unknownUsd).toBe(totals.unknownTokens / 1_000)
   expect(open).toMatchObject([{ costUsd: 1, unknownUsd: totals.unknownUsd }])
-  expect(factsOf(report).join('\n')).toMatch(
+  expect(serviceFacts(report).join('\n')).toMatch(
     /One model request failed or is still running\. Its cost is unknown: up to [\d,]+ tokens and \$\d+\.\d\d more\./,
   )
 })
 
-test('the first line reaches to a run that began later than now by another clock', async () => {
-  const { records } = await ran([answer])
+test('the first line covers a run that began later than now by another clock', async () => {
+  const { records } = await recordedRun([answer])
   const report = reportOf([records, records], [Date.parse('2026-11-23T12:00:00Z'), Date.parse('2027-01-02T12:00:00Z')])
   expect(headline(report)).toBe('1 session of this test, 2026-11-23 to 2027-01-02')
   const since = { ...report, since: '2026-11-20T00:00:00.000Z' }
   expect(headline(since)).toBe('1 session of this test, 2026-11-20 to 2027-01-02')
 })
 
-test('a limit is not said to lose nothing where it would have stopped a subagent', async () => {
-  const looks = Array.from({ length: 6 }, () => asks('Read'))
-  // One is stopped in the middle of nothing; the other has an agent that takes six turns.
-  const wanders = await ran(
-    Array.from({ length: 12 }, () => asks('Read')),
+test('a limit that would have stopped a subagent is not said to lose nothing', async () => {
+  const looks = Array.from({ length: 6 }, () => callReply('Read'))
+  // One is stopped with nothing done; the other has a subagent that takes six turns.
+  const wanders = await recordedRun(
+    Array.from({ length: 12 }, () => callReply('Read')),
     { maxTurns: 11 },
   )
-  const hands = await ran([asks('Agent'), ...looks, answer, answer])
+  const hands = await recordedRun([callReply('Agent'), ...looks, answer, answer])
   const row = ({ tried }: Report) => tried.filter(({ limits }) => limits.maxTurns === 5)
   expect(row(reportOf([wanders.records]))).toMatchObject([{ stops: 1, unknown: 0, lostAnswers: 0, lostChanges: 0 }])
   const both = reportOf([wanders.records, hands.records])
@@ -97,15 +97,15 @@ test('a limit is not said to lose nothing where it would have stopped a subagent
   const [strict] = row(both)
   if (strict === undefined) throw new Error('five turns were tried')
   expect(triedText(strict)).toMatch(
-    /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; of 1 more run it is not known$/,
+    /^--max-turns 5 stops 1 run earlier, .*; loses nothing in these; unknown for 1 more run$/,
   )
-  const told = worthTelling(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
-  expect(told).toEqual([10, 5])
+  const turnLimits = limitsWorthReporting(both.tried).flatMap(({ limits }) => limits.maxTurns ?? [])
+  expect(turnLimits).toEqual([10, 5])
 })
 
-test('a reply that was cut at its cap is no answer that a run gave at a limit', async () => {
+test("a reply that was cut off at its cap does not count as a run's answer at a limit", async () => {
   const cut: ScriptedReply = { text: 'And then we', stopReason: 'max_tokens', usage }
-  const { records } = await ran([asks('Edit'), ...Array.from({ length: 9 }, () => cut)])
+  const { records } = await recordedRun([callReply('Edit'), ...Array.from({ length: 9 }, () => cut)])
   expect(reportOf([records]).limits).toMatchObject([
     { reason: 'max_output_tokens', answered: 0, lost: [{ run: 'run1' }] },
   ])

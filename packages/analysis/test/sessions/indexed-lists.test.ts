@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8e: a list with an index is the list without one, whatever happened to the files.
+// Holds rules of docs/spec: R-SESS-8e: a list with an index equals the list without one, whatever happened to the files.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ import { fileState, openJournal, SessionIndex, storedSessions } from '@halting/j
 import { takeLock } from '@halting/journal/files'
 import * as fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-shelf.ts'
+import { FileCatalog } from '../../src/sessions/file-catalog.ts'
 import { summariesOf } from '../../src/sessions/session-summaries.ts'
-import { ShelfSource } from '../../src/view/shelf-source.ts'
+import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionRow } from '../../src/view/types.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'halting-indexed-'))
@@ -47,8 +47,8 @@ async function summaries(home: string, index?: SessionIndex): Promise<unknown> {
 
 async function rows(home: string, index?: SessionIndex): Promise<readonly SessionRow[]> {
   const find = async () => (await storedSessions({ cwd: '/', home, env: {} }, 'all')).map(({ path }) => path)
-  const source = new ShelfSource(
-    new FileShelf({
+  const source = new CatalogSource(
+    new FileCatalog({
       title: '',
       find,
       prices: () => Promise.resolve({ cost: () => undefined, worstCase: () => undefined }),
@@ -66,11 +66,11 @@ async function rows(home: string, index?: SessionIndex): Promise<readonly Sessio
 const anOperation = fc.record({
   session: fc.constantFrom('p/a', 'p/b', 'q/a'),
   text: fc.option(fc.nat(6), { freq: 5 }),
-  // Lists of files that changed a moment ago note nothing.
+  // Lists of recently changed files write no index.
   later: fc.constantFrom(0, 10_000, 10_000),
 })
 
-test('whatever happens to the files between lists, an index changes no answer', async () => {
+test('an index changes no result, whatever happens to the files between lists', async () => {
   let count = 0
   await fc.assert(
     fc.asyncProperty(fc.array(anOperation, { minLength: 2, maxLength: 8 }), async (operations) => {
@@ -89,7 +89,7 @@ test('whatever happens to the files between lists, an index changes no answer', 
   )
 })
 
-test('a session that a process writes is listed as that, whatever an index has of it', async () => {
+test('a session that a process is writing is listed as running, whatever the index has for it', async () => {
   const home = join(folder, 'held')
   const path = join(base(home), 'p', 'a.jsonl')
   mkdirSync(join(path, '..'), { recursive: true })
@@ -104,7 +104,7 @@ test('a session that a process writes is listed as that, whatever an index has o
   expect(await summaries(home, index())).toEqual(free)
 })
 
-test('whatever an index has of a file, a list with it is the list without it', async () => {
+test('a list with an index equals the list without one, whatever the index has for a file', async () => {
   const home = join(folder, 'hostile')
   mkdirSync(join(base(home), 'p'), { recursive: true })
   const path = join(base(home), 'p', 'a.jsonl')
@@ -120,7 +120,7 @@ test('whatever an index has of a file, a list with it is the list without it', a
     fc.constantFrom(null, -1, 'x', true, [], {}, [{}], [null], [1], { nested: [] }),
     fc.jsonValue(),
   )
-  // Of the right type they may be anything: then it is what a list with the same rights wrote.
+  // Values of the right type may be anything: they are what a list with the same permissions wrote.
   const otherType = (before: unknown, now: unknown) =>
     before === undefined || typeof before !== typeof now || Array.isArray(before) !== Array.isArray(now)
   const property = fc.asyncProperty(fc.constantFrom('summary', 'row'), fc.nat(), isValue, async (part, nth, value) => {
@@ -148,7 +148,7 @@ test('whatever an index has of a file, a list with it is the list without it', a
   }
 })
 
-test('what did not change is not read again, and a key of this process is taken out of what another one noted', async () => {
+test("unchanged files are not read again, and a key of this process is dropped from another one's index", async () => {
   const home = join(folder, 'home')
   mkdirSync(join(base(home), 'p'), { recursive: true })
   const path = join(base(home), 'p', 'a.jsonl')

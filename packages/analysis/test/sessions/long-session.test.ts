@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { streamRun, startRun, type Model, type Tool } from '@halting/core'
 import { openJournal } from '@halting/journal'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { FileShelf } from '../../src/sessions/file-shelf.ts'
-import { ShelfSource } from '../../src/view/shelf-source.ts'
+import { FileCatalog } from '../../src/sessions/file-catalog.ts'
+import { CatalogSource } from '../../src/view/catalog-source.ts'
 import type { SessionView } from '../../src/view/types.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'halting-long-'))
@@ -14,7 +14,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 const usage = { input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
 
-/** Appends a run of so many turns, each with a call whose result is long. */
+/** Appends a run of this number of turns, each with a call whose result is long. */
 async function addRun(
   path: string,
   { turns, prompt = 'Go.' }: { readonly turns: number; readonly prompt?: string },
@@ -52,8 +52,8 @@ async function addRun(
   await journal.close()
 }
 
-function sourceOf(path: string): ShelfSource<Awaited<ReturnType<FileShelf['look']>>[number]> {
-  const shelf = new FileShelf({
+function sourceOf(path: string): CatalogSource<Awaited<ReturnType<FileCatalog['look']>>[number]> {
+  const shelf = new FileCatalog({
     title: 'a test',
     find: () => Promise.resolve([path]),
     prices: () => Promise.resolve({ cost: () => undefined, worstCase: () => undefined }),
@@ -61,13 +61,13 @@ function sourceOf(path: string): ShelfSource<Awaited<ReturnType<FileShelf['look'
     nextStep: () => Promise.resolve({ says: '' }),
     whyText: () => 'why',
   })
-  return new ShelfSource(shelf)
+  return new CatalogSource(shelf)
 }
 
-/** Of a source that looked. @throws Error where there is none. */
-async function viewFrom(source: ReturnType<typeof sourceOf>, asked?: 'beginning'): Promise<SessionView> {
+/** The newest view that a source read. @throws Error without a view. */
+async function viewFrom(source: ReturnType<typeof sourceOf>, requested?: 'beginning'): Promise<SessionView> {
   const key = (await source.onlyKey()) ?? ''
-  const view = await source.session(key, asked)
+  const view = await source.session(key, requested)
   if (view === undefined) throw new Error('It is there.')
   return view
 }
@@ -77,7 +77,7 @@ beforeAll(async () => {
   await addRun(long, { turns: 110 })
 })
 
-test('a long session is shown by its beginning until it is read, with the sums of all of it', async () => {
+test('a long session is shown by its beginning, with the totals of all of it, until it has been read', async () => {
   expect((await stat(long)).size).toBeGreaterThan(4_000_000)
   const source = sourceOf(long)
   const begun = await viewFrom(source, 'beginning')
@@ -87,7 +87,7 @@ test('a long session is shown by its beginning until it is read, with the sums o
   const count = first?.parts ?? 0
   expect(count).toBeGreaterThan(10)
   expect(count).toBeLessThan(200)
-  // What is in it is answered of it, also in the middle of reading.
+  // Requests for that beginning are answered, also while the rest is being read.
   const reading = viewFrom(source)
   const parts = await source.parts(key, 0, 0, count - 2)
   const records = await source.records(key, 0, 0, 20)
@@ -99,22 +99,22 @@ test('a long session is shown by its beginning until it is read, with the sums o
   expect(await source.parts(key, 0, 0, count - 2)).toEqual(parts)
   expect(await source.records(key, 0, 0, 20)).toEqual(records)
   expect((await source.parts(key, 0, 0, 1_000)).length).toBe(whole.runs[0]?.parts)
-  // Bars that begin there are those of all of it, but for turns that go on.
+  // Bars that start in the beginning are those of the whole session, except for turns that continue.
   const ended = first?.items.filter(({ kind, endMs }) => kind === 'tool' && endMs !== null) ?? []
   expect(ended.length).toBeGreaterThan(3)
   expect(whole.runs[0]?.items).toEqual(expect.arrayContaining(ended))
-  // Once it was read nobody is given less.
+  // Once all of it has been read, nobody receives less.
   expect((await viewFrom(source, 'beginning')).isBeginning).toBeUndefined()
 })
 
-test('what the beginning does not have is answered when all of it was read', async () => {
+test('requests beyond the beginning are answered once all of the session has been read', async () => {
   const source = sourceOf(long)
   const { row } = await viewFrom(source, 'beginning')
   const last = await source.parts(row.key, 0, 110, 10)
   expect(last.at(-1)).toMatchObject({ kind: 'answer', text: 'Done.' })
 })
 
-test('damage behind the beginning is reported when all of it is read', async () => {
+test('damage after the beginning is reported once all of the session has been read', async () => {
   const damaged = join(folder, 'damaged.jsonl')
   const text = await readFile(long, 'utf8')
   const at = text.indexOf('\n', 3_000_000) + 20
@@ -122,12 +122,12 @@ test('damage behind the beginning is reported when all of it is read', async () 
   const source = sourceOf(damaged)
   expect((await viewFrom(source, 'beginning')).isBeginning).toBe(true)
   await expect(viewFrom(source)).rejects.toThrow('is damaged in line')
-  // Damage in it leaves no beginning.
+  // A session that is damaged in its beginning has none.
   await writeFile(damaged, `${text.slice(0, 50_000)}#${text.slice(50_001)}`)
   await expect(viewFrom(sourceOf(damaged), 'beginning')).rejects.toThrow('is damaged in line')
 })
 
-test('a short session, one whose run goes on and one that begins with a long record have no beginning', async () => {
+test('a short session, one whose run continues and one that starts with a long record have no beginning', async () => {
   const [short, open, wide] = ['short', 'open', 'wide'].map((name) => join(folder, `${name}.jsonl`)) as [
     string,
     string,
@@ -144,7 +144,7 @@ test('a short session, one whose run goes on and one that begins with a long rec
   expect((await viewFrom(sourceOf(open), 'beginning')).isBeginning).toBeUndefined()
 })
 
-test('a session that grows is read anew, and its beginning knows the runs that came', async () => {
+test('a session that grows is read again, and its beginning includes the new runs', async () => {
   const growing = join(folder, 'growing.jsonl')
   await writeFile(growing, await readFile(long))
   const source = sourceOf(growing)
@@ -154,7 +154,7 @@ test('a session that grows is read anew, and its beginning knows the runs that c
   expect(begun.row).toMatchObject({ runs: 2, ending: 'completed' })
   expect(begun.runs).toHaveLength(begun.isBeginning === true ? 1 : 2)
   expect((await viewFrom(source)).runs).toHaveLength(2)
-  // A line that is being written is no record yet.
+  // A line that is being written is not a record yet.
   await appendFile(growing, '{"type":"half')
   expect((await viewFrom(source, 'beginning')).runs).toHaveLength(2)
 })

@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-SESS-8d: the row of a session that is not parsed whole is that of one that is.
+// Holds rules of docs/spec: R-SESS-8d: a session that is partly parsed has the row of one that is fully parsed.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -82,7 +82,7 @@ async function slowRow(path: string): Promise<SessionRow> {
 async function fastRow(path: string): Promise<SessionRow> {
   const facts = await readRowFacts(path, redact)
   if (facts === undefined) throw new Error('It is a session of ours.')
-  // What an index keeps is JSON.
+  // An index stores JSON.
   const kept = JSON.parse(JSON.stringify(facts)) as typeof facts
   return rowOfFacts(kept, { found: entryOf(path), together: new ReadTogether(), prices: pricesOf })
 }
@@ -106,7 +106,7 @@ const aRun = fc.record({
   maxTurns: fc.integer({ min: 1, max: 4 }),
 })
 
-test('whatever a session holds, its row is that of a session that was read whole', async () => {
+test('the row of a session is the one that reading the whole session gives', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(aRun, { minLength: 1, maxLength: 3 }),
@@ -128,7 +128,7 @@ const twoCalls = {
   usage,
 }
 
-test('what is said is not parsed of a session whose runs ended, with calls that failed', async () => {
+test('messages are not parsed in a session whose runs ended, even with failed calls', async () => {
   const path = await write([
     { prompt: 'Go.', replies: [twoCalls, twoCalls], maxTurns: 9 },
     { prompt: 'Again.', replies: [], maxTurns: 9 },
@@ -141,7 +141,7 @@ test('what is said is not parsed of a session whose runs ended, with calls that 
   expect(await fastRow(path)).toMatchObject({ runs: 2, turns: 4, calls: 4, failedCalls: 2, title: 'Go.', cwd: '/wörk' })
 })
 
-test('what its outline leaves open is read whole: damage, a torn line, a run without an end', async () => {
+test('a session with damage, a torn line or a run without an end is read whole', async () => {
   const path = await write([
     { prompt: 'Go.', replies: [{ toolCalls: [{ name: 'Look', input: {} }], usage }], maxTurns: 9 },
   ])
@@ -166,10 +166,10 @@ test('what its outline leaves open is read whole: damage, a torn line, a run wit
   expect(await fastRow(path)).toEqual(await slowRow(path))
 })
 
-/** The places of all values in JSON. */
-function placesIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
+/** The paths of all values in JSON. */
+function pathsIn(value: unknown, at: readonly string[] = []): readonly (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [at]
-  return [at, ...Object.entries(value).flatMap(([name, each]) => placesIn(each, [...at, name]))]
+  return [at, ...Object.entries(value).flatMap(([name, each]) => pathsIn(each, [...at, name]))]
 }
 
 const typesIn = (row: SessionRow) =>
@@ -183,7 +183,7 @@ function put(value: unknown, [name = '', ...rest]: readonly string[], other: unk
   return copy
 }
 
-test('of a file that anybody wrote, checksums and all, there is no row, or one of the types of a row', async () => {
+test('a file with valid checksums but arbitrary content has no row, or one with the right types', async () => {
   const path = await write([
     { prompt: 'Go.', replies: [twoCalls], maxTurns: 9 },
     { prompt: 'Again.', replies: [], maxTurns: 9 },
@@ -204,10 +204,10 @@ test('of a file that anybody wrote, checksums and all, there is no row, or one o
   const aValue = fc.constantFrom(null, -1, 0, 1e300, 'x', '', true, [], {}, [null], ['a'], [{}])
   const property = fc.asyncProperty(fc.nat(), fc.nat(), aValue, async (nth, place, value) => {
     const at = 1 + (nth % (lines.length - 1))
-    const places = placesIn(valueOf(at)).slice(1)
+    const places = pathsIn(valueOf(at)).slice(1)
     const line = change(at, places[place % places.length] ?? [], value)
     const [fast, slow] = [await row(fastRow), await row(slowRow)]
-    // What is not parsed may be anything. What is shown has the types that pages and lists go by.
+    // Values that are not parsed may be anything. Displayed values have the types that pages and lists rely on.
     const isAsItMustBe =
       fast === 'refused'
         ? slow === 'refused'
@@ -215,7 +215,7 @@ test('of a file that anybody wrote, checksums and all, there is no row, or one o
     expect([line, isAsItMustBe]).toEqual([line, true])
   })
   await fc.assert(property, { numRuns: 40 })
-  // How runs began and ended is refused as by who reads all of it.
+  // Invalid starts and ends of runs are rejected as they are when the whole session is read.
   const start = lines.findIndex((line) => line.startsWith('{"record":{"type":"start"'))
   const end = lines.findIndex((line) => line.startsWith('{"record":{"type":"end"'))
   for (const [at, ...place] of [

@@ -2,10 +2,10 @@ import type { FileWork, Verification } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
 import { calls, json, run, tool } from '../../../core/test/support/harness.ts'
 
-/** What the model does in a step: a call that did this to files, or an answer. */
+/** A step of the model: a call that changed files like this, or an answer. */
 export type Work = FileWork | string
 
-/** A run whose model does these, and its records as a file has them. */
+/** A run whose model takes these steps, and its records as a session file stores them. */
 export async function checkedRun(
   works: readonly Work[],
   verification: Verification | undefined = { mode: 'tell' },

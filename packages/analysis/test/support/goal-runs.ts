@@ -8,7 +8,7 @@ export const failed = (report = '1 failed'): GoalVerdict => ({ met: false, exitC
 
 type Verdict = GoalVerdict | (() => GoalVerdict | Promise<GoalVerdict>)
 
-/** A goal whose checks come to these, in order; the last one again and again. */
+/** A goal whose checks have these results in order; the last one is repeated. */
 export function goalOf(...verdicts: readonly Verdict[]): Goal {
   let checks = 0
   return {
@@ -20,7 +20,7 @@ export function goalOf(...verdicts: readonly Verdict[]): Goal {
   }
 }
 
-/** Options for a run whose model edits and answers in turns, so that every answer comes after a change. */
+/** Options for a run whose model edits and answers alternately, so that each answer follows a change. */
 export function workingOptions(): RunOptions {
   const model = scriptedModel(({ messages }) => {
     const last = messages.at(-1)?.content
@@ -31,13 +31,13 @@ export function workingOptions(): RunOptions {
   return { model, clock, tools: [tool('Edit', 'edited')], prices: dollarATokenPrices }
 }
 
-/** Such a run with these goals, and its records as a file has them. */
+/** Such a run with these goals, and its records as a session file stores them. */
 export async function goalRun(given: Partial<RunOptions>) {
   const { terminal, steps, events } = await run([], { ...workingOptions(), ...given } as never)
   return { terminal, events, records: json(steps.records) as never as readonly StepRecord[] }
 }
 
-/** Files around the checks that come to these, whatever happens. */
+/** Files for the checks that give these results, whatever happens. */
 export function filesOf(tampered: readonly string[], changedTests: readonly string[] = []): GoalFiles {
   return {
     begin: () => ({ tampered, end: () => ({ memo: { at: 1 }, changedByChecks: [], changedTests }) }),

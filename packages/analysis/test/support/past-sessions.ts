@@ -4,11 +4,11 @@ import type { ManySessions } from '../../src/sessions/session-files.ts'
 import type { PastPayment, PastTurn, Trajectory } from '../../src/what-if/trajectory.ts'
 import { unknownLimits } from '../../src/account/limits.ts'
 
-/** A request of a run, in hours since its beginning and whole dollars. */
-export interface Asked {
+/** A request of a run, in hours since its start and whole dollars. */
+export interface PastRequest {
   readonly atHours: number
   readonly usd: number
-  /** With the shortest reply of use, 10 tokens, and with the longest one, 100; what it cost when absent. */
+  /** With the shortest useful reply, 10 tokens, and with the longest one, 100. The actual cost when absent. */
   readonly leastUsd?: number
   readonly mostUsd?: number
   readonly minutes?: number
@@ -30,7 +30,7 @@ function paymentOf({
   model = 'm',
   of = 'run',
   ...more
-}: Asked): PastPayment {
+}: PastRequest): PastPayment {
   const { outputTokens = 100, isAtWorst = false, hasBounds = true } = more
   const beganMs = atHours * 3_600_000
   const least = { tokens: 10, nanos: nanos(leastUsd ?? mostUsd) }
@@ -48,11 +48,11 @@ function paymentOf({
   }
 }
 
-/** A run with one request a turn, which called a tool that writes; it came to an answer. */
-function pastRun(asked: readonly Asked[]): Trajectory {
-  const turns = asked.map((each, index): PastTurn => {
+/** A run with one request per turn, each calling a tool that writes. It completed with an answer. */
+function pastRun(requests: readonly PastRequest[]): Trajectory {
+  const turns = requests.map((each, index): PastTurn => {
     const payment = paymentOf(each)
-    const isLast = index === asked.length - 1
+    const isLast = index === requests.length - 1
     return {
       countsAsTurn: true,
       isTold: true,
@@ -72,15 +72,15 @@ function pastRun(asked: readonly Asked[]): Trajectory {
   }
 }
 
-/** A session of one run that began at this moment. */
+/** A session of one run that began at this time. */
 export function pastSession(
   sessionId: string,
   began: number | null,
-  asked: readonly Asked[],
+  requests: readonly PastRequest[],
   unpriced: readonly string[] = [],
 ): PastSession {
   const clock = began === null ? [] : [[0, began] as const]
-  const runs = [{ trajectory: pastRun(asked), unpriced, isCopy: false, clock }]
+  const runs = [{ trajectory: pastRun(requests), unpriced, isCopy: false, clock }]
   return { sessionId, cwd: '', runs, outcomes: [] }
 }
 
@@ -100,9 +100,9 @@ const drawnRequest = fc
     isAtWorst: fc.boolean(),
     of: fc.constantFrom('run' as const, 'run' as const, 'run' as const, 'part' as const),
   })
-  .map(({ more, ...each }): Asked => {
+  .map(({ more, ...each }): PastRequest => {
     const mostUsd = each.leastUsd + more
-    // Each token of a reply costs the same, and what nobody reported is charged at worst case.
+    // Each reply token costs the same, and unreported usage is charged at worst case.
     const usd = each.isAtWorst ? mostUsd : each.leastUsd + ((each.outputTokens - 10) * more) / 90
     return { ...each, mostUsd, usd }
   })
@@ -112,7 +112,7 @@ const drawnSession = fc.record({
   asked: fc.array(drawnRequest, { minLength: 1, maxLength: 8 }),
 })
 
-/** Sessions of a few days, with requests that go on beside those of others. */
+/** Sessions of a few days, with requests that overlap. */
 export const drawnSessions: fc.Arbitrary<readonly PastSession[]> = fc
   .array(drawnSession, { minLength: 1, maxLength: 5 })
   .map((sessions) =>

@@ -13,10 +13,10 @@ import { createFakeClock, scriptedModel, type FakeClock, type ScriptedReply } fr
 export const hour = 3_600_000
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 
-/** When scripted runs begin. */
+/** The start time of scripted runs. */
 export const begunAt: number = Date.UTC(2026, 10, 28, 12)
 
-/** The service says when it takes requests again. */
+/** The service says when it accepts requests again. */
 export const limited = (retryAfterMs: number = hour): ScriptedReply => ({
   error: { kind: 'rate_limit', message: 'too many requests.', status: 429, retryAfterMs },
 })
@@ -27,7 +27,7 @@ export const calls = (...names: readonly string[]): ScriptedReply => ({
   usage,
 })
 
-/** `Look` looks, and `Agent` begins a subagent; several work beside each other. */
+/** `Look` reads, and `Agent` starts a subagent; several run in parallel. */
 export const tools: NonNullable<RunOptions['tools']> = [
   tool({ name: 'Look', description: '', readOnly: true, execute: () => 'seen' }),
   agentTool({
@@ -44,18 +44,18 @@ export const isWaitBegun = ({ type, ...record }: StepRecord): boolean =>
 
 interface ServiceRunOptions extends Partial<RunOptions> {
   readonly clock?: FakeClock
-  /** The process dies behind the first record of this kind. */
+  /** The process dies after the first record of this kind. */
   readonly killedBehind?: (record: StepRecord) => boolean
 }
 
-/** Records as a file gives them back. */
+/** The records as a session file returns them. */
 const asJson = (records: readonly StepRecord[]): readonly StepRecord[] =>
-  // What a driver keeps is JSON.
+  // Drivers store JSON.
   JSON.parse(JSON.stringify(records)) as readonly StepRecord[]
 
 export const newClock = (start: number = begunAt): FakeClock => createFakeClock({ start, autoAdvance: true })
 
-/** A run that the loop itself made, with its records as a file gives them back. */
+/** A run that the loop itself recorded, with its records as a session file returns them. */
 export async function serviceRun(
   script: readonly ScriptedReply[],
   { clock = newClock(), killedBehind, ...options }: ServiceRunOptions = {},

@@ -17,13 +17,13 @@ import { type InspectedSession } from '../../src/view/inspected-session.ts'
 /** Sessions that other programs recorded. */
 export const foreignSamples: string = join(import.meta.dirname, '../foreign/samples')
 
-/** Records as a file gives them back. */
+/** The records as a session file returns them. */
 function asJson(records: readonly StepRecord[]): readonly StepRecord[] {
-  // What a driver keeps is JSON.
+  // Drivers store JSON.
   return JSON.parse(JSON.stringify(records)) as readonly StepRecord[]
 }
 
-/** A session of these runs, with nothing else to tell. */
+/** A session of these runs without any other facts. */
 export function sessionOf(
   runs: readonly (readonly StepRecord[])[],
   more: Partial<InspectedSession> = {},
@@ -47,10 +47,10 @@ export function sessionOf(
   }
 }
 
-/** What a scripted session is made in: a clock that runs by itself, tools that take time, prices of a tenth of a cent a token. */
+/** The environment of a scripted session: a clock that advances by itself, tools that take time, and prices of a tenth of a cent per token. */
 export interface ScriptedWorld {
   readonly clock: FakeClock
-  /** `Look` and `Find` take 20 and 30 ms and run beside each other; `Write` takes 50 ms; `Fail` fails; `Agent` begins a subagent. */
+  /** `Look` and `Find` take 20 and 30 ms and run in parallel; `Write` takes 50 ms; `Fail` fails; `Agent` starts a subagent. */
   readonly tools: NonNullable<RunOptions['tools']>
   readonly prices: NonNullable<RunOptions['prices']>
 }
@@ -79,7 +79,7 @@ export function scriptedWorld(): ScriptedWorld {
 
 const usage = { input_tokens: 1_000, output_tokens: 100 }
 
-/** A reply that calls tools by name; every call is given a path. It takes 100 ms. */
+/** A reply that calls tools by name; each call has a path. It takes 100 ms. */
 export function calls(world: ScriptedWorld, ...names: readonly string[]): ScriptedReply {
   const toolCalls = names.map((name, index) => ({ name, input: { path: `${name.toLowerCase()}-${index}.ts` } }))
   return { toolCalls, usage, before: thinking(world) }
@@ -94,14 +94,14 @@ function thinking({ clock }: ScriptedWorld): () => Promise<void> {
   return () => new Promise((resolve) => void clock.after(100, resolve))
 }
 
-/** How scripted runs are made; each script is a run of one session, in order. */
+/** The options of scripted runs; each script is a run of one session, in order. */
 export interface ScriptedSessionOptions extends Partial<RunOptions> {
-  /** The process died when so much of the last run was on record. */
+  /** The process died when this number of records of the last run was written. */
   readonly killedAfter?: number
   readonly prompt?: string
 }
 
-/** A session that the loop itself made: a script for each run. */
+/** A session that the loop itself recorded: a script for each run. */
 export async function scriptedSession(
   world: ScriptedWorld,
   scripts: readonly (readonly ScriptedReply[])[],
@@ -135,7 +135,7 @@ export async function scriptedSession(
 
 const foreignPrices = { cost: () => 0.001, worstCase: () => 0.001 }
 
-/** A session of about so many records: turns with two calls, intents and a hook each. Made at once, without a loop. */
+/** A session of about this number of records: turns with two calls, intents and a hook each. Built at once, without a loop. */
 export function largeSession(records: number): InspectedSession {
   const perTurn = 8
   const turns = Array.from({ length: Math.max(1, Math.round(records / perTurn)) }, (_, index) => largeTurn(index))
@@ -154,7 +154,7 @@ export function largeSession(records: number): InspectedSession {
   return sessionOf([written.flatMap(withIntent)], { key: 'large', sessionId: 'large' })
 }
 
-/** Before each result stands its intent, before a model's a hook. */
+/** Each result is preceded by its intent, and each model result by a hook as well. */
 function withIntent(record: StepRecord): readonly StepRecord[] {
   if (record.type !== 'result') return [record]
   const { key, at } = record
@@ -206,12 +206,12 @@ function largeTurn(index: number): ForeignTurn {
     beganMs,
     endedMs: beganMs + 300,
     results: [result('Read', beganMs + 340), result('Grep', beganMs + 380)],
-    beside: [],
-    said: [],
+    agentRequests: [],
+    laterMessages: [],
   }
 }
 
-/** What a page must show as text and never do: markup, handlers, links that run, directions, steering of terminals. */
+/** Text that a page must show literally and never act on: markup, handlers, script links, text direction and terminal control characters. */
 export const hostileText = [
   '<script>window.hacked=1</script>',
   '</script><script>window.hacked=2</script>',
@@ -262,10 +262,17 @@ export function hostileSession(): InspectedSession {
         beganMs: 0,
         endedMs: 300,
         results: [result(0), result(1), result(2)],
-        beside: [{ model: text, usage: answer(0, []).usage, endedMs: 350 }],
-        said: [{ origin: 'hook', content: text } as const, { origin: 'steer', content: text } as const],
+        agentRequests: [{ model: text, usage: answer(0, []).usage, endedMs: 350 }],
+        laterMessages: [{ origin: 'hook', content: text } as const, { origin: 'steer', content: text } as const],
       },
-      { message: answer(1, [{ type: 'text', text }]), beganMs: 500, endedMs: 800, results: [], beside: [], said: [] },
+      {
+        message: answer(1, [{ type: 'text', text }]),
+        beganMs: 500,
+        endedMs: 800,
+        results: [],
+        agentRequests: [],
+        laterMessages: [],
+      },
     ],
     ending: { reason: 'model_error', message: text } as const,
   }

@@ -3,7 +3,7 @@ import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock } from '@halting/core/testing'
 import { calls, dollarATokenPrices, json, reader, run } from '../../../core/test/support/harness.ts'
 
-/** A budget of a day of which others have reserved something until so many requests were asked for; nothing is left after these. */
+/** A daily budget that is partly reserved by others until this number of requests was made; nothing is left afterwards. */
 export function dayBudget({
   requests,
   waits = 0,
@@ -31,7 +31,7 @@ export function dayBudget({
   }
 }
 
-/** A run that looks again and again under a standing budget, with its records as a file has them. */
+/** A run that reads repeatedly under a standing budget, with its records as a session file stores them. */
 export async function standingRun(standing: StandingBudgets, more: Partial<RunOptions> = {}) {
   const clock = createFakeClock({ autoAdvance: true })
   const usage = { input_tokens: 100, output_tokens: 10 }

@@ -3,8 +3,8 @@ import type { StepRecord } from '@halting/core/steps'
 import { createFakeClock, scriptedModel, type ScriptedReply } from '@halting/core/testing'
 import { calls, dollarATokenPrices, json, reader, run, tool } from '../../../core/test/support/harness.ts'
 
-/** A generator of numbers that is the same every time. */
-export function drawsOf(seed: number): (below: number) => number {
+/** A reproducible random number generator. */
+export function randomOf(seed: number): (below: number) => number {
   let state = seed * 2_654_435_761 + 1
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -12,19 +12,19 @@ export function drawsOf(seed: number): (below: number) => number {
   }
 }
 
-/** Options for a run that is the same under any limits: replies by their number, tools that take their time. */
+/** Options for a run that is the same under any limits: replies by number, and tools that take time. */
 export function worldOf(seed: number): () => RunOptions {
-  const draw = drawsOf(seed)
+  const draw = randomOf(seed)
   const repeats = draw(3) === 0
-  // Circles that wait may go on for longer.
+  // Repetition that waits may continue for longer.
   const waits = repeats && draw(2) === 0
   const length = 3 + draw(waits ? 80 : 25)
-  // Models that take their time, fail, and are cut at their cap.
+  // Models that take time, fail, and are cut off at their cap.
   const takesMs = draw(2) === 0 ? 1 : 30
   const fails = draw(2) === 0
   // Where a useful reply is shorter than the cap, a budget lowers the cap before it refuses the request.
   const minUsefulTokens = draw(2) === 0 ? 5 : 1_000
-  // A conversation that only grows is counted higher each time.
+  // A conversation that only grows has a higher token count each time.
   let counted = 10
   const replies = Array.from({ length }, (_, index): ScriptedReply => {
     counted += draw(60)
@@ -50,7 +50,7 @@ export function worldOf(seed: number): () => RunOptions {
       await wait(ms)
       return 'seen'
     }
-    // As services do: a reply is cut at the cap of its request.
+    // As services do: a reply is cut off at the cap of its request.
     const timed = ({ maxOutputTokens }: ModelRequest, index: number): ScriptedReply => {
       const reply = script[index] ?? 'done'
       if (typeof reply === 'string' || !('usage' in reply)) return reply
@@ -66,7 +66,7 @@ export function worldOf(seed: number): () => RunOptions {
   }
 }
 
-/** A live run, with its records as a file has them. */
+/** A live run, with its records as a session file stores them. */
 export async function liveRun(options: RunOptions) {
   const { terminal, steps } = await run([], options as never)
   return { terminal, records: json(steps.records) as never as readonly StepRecord[] }

@@ -5,7 +5,7 @@ import { timelineOf } from '../../src/view/items.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
 
-test('limits and standing budgets have lines of their own in a replay and on the timeline', async () => {
+test('limits and standing budgets have their own lines in a replay and on the timeline', async () => {
   const { records, terminal } = await standingRun(dayBudget({ requests: 9, waits: 1 }), {
     maxToolCalls: 2,
     limitReminders: true,

@@ -1,4 +1,4 @@
-// Holds R-WIRE-12e and R-WIRE-12f of docs/spec: what a model made and what its reply is founded on, as a person finds it later.
+// Holds R-WIRE-12e and R-WIRE-12f of docs/spec: files that a model made and the sources of its reply, as shown later.
 import { createMemorySteps, startRun, streamRun, type ContentBlock } from '@halting/core'
 import { scriptedModel } from '@halting/core/testing'
 import { expect, test } from 'vitest'
@@ -36,7 +36,7 @@ test('an image that the model made is in the page of a session', async () => {
   expect(markdown).not.toContain(png)
 })
 
-test('sources are lines of their own', async () => {
+test('sources have lines of their own', async () => {
   const { html, markdown } = await pagesOf([
     {
       type: 'ai_sdk_sources',

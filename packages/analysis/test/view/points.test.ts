@@ -1,8 +1,8 @@
-// What stands at each turn adds up to what `halting why` tells of the run.
+// The points of the turns add up to what `halting why` says about the run.
 import { describe, expect, test } from 'vitest'
 import { viewOf } from '../../src/view/view.ts'
 import type { RunView } from '../../src/view/types.ts'
-import { timesBetween } from '../../src/view/times.ts'
+import { timesBetween } from '../../src/view/points.ts'
 import { isDeep } from '../../../core/test/support/deep.ts'
 import { calls, largeSession, says, scriptedSession, scriptedWorld } from '../support/sessions.ts'
 
@@ -22,7 +22,7 @@ const only = (runs: readonly RunView[]): RunView => {
 }
 
 describe('points of turns', () => {
-  test('a step that goes on over several laps counts in each with what lies in it', () => {
+  test('count a step over several iterations in each of them, with what lies inside it', () => {
     const step = (phase: 'model' | 'tools', at: number, durationMs: number) =>
       ({ phase, scope: '', name: '', request: 1, at, durationMs, isOpen: false }) as const
     const steps = [step('model', 1_000, 50), step('tools', 1_050, 200), step('model', 1_120, 30)]
@@ -34,7 +34,7 @@ describe('points of turns', () => {
     ])
   })
 
-  test('sums go to the end of the lap, subagents included: the last ones are those of the run', async () => {
+  test('have sums up to the end of the iteration, with subagents; the last ones equal those of the run', async () => {
     const world = scriptedWorld()
     const script = [
       calls(world, 'Look', 'Find', 'Write'),
@@ -56,7 +56,7 @@ describe('points of turns', () => {
     expect(timesOf(run)).toEqual(phasesOf(run))
   })
 
-  test('of a run that a kill cut off too, wherever that was', async () => {
+  test('add up for a killed run too, wherever it was cut off', async () => {
     for (let killedAfter = 3; killedAfter < 24; killedAfter++) {
       const world = scriptedWorld()
       const script = [calls(world, 'Look', 'Write'), calls(world, 'Agent'), says(world, 'within'), says(world, 'done')]
@@ -68,7 +68,7 @@ describe('points of turns', () => {
     }
   })
 
-  test('the kinds of what fills the window are those before the reply, and add up to what the service counted', async () => {
+  test('have the kinds of context before the reply, which add up to what the service counted', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look'), calls(world, 'Find'), says(world, 'done')]
     const { points } = only(viewOf(await scriptedSession(world, [script], { prompt: 'x'.repeat(400) })).runs)
@@ -78,7 +78,7 @@ describe('points of turns', () => {
     expect(points[1]?.context.results).toBeGreaterThan(0)
   })
 
-  test('windows are those of the models that the loop asked, where their names are known', async () => {
+  test('have the windows of the models that the loop asked, where their names are known', async () => {
     const world = scriptedWorld()
     const session = await scriptedSession(world, [[calls(world, 'Agent'), says(world, 'within'), says(world, 'done')]])
     const windowsOf = (windowOf: (model: string) => number | undefined): unknown =>
@@ -88,24 +88,24 @@ describe('points of turns', () => {
     expect(windowsOf(() => undefined)).toEqual([])
   })
 
-  test('turns that are left fall one by one', async () => {
+  test('have a remaining turn count that falls by one', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look'), calls(world, 'Look'), 'never']
     const { points } = only(viewOf(await scriptedSession(world, [script], { maxTurns: 2 })).runs)
     expect(points.map(({ turnsLeft }) => turnsLeft)).toEqual([1, 0])
   })
 
-  // A hundred thousand where it may take its time.
+  // A hundred thousand where the test may take its time.
   const records = isDeep ? 100_000 : 10_000
-  test(`${records} records have their points, and they end where the run does`, () => {
+  test(`exist for ${records} records and end where the run does`, () => {
     const session = largeSession(records)
     expect(session.runs[0]?.length).toBeGreaterThan(0.95 * records)
     const run = only(viewOf(session).runs)
     expect(run.points).toHaveLength(run.account.totals.turns)
     expect(run.points.at(-1)?.tokens).toBe(run.account.totals.tokens)
     expect(timesOf(run)).toEqual(phasesOf(run))
-    // Each step is an item, and each turn one more.
+    // Each step is an item, and so is each turn.
     expect(run.items.length).toBeGreaterThan(0.6 * records)
-    // Seconds; a machine that has much else to do takes longer.
+    // In seconds; a busy machine takes longer.
   }, 120_000)
 })

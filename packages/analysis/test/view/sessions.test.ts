@@ -1,4 +1,4 @@
-// Whoever recorded a session, it is shown by the same figures that the other commands tell; what stands in it decides nothing.
+// Sessions of any program are shown with the same figures as in the other commands. Their content decides nothing.
 import { join } from 'node:path'
 import { readForeignSession } from '../../src/foreign/read-foreign.ts'
 import { accountOf } from '../../src/account/account.ts'
@@ -47,7 +47,7 @@ describe('sessions of other programs', () => {
     expect(row.turns).toBeGreaterThan(0)
     expect(row.unpriced.length).toBeGreaterThan(0)
     for (const [index, run] of runs.entries()) {
-      // What that program kept no record of is not made up.
+      // Nothing is invented that the program did not record.
       expect(run.account).toMatchObject({ limits: [], laps: [] })
       expect(run.points.every(({ turnsLeft, reservedUsd }) => turnsLeft === null && reservedUsd === null)).toBe(true)
       expect(run.points).toHaveLength(run.account.totals.turns)
@@ -55,7 +55,7 @@ describe('sessions of other programs', () => {
       expect(times).toBeCloseTo(run.points.length === 0 ? 0 : run.account.totals.activeMs, 3)
       const parts = transcriptParts(session, index)
       expect(parts).toHaveLength(run.parts)
-      // Each call of the main loop that has a result is a bar, and leads to its call.
+      // Each call of the main loop with a result is a bar that links to its call.
       const tools = run.items.filter(({ kind }) => kind === 'tool')
       expect(tools.every(({ part }) => part !== null && parts[part]?.kind === 'call')).toBe(true)
       expect(callsIn(parts)).toBe(row.runs === 1 ? row.calls : callsIn(parts))
@@ -64,7 +64,7 @@ describe('sessions of other programs', () => {
 })
 
 describe('a session', () => {
-  test('has a row of its figures without what it carries over, as its view has', async () => {
+  test('has a row with its own figures, without inherited ones, as its view has', async () => {
     const world = scriptedWorld()
     const scripts = [
       [calls(world, 'Look', 'Fail'), says(world, 'one')],
@@ -83,12 +83,12 @@ describe('a session', () => {
       failedCalls: 1,
       tokens: 4_400,
     })
-    // The second run is shown what was said in the first.
+    // The second run receives the messages of the first.
     const [first, second] = viewOf(session).runs
     expect(second?.points[0]?.context.results).toBeGreaterThan(first?.points[0]?.context.results ?? 0)
   })
 
-  test('that was taken back is shown without what was taken back', async () => {
+  test('that was rewound is shown without the removed messages', async () => {
     const world = scriptedWorld()
     const scripts = [[calls(world, 'Look'), says(world, 'one')], [says(world, 'two')]]
     const session = await scriptedSession(world, scripts)
@@ -100,7 +100,7 @@ describe('a session', () => {
     expect(resultsIn(rewound)).toBe(0)
   })
 
-  test('a run that a kill cut off shows what it said in its open turn', async () => {
+  test('cut off by a kill shows the messages of its open turn', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look'), says(world, 'never')]
     const session = await scriptedSession(world, [script], { killedAfter: 5 })
@@ -113,7 +113,7 @@ describe('a session', () => {
     expect(runs[0]?.parts).toBe(2)
   })
 
-  test('with markup and steering in every field keeps all of it as text', () => {
+  test('with markup and control characters in every field keeps all of it as text', () => {
     const session = hostileSession()
     const view = viewOf(session)
     const parts = transcriptParts(session, 0)
@@ -121,7 +121,7 @@ describe('a session', () => {
     expect(parts.filter((part) => part.kind === 'person').every(({ text }) => text === hostileText)).toBe(true)
     expect(callsIn(parts)).toBe(3)
     expect(parts.flatMap((part) => (part.kind === 'call' ? part.changes : [])).join('\n')).toContain('<script>')
-    // What is sent as JSON comes back the same.
+    // JSON round trips.
     expect(JSON.parse(JSON.stringify(view))).toEqual(view)
     expect(view.runs[0]?.items.filter(({ kind }) => kind === 'tool').map(({ part }) => part !== null)).toEqual([
       true,

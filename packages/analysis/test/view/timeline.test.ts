@@ -1,4 +1,4 @@
-// The timeline tells every step of a run once, within the run, and what is inside of what.
+// The timeline has every step of a run once, within the run, correctly nested.
 import { resume, type Hook, type StepRecord } from '@halting/core'
 import { contextLayers } from '@halting/core/adapters'
 import { recordedStep } from '../../src/account/recorded-steps.ts'
@@ -33,7 +33,7 @@ const ofKind = ({ items }: RunView, kind: TimelineItem['kind']): readonly Timeli
 
 const spans: ReadonlySet<string> = new Set(['turn', 'agent'])
 
-/** What holds of every timeline, whatever the run did. */
+/** The properties of every timeline, whatever the run did. */
 function check(records: readonly StepRecord[], { items, account, parts }: RunView): void {
   const activeMs = account.totals.activeMs - account.carried.activeMs
   expect(items.map(({ id }) => id)).toEqual(items.map((_, index) => index))
@@ -46,7 +46,7 @@ function check(records: readonly StepRecord[], { items, account, parts }: RunVie
     expect(part ?? 0).toBeLessThan(Math.max(1, parts))
   }
   const steps = items.filter(({ kind }) => !spans.has(kind))
-  // Each result closes exactly one item, and each intent begins one.
+  // Each result closes exactly one item, and each intent starts one.
   const closing = steps
     .filter(({ lastRecord }) => records[lastRecord]?.type === 'result')
     .map((each) => each.lastRecord)
@@ -59,21 +59,21 @@ function check(records: readonly StepRecord[], { items, account, parts }: RunVie
     keys.add(record.key)
     expect(beginning.has(index)).toBe(true)
   }
-  // What has a result is not open.
+  // A step with a result is not open.
   const answered = new Set(records.flatMap((record) => (record.type === 'result' ? [record.key] : [])))
   for (const { endMs, firstRecord } of steps) {
     const record = records[firstRecord]
     const isDone = record !== undefined && 'key' in record && answered.has(record.key)
     expect(endMs === null && isDone).toBe(false)
   }
-  // Attempts and what else was charged make the cost of the run.
+  // The attempts and the other charges make up the cost of the run.
   const closed = steps.filter(({ endMs }) => endMs !== null)
   const { totals, carried } = account
   const cost = closed.reduce((sum, { costUsd }) => sum + costUsd, 0)
   const tokens = closed.reduce((sum, item) => sum + item.tokens, 0)
   expect(tokens).toBe(totals.tokens - carried.tokens)
   expect(cost).toBeCloseTo((account.ending === null ? totals.costUsd : totals.committedUsd) - carried.costUsd, 6)
-  // Turns follow each other; what the main loop did lies in one of them; agents are around their steps.
+  // Turns follow each other. Steps of the main loop lie in one of them, and agents enclose their steps.
   const turns = items.filter(({ kind }) => kind === 'turn')
   for (const [index, turn] of turns.slice(1).entries())
     expect(turn.startMs).toBeGreaterThanOrEqual(turns[index]?.endMs ?? 0)
@@ -97,11 +97,11 @@ const checkAll = (session: InspectedSession): void => {
   for (const [index, run] of runsOf(session).entries()) check(session.runs[index] ?? [], run)
 }
 
-/** Looks at everything and decides nothing. */
+/** A hook that observes everything and decides nothing. */
 const guard: Hook = { id: 'guard', triggers: ['beforeToolUse', 'afterToolUse', 'beforeStep'], handle: () => {} }
 
 describe('the timeline', () => {
-  test('tools that ran beside each other lie beside each other, agents around their steps, the ending last', async () => {
+  test('shows parallel tools as parallel, agents around their steps, and the ending last', async () => {
     const world = scriptedWorld()
     const script = [
       calls(world, 'Look', 'Find', 'Write', 'Fail'),
@@ -139,15 +139,15 @@ describe('the timeline', () => {
     expect(run.items.at(-1)).toMatchObject({ kind: 'ending', status: 'done', startMs: 550, part: run.parts - 1 })
   })
 
-  test('an item leads to the part of the transcript that tells of it', async () => {
+  test('links an item to its part of the transcript', async () => {
     const world = scriptedWorld()
     const script = [calls(world, 'Look', 'Write'), calls(world, 'Agent'), calls(world, 'Look'), 'within', 'done']
     const session = await scriptedSession(world, [script])
     const parts = transcriptParts(session, 0)
     const { items } = lastRun(session)
     const shown = items.map(({ kind, scope, part }) => {
-      const told = part === null ? undefined : parts[part]
-      return [kind, scope === '' ? 'main' : 'agent', told?.kind === 'call' ? told.name : (told?.kind ?? null)]
+      const linked = part === null ? undefined : parts[part]
+      return [kind, scope === '' ? 'main' : 'agent', linked?.kind === 'call' ? linked.name : (linked?.kind ?? null)]
     })
     expect(shown).toEqual([
       ['turn', 'main', 'Look'],
@@ -166,7 +166,7 @@ describe('the timeline', () => {
     ])
   })
 
-  test('attempts that failed, the waits between them, and recoveries are told', async () => {
+  test('shows failed attempts, the waits between them, and recoveries', async () => {
     const world = scriptedWorld()
     const overloaded = { error: { kind: 'overloaded', message: 'busy', status: 529 } } as const
     const cut = { text: 'half', stopReason: 'max_tokens', usage: { input_tokens: 10, output_tokens: 10 } } as const
@@ -176,11 +176,11 @@ describe('the timeline', () => {
     expect(ofKind(run, 'attempt').map(({ status }) => status)).toEqual(['failed', 'answered', 'answered', 'answered'])
     expect(ofKind(run, 'wait').map(({ label }) => label)).toEqual(['Before a retry'])
     expect(ofKind(run, 'lap').map(({ label }) => label)).toEqual(['max_output_tokens_recovery'])
-    // A recovery goes on with its turn.
+    // A recovery continues its turn.
     expect(ofKind(run, 'turn').map(({ label }) => label)).toEqual(['turn 1', 'turn 2'])
   })
 
-  test('hooks and compactions stand where they were', async () => {
+  test('shows hooks and compactions where they happened', async () => {
     const world = scriptedWorld()
     const long = {
       toolCalls: [{ name: 'Write', input: { path: 'much.ts' } }],
@@ -203,7 +203,7 @@ describe('the timeline', () => {
     const parts = transcriptParts(session, 0)
     const done = ofKind(run, 'compaction').find(({ status }) => status === 'compacted')
     expect(parts[done?.part ?? -1]).toMatchObject({ kind: 'note' })
-    // Cut off behind the compaction and the reply to it, no lap tells of them: what the steps left does.
+    // When the record is cut after the compaction and the reply to it, no iteration mentions them. The steps do.
     const replied =
       session.runs[0]?.findLastIndex((record) => 'key' in record && record.key.startsWith('run1/model:')) ?? 0
     const cut = lastRun({ ...session, runs: [session.runs[0]?.slice(0, replied + 1) ?? []] })
@@ -211,7 +211,7 @@ describe('the timeline', () => {
     expect(cut.points[2]?.context.summaries).toBe(compacted[0]?.context.summaries)
   })
 
-  test('a step that a kill cut off has no end', async () => {
+  test('leaves a step that a kill cut off without an end', async () => {
     const world = scriptedWorld()
     const session = await scriptedSession(world, [[calls(world, 'Write'), says(world, 'done')]], { killedAfter: 4 })
     checkAll(session)
@@ -223,7 +223,7 @@ describe('the timeline', () => {
     })
   })
 
-  test('a run that goes on after a kill is one run: what was open then and asked again is told once more, in the turn that it is of', async () => {
+  test('shows a run that continues after a kill as one run, and repeats an open step in its turn once it was retried', async () => {
     const script = (world: ScriptedWorld) => [calls(world, 'Look'), calls(world, 'Write'), says(world, 'done')]
     for (const killedAfter of [2, 4, 6, 8, 9]) {
       const world = scriptedWorld()
@@ -246,7 +246,7 @@ describe('the timeline', () => {
     }
   })
 
-  test('what waits for a person is told with the call that it is about', async () => {
+  test('shows a step that waits for a person with its call', async () => {
     const world = scriptedWorld()
     const ask = { denies: () => undefined, decide: () => ({ behavior: 'ask', message: 'may it?' }) as const }
     const script = [calls(world, 'Write'), says(world, 'never')]
@@ -257,7 +257,7 @@ describe('the timeline', () => {
     expect(run.items.at(-1)).toMatchObject({ kind: 'ending', status: 'failed' })
   })
 
-  test('whatever a run does, and wherever it is cut off, each record is told once, within the run, nested, with the cost of the run', async () => {
+  test('has each record once, within the run, nested, with the cost of the run, whatever happens and wherever it is cut', async () => {
     const steps = fc.array(fc.subarray(['Look', 'Find', 'Write', 'Fail', 'Agent', 'Gone'], { minLength: 1 }), {
       maxLength: 4,
     })
@@ -281,7 +281,7 @@ describe('the timeline', () => {
     )
   })
 
-  test('a run that goes on from another has its own time, from nothing', () => {
+  test('starts the time of a run that continues another at zero', () => {
     const [records = []] = largeSession(200).runs
     const [first] = records
     if (first?.type !== 'start') throw new Error('A run begins with its start.')
@@ -296,7 +296,7 @@ describe('the timeline', () => {
     expect(points[0]?.settledUsd).toBeCloseTo(2.001)
   })
 
-  test('keys of steps are read as core reads them', () => {
+  test('reads keys of steps as core does', () => {
     const [records = []] = largeSession(100).runs
     for (const record of records)
       expect('key' in record ? recordedStep(record.key, 0, 0, false).request : 1).toBeGreaterThan(0)

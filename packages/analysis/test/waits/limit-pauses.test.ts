@@ -13,7 +13,7 @@ import { begunAt, calls, hour, newClock, says, serviceRun } from '../support/ser
 import { sessionOf } from '../support/sessions.ts'
 
 /** Pauses at two turns; the answer comes after half an hour. */
-async function paused(
+async function pausedRun(
   answer: 'raise' | 'end' | 'never',
   more: Omit<Partial<RunOptions>, 'clock'> = {},
   killedBehind?: (record: StepRecord) => boolean,
@@ -34,8 +34,8 @@ async function paused(
   })
 }
 
-test('a pause is told with its limit, how long it took, and what it came to; it is no active time', async () => {
-  const { limitPauses: raised, totals, ending } = accountOf(await paused('raise'))
+test('a pause has its limit, its length and its outcome, and is not active time', async () => {
+  const { limitPauses: raised, totals, ending } = accountOf(await pausedRun('raise'))
   expect([ending?.reason, raised?.pauses]).toMatchObject([
     'completed',
     [{ limit: 'maxTurns', used: 2, of: 2, outcome: 'raised', to: 4, waitedMs: hour / 2, sinceMs: begunAt }],
@@ -45,19 +45,19 @@ test('a pause is told with its limit, how long it took, and what it came to; it 
     'Paused 30 min 0 s at the limit of turns (2 of 2): raised to 4.',
     'Pauses took 30 min 0 s in total. This does not count as active time.',
   ])
-  const { limitPauses: ended } = accountOf(await paused('end'))
+  const { limitPauses: ended } = accountOf(await pausedRun('end'))
   expect(ended?.pauses).toMatchObject([{ outcome: 'ended', waitedMs: hour / 2 }])
   expect(limitPauseFacts(ended)[0]).toBe(
     'Paused 30 min 0 s at the limit of turns (2 of 2): the answer was to end the run.',
   )
-  const { limitPauses: over } = accountOf(await paused('never', { pauseForMs: 2 * hour }))
+  const { limitPauses: over } = accountOf(await pausedRun('never', { pauseForMs: 2 * hour }))
   expect(over?.pauses).toMatchObject([{ outcome: 'over', waitedMs: 2 * hour }])
-  expect(accountOf(await paused('raise', { onLimit: 'end' }))).not.toHaveProperty('limitPauses')
+  expect(accountOf(await pausedRun('raise', { onLimit: 'end' }))).not.toHaveProperty('limitPauses')
 })
 
-test('a run that was killed in a pause pauses still', async () => {
+test('a run that was killed in a pause is still paused', async () => {
   const isAsked = (record: StepRecord): boolean => record.type === 'intent' && record.key.includes('limit_answer')
-  const records = await paused('raise', { pauseForMs: 2 * hour }, isAsked)
+  const records = await pausedRun('raise', { pauseForMs: 2 * hour }, isAsked)
   const { limitPauses, ending } = accountOf(records)
   expect(ending).toBeNull()
   expect(limitPauses).toMatchObject({ pauses: [], open: { limit: 'maxTurns', untilMs: begunAt + 2 * hour } })
@@ -71,8 +71,8 @@ test('a run that was killed in a pause pauses still', async () => {
   ])
 })
 
-test('on the timeline a pause is a moment with its length, and the transcript has it where it was', async () => {
-  const records = await paused('raise')
+test('a pause is a moment with its length on the timeline, and is in its place in the transcript', async () => {
+  const records = await pausedRun('raise')
   const session = sessionOf([records])
   const [item, ...others] = viewOf(session).runs[0]?.items.filter(({ waitedMs }) => waitedMs !== undefined) ?? []
   expect(others).toEqual([])
@@ -88,8 +88,8 @@ test('on the timeline a pause is a moment with its length, and the transcript ha
   expect(lines).toContain('Raise the limit? Reached maximum number of turns (2)')
 })
 
-test('whatever records of pauses hold, nothing throws, and no figure is below zero', async () => {
-  const recorded = await paused('raise')
+test('arbitrary records of pauses throw nothing and give no negative figure', async () => {
+  const recorded = await pausedRun('raise')
   const nonsense = fc.oneof(
     fc.constantFrom(null, -1, 1e300, begunAt, 'maxTurns', 'maxRunUsd', '__proto__', true, {}, [], 'woken', 'settings'),
     fc.integer({ min: -1e13, max: 1e13 }),

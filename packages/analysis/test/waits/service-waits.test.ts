@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { accountOf } from '../../src/account/account.ts'
 import { serviceWaits } from '../../src/account/service-waits.ts'
 import { htmlOf, markdownOf } from '../../src/export/index.ts'
-import { Collector } from '../../src/report/collect.ts'
+import { ReportCollector } from '../../src/report/report-collector.ts'
 import { reportHtml } from '../../src/report/report-html.ts'
 import { transcriptParts } from '../../src/view/parts.ts'
 import { replayLines } from '../../src/view/replay-lines.ts'
@@ -29,13 +29,13 @@ import {
 } from '../support/service-runs.ts'
 import { sessionOf } from '../support/sessions.ts'
 
-const waitedIn = (records: readonly StepRecord[]): number =>
+const totalWaitMs = (records: readonly StepRecord[]): number =>
   records.reduce((ms, record) => {
     if (record.type !== 'result' || !record.key.endsWith('.service')) return ms
     return ms + (record.value as { readonly waitedMs: number }).waitedMs
   }, 0)
 
-test('an account has the waits of a run by model and cause, apart from active time', async () => {
+test('an account has the waits of a run by model and cause, separate from active time', async () => {
   const records = await serviceRun([limited(), limited(), outage, outage, calls('Look'), says('done')], {
     maxRetries: 1,
   })
@@ -44,7 +44,7 @@ test('an account has the waits of a run by model and cause, apart from active ti
   expect(ending).not.toHaveProperty('retryAt')
   expect(waits).toMatchObject({
     waits: 4,
-    ms: waitedIn(records),
+    ms: totalWaitMs(records),
     maxMs: 8 * hour,
     ends: { over: 4, retried: 0, model: 0, stopped: 0, aborted: 0 },
     causes: [
@@ -68,7 +68,7 @@ test('a run without waits has none', async () => {
   expect(serviceWaitFacts(undefined)).toEqual([])
 })
 
-test('an ending at a service says when it takes requests again, and whether that is past', async () => {
+test('an ending at a service says when it accepts requests again, and whether that is past', async () => {
   const { ending } = accountOf(await serviceRun([limited()], { waitForLimitsMs: 0 }))
   expect(ending).toMatchObject({ reason: 'model_error', retryAt: '2026-11-28T13:00:00.000Z' })
   const text = (now: number) => (ending === null ? undefined : retryAtText(ending, now))
@@ -77,7 +77,7 @@ test('an ending at a service says when it takes requests again, and whether that
   expect(retryAtText({}, begunAt)).toBeUndefined()
 })
 
-test('a run that was killed in a wait still waits, and once it goes on it has waited all of the time', async () => {
+test('a run that was killed in a wait is still waiting, and has waited all the time once it continues', async () => {
   const killed = await serviceRun([limited()], { killedBehind: isWaitBegun })
   const { serviceWaits: waits, ending, open } = accountOf(killed)
   expect(ending).toBeNull()
@@ -95,7 +95,7 @@ test('a run that was killed in a wait still waits, and once it goes on it has wa
   expect(after.serviceWaits).not.toHaveProperty('open')
 })
 
-test('agents that wait at the same time wait once', async () => {
+test('agents that wait at the same time count as one wait', async () => {
   const records = await serviceRun([calls('Agent', 'Agent'), limited(), limited(), says('a'), says('b'), says('done')])
   const { serviceWaits: waits } = accountOf(records)
   expect(waits?.waits).toBe(2)
@@ -120,7 +120,7 @@ test('a wait of a question names the model that was asked', async () => {
   expect(serviceWaits(records)).toMatchObject([{ model: 'claude-x', status: 429, outcome: 'over', scope: '' }])
 })
 
-test('on the timeline a wait is a moment with its length and its cause, and the transcript tells of it before the reply', async () => {
+test('a wait is a moment with its length and cause on the timeline, and precedes the reply in the transcript', async () => {
   const records = await serviceRun([calls('Look'), limited(), says('done')])
   const session = sessionOf([records])
   const [run] = viewOf(session).runs
@@ -130,11 +130,11 @@ test('on the timeline a wait is a moment with its length and its cause, and the 
     kind: 'wait',
     label: 'For claude-x (429 rate_limit)',
     status: 'over',
-    waitedMs: waitedIn(records),
+    waitedMs: totalWaitMs(records),
   })
   expect(item?.endMs).toBe(item?.startMs)
   const parts = transcriptParts(session, 0)
-  const text = `Waited ${elapsed(waitedIn(records))} for claude-x (429 rate_limit).`
+  const text = `Waited ${elapsed(totalWaitMs(records))} for claude-x (429 rate_limit).`
   expect(parts.map((part) => (part.kind === 'note' ? part.text : part.kind))).toEqual([
     'person',
     'call',
@@ -150,11 +150,11 @@ test('on the timeline a wait is a moment with its length and its cause, and the 
   }
   const lines = records.flatMap((record) => replayLines(record, begunAt))
   expect(lines.filter(({ what }) => what === 'wait').map((line) => line.text)).toEqual([
-    `Waited ${elapsed(waitedIn(records))} for the service`,
+    `Waited ${elapsed(totalWaitMs(records))} for the service`,
   ])
 })
 
-test('a wait that a stop ended, and the end of a transcript without a reply', async () => {
+test('a stopped wait is shown, also at the end of a transcript without a reply', async () => {
   const killed = await serviceRun([calls('Look'), limited()], { killedBehind: isWaitBegun })
   const view = viewOf(sessionOf([killed])).runs[0]
   expect(view?.items.filter(({ status }) => status === 'open')).toMatchObject([
@@ -165,11 +165,11 @@ test('a wait that a stop ended, and the end of a transcript without a reply', as
   expect(serviceWaitFacts(asked.serviceWaits)).toContain('Ended early by an abort: once.')
 })
 
-test('a replay plays waits back at once, and tells each with its time and what ended it', async () => {
+test('a replay plays waits at once, and shows each with its time and what ended it', async () => {
   const script = [limited(), calls('Look'), limited(2 * hour), says('done')]
   const records = await serviceRun(script)
   const options = { model: scriptedModel(script, { id: 'claude-x' }), tools, waitForLimitsMs: 8 * hour }
-  // Its clock stands still: a wait that was made again would have no end.
+  // Its clock does not advance: a wait that really happened would never end.
   const { events, terminal } = await replay(records, options)
   expect(terminal.reason).toBe('completed')
   const waited = events.flatMap((event) => (event.type === 'service_waited' ? [[event.outcome, event.waitedMs]] : []))
@@ -177,7 +177,7 @@ test('a replay plays waits back at once, and tells each with its time and what e
   expect(waited).toHaveLength(2)
 })
 
-// Whatever stands in a file.
+// Arbitrary content of a file.
 
 const nonsense = fc.oneof(
   fc.constantFrom(null, -1, 0, 1e300, -1e300, begunAt, 'x', '', true, {}, [], 'over', 'aborted'),
@@ -221,13 +221,13 @@ const hostile = fc.oneof(
   })),
 )
 
-test('whatever records of waits hold, nothing throws, and no figure is below zero', async () => {
+test('arbitrary records of waits throw nothing and give no negative figure', async () => {
   const recorded = await serviceRun([limited(), calls('Look'), limited(), says('done')])
   const before = accountOf(recorded).totals
   fc.assert(
     fc.property(fc.array(fc.tuple(hostile, fc.nat()), { maxLength: 8 }), fc.boolean(), (added, isOpen) => {
       const records: StepRecord[] = recorded.slice(0, isOpen ? -1 : undefined)
-      // What stands in a file may be anything.
+      // The content of a file may be anything.
       for (const [record, at] of added)
         records.splice(1 + (at % (records.length - 1)), 0, record as unknown as StepRecord)
       const account = accountOf(records)
@@ -243,9 +243,9 @@ test('whatever records of waits hold, nothing throws, and no figure is below zer
       const exported = sessionTranscript({ sessionId: 's', cwd: '', runs: [records] })
       expect([...markdownOf(exported, 'x')].join('')).not.toContain('NaN')
       expect([...htmlOf(exported, 'x', { says: '' })].join('')).not.toContain('undefined')
-      const collector = new Collector({ since: null, until: null })
-      const told = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
-      collector.add(told, { file: '/s.jsonl' })
+      const collector = new ReportCollector({ since: null, until: null })
+      const plainSession = { sessionId: 's', cwd: '', runs: [records], began: [begunAt], unpriced: [[]] }
+      collector.add(plainSession, { file: '/s.jsonl' })
       const report = collector.told('of this folder', [], begunAt)
       expect(report.serviceWaits.ms).toBeGreaterThanOrEqual(0)
       expect([...reportHtml(report)].join('')).not.toContain('NaN')

@@ -1,4 +1,4 @@
-// Holds a rule of docs/spec: R-FOR-10: what limits see of a run of another program is the same with its records and without them.
+// Holds a rule of docs/spec: R-FOR-10: limits see the same in a run of another program with and without its records.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Prices } from '@halting/core'
@@ -53,10 +53,10 @@ const turn: fc.Arbitrary<ForeignTurn> = fc.record(
         maxLength: 4,
       },
     ),
-    beside: fc.array(payment, { maxLength: 2 }),
-    said: fc.array(said, { maxLength: 2 }),
+    agentRequests: fc.array(payment, { maxLength: 2 }),
+    laterMessages: fc.array(said, { maxLength: 2 }),
   },
-  { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'beside', 'said'] },
+  { requiredKeys: ['message', 'beganMs', 'endedMs', 'results', 'agentRequests', 'laterMessages'] },
 )
 const ending = fc.record(
   {
@@ -73,7 +73,7 @@ const foreignRun: fc.Arbitrary<ForeignRun> = fc.record({
   ending: fc.option(ending),
 })
 
-test('what limits see of a run of another program needs none of its records', () => {
+test('limits see the same in a run of another program with and without its records', () => {
   fc.assert(
     fc.property(foreignRun, (run) => {
       const { records, unpriced } = recordsOfForeign(run, prices)

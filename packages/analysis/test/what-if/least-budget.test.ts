@@ -1,8 +1,8 @@
-// Holds R-CALIB-6 of docs/spec: the least limits under which a run goes the same way are those at which what-if says so, and no lower.
+// Holds R-CALIB-6 of docs/spec: the least limits under which a run is the same are the lowest at which what-if says so.
 import { describe, expect, test } from 'vitest'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
-import { runNeeds } from '../../src/calibration/run-needs.ts'
+import { runNeeds } from '../../src/calibration/calibrate-trajectories.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { liveRun, worldOf } from '../support/what-if-world.ts'
 
@@ -10,7 +10,7 @@ const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
 
 let tight = 0
 
-describe('with what a run needs it is the same, and with less it is not', () => {
+describe('a run is the same with the least limits and different below them', () => {
   test.each(seeds)('seed %i', async (seed) => {
     const { records } = await liveRun(worldOf(seed)())
     const trajectory = trajectoryOf(records)
@@ -19,7 +19,7 @@ describe('with what a run needs it is the same, and with less it is not', () => 
     expect(verdictOf({ maxRunUsd: usd, maxTotalTokens: tokens, maxDurationMs: activeMs, maxTurns: turns })).toBe('same')
     expect(verdictOf({ maxTurns: turns - 1 })).toBe('stops')
     expect(verdictOf({ maxDurationMs: activeMs - 1 })).toBe('stops')
-    // A request that failed would have failed with less, too; and a limit of all that a run used is no tighter one.
+    // A failed request would have failed with less as well; and a limit equal to the whole usage is no tighter.
     const hasFailed = trajectory.turns.some(({ payments }) => payments.some(({ isAtWorst }) => isAtWorst))
     const payments = trajectory.turns.flatMap((turn) => turn.payments)
     const usedTokens = payments.reduce((sum, each) => sum + each.tokens, 0)
@@ -36,5 +36,5 @@ describe('with what a run needs it is the same, and with less it is not', () => 
     expect(less).not.toContain('same')
   })
 
-  test('the figures of many of them are more than the run used', () => expect(tight).toBeGreaterThan(seeds.length / 4))
+  test('many runs need more than they used', () => expect(tight).toBeGreaterThan(seeds.length / 4))
 })

@@ -1,4 +1,4 @@
-// Sessions come from anybody: what one message holds costs what it is. Each of these took minutes, or ended the stack.
+// Sessions are untrusted: the work for a message must be proportional to its size. Each of these took minutes or overflowed the stack.
 import { expect, test } from 'vitest'
 import { streamRun, startRun, tool } from '@halting/core'
 import { createMemorySteps } from '@halting/core/steps'
@@ -28,21 +28,21 @@ const run: ForeignRun = {
       beganMs: 0,
       endedMs: 1,
       results: ids.map((callId, index) => ({ callId, content: '', isError: false, endedMs: index + 2 })),
-      beside: [],
-      said: Array.from({ length: 200_000 }, () => ({ origin: 'loop', content: 'So.' })),
+      agentRequests: [],
+      laterMessages: Array.from({ length: 200_000 }, () => ({ origin: 'loop', content: 'So.' })),
     },
   ],
   ending: null,
 }
 
-test('a message with a great many calls, and as much said behind it', () => {
+test('a message with very many calls, followed by as many messages, is handled quickly', () => {
   const { records } = recordsOfForeign(run, prices)
   const { turns } = trajectoryOf(records)
   expect(turns).toEqual(trajectoryOfForeign(run, prices).trajectory.turns)
   expect(turns[0]?.calls.map(({ endMs }) => endMs)).toEqual(ids.map((_, index) => index + 2))
 })
 
-test('a call ends when its own tool ended, also where its id is the end of another one', async () => {
+test('a call ends when its own tool ended, also where its id is the suffix of another one', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (name: string, ms: number) =>
     tool({

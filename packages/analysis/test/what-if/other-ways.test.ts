@@ -1,4 +1,4 @@
-// Holds rules of docs/spec: R-IF-3 to R-IF-7, R-LIM-76, R-LIM-77, R-LIM-77a, where a run is not known to go the same way, and what counts as lost.
+// Holds rules of docs/spec: R-IF-3 to R-IF-7, R-LIM-76, R-LIM-77, R-LIM-77a: when a run is unknown under other limits, and what counts as lost.
 import { describe, expect, test } from 'vitest'
 import { agentTool, type RunOptions, type Permissions } from '@halting/core'
 import type { StepRecord } from '@halting/core/steps'
@@ -20,8 +20,8 @@ import {
 } from '../../../core/test/support/harness.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
-const asks = (...names: readonly string[]) => ({ ...calls(...names), usage })
-const answers = (text: string) => ({ text, usage })
+const callReply = (...names: readonly string[]) => ({ ...calls(...names), usage })
+const answerReply = (text: string) => ({ text, usage })
 const agent = agentTool({
   name: 'Agent',
   description: 'a subagent',
@@ -30,8 +30,8 @@ const agent = agentTool({
 })
 const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
 
-/** A run with its records as a file has them. */
-async function ran(
+/** A run with its records as a session file stores them. */
+async function recordedRun(
   script: Parameters<typeof run>[0],
   given: Partial<RunOptions> = {},
   start?: Parameters<typeof run>[2],
@@ -44,10 +44,17 @@ async function ran(
 }
 
 describe('a subagent', () => {
-  const script = [asks('Agent'), asks('Look'), asks('Look'), answers('seen'), asks('Write'), answers('done')]
+  const script = [
+    callReply('Agent'),
+    callReply('Look'),
+    callReply('Look'),
+    answerReply('seen'),
+    callReply('Write'),
+    answerReply('done'),
+  ]
 
-  test('may take as many turns as the run: what becomes of a run whose subagent is stopped is not known', async () => {
-    const { trajectory } = await ran(script)
+  test('may take as many turns as the run, and makes the run unknown where a limit stops it', async () => {
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(trajectory, { maxTurns: 3 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({
       verdict: 'unknown',
@@ -55,14 +62,14 @@ describe('a subagent', () => {
       unknownFrom: { turn: 1, why: 'agent' },
       saved: { turns: 0, costUsd: 0 },
     })
-    // In a run that is stopped before, it was never begun.
-    const later = await ran([asks('Look'), ...script])
+    // In a run that stops before it, the subagent never started.
+    const later = await recordedRun([callReply('Look'), ...script])
     expect(whatIf(later.trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', unknownFrom: null })
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
-  test('is refused a request that does not fit, and what the run does then is not known', async () => {
-    const { trajectory } = await ran(script)
+  test('makes the run unknown where a request of it does not fit', async () => {
+    const { trajectory } = await recordedRun(script)
     const [own, ofAgent] = trajectory.turns[0]?.payments ?? []
     const needed = ofAgent?.bounds?.least.tokens ?? 0
     expect(needed).toBeGreaterThan(own?.bounds?.least.tokens ?? Infinity)
@@ -74,8 +81,8 @@ describe('a subagent', () => {
   })
 })
 
-test('requests beside each other hold what they may come to at the same time', async () => {
-  const { trajectory } = await ran([asks('Agent'), answers('seen'), answers('done')])
+test('and its siblings reserve the possible cost of parallel requests at the same time', async () => {
+  const { trajectory } = await recordedRun([callReply('Agent'), answerReply('seen'), answerReply('done')])
   const [first, ...rest] = trajectory.turns
   const [own, ofAgent] = first?.payments ?? []
   if (first === undefined || own === undefined || ofAgent === undefined) throw new Error('there are two payments')
@@ -105,15 +112,15 @@ test('requests beside each other hold what they may come to at the same time', a
       bounds,
     })),
   })
-  // 110 for the run, and 110 for each agent; the second one needs its 200 while the first one still holds its own.
+  // 110 for the run and 110 for each agent; the second one needs its 200 while the first one still holds its reservation.
   const together = (maxTotalTokens: number) => whatIf(withAgents(10, 15), { maxTotalTokens }).verdict
   const inTurn = (maxTotalTokens: number) => whatIf(withAgents(10, 40), { maxTotalTokens }).verdict
   expect([together(510), inTurn(510)]).toEqual(['same', 'same'])
   expect([together(400), inTurn(430)]).toEqual(['unknown', 'same'])
 })
 
-test('a request that is cut by time was asked, and is paid for', async () => {
-  const { trajectory } = await ran([asks('Look'), answers('done')])
+test('a request that a time limit cuts off was made and is paid for', async () => {
+  const { trajectory } = await recordedRun([callReply('Look'), answerReply('done')])
   // The second request took from 10 ms to 30 ms.
   const [first, second] = trajectory.turns
   if (first === undefined || second === undefined) throw new Error('there are two turns')
@@ -125,21 +132,21 @@ test('a request that is cut by time was asked, and is paid for', async () => {
   }
   const kept = (maxDurationMs: number) => whatIf(timed, { maxDurationMs }).kept
   expect(kept(20)).toEqual({ turns: 2, tokens: 220, costUsd: 220, unknownUsd: 0, activeMs: 20 })
-  // At the moment of the limit nothing is asked any more.
+  // At the moment of the limit no further request is made.
   expect(kept(10)).toEqual({ turns: 1, tokens: 110, costUsd: 110, unknownUsd: 0, activeMs: 10 })
 })
 
-test('what nobody told stands beside what services told, and counts against a budget', async () => {
-  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+test('unreported usage is listed next to reported usage and counts against a budget', async () => {
+  const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
   const options = { maxBudgetUsd: 1e6 }
-  const { trajectory, terminal } = await ran([broken, asks('Look'), answers('done')], options)
+  const { trajectory, terminal } = await recordedRun([broken, callReply('Look'), answerReply('done')], options)
   expect(terminal.committedUsd).toBeGreaterThan(terminal.costUsd)
   const { kept } = whatIf(trajectory, {})
   expect([kept.costUsd, kept.unknownUsd]).toEqual([terminal.costUsd, terminal.committedUsd - terminal.costUsd])
   const { saved } = whatIf(trajectory, { maxTurns: 1 })
   expect([saved.costUsd, saved.unknownUsd]).toEqual([terminal.costUsd, 0])
   for (const maxBudgetUsd of [3_000, 40_000, 70_000]) {
-    const live = await ran([broken, asks('Look'), answers('done')], { maxBudgetUsd })
+    const live = await recordedRun([broken, callReply('Look'), answerReply('done')], { maxBudgetUsd })
     const said = whatIf(trajectory, { maxBudgetUsd })
     expect([said.reason, said.kept.turns, said.kept.costUsd + said.kept.unknownUsd]).toEqual([
       live.terminal.reason,
@@ -149,15 +156,15 @@ test('what nobody told stands beside what services told, and counts against a bu
   }
 })
 
-describe('a record of an earlier version does not say what its requests may come to', () => {
-  const script = [asks('Write'), asks('Write'), answers('done')]
+describe('a record of an earlier version without possible costs', () => {
+  const script = [callReply('Write'), callReply('Write'), answerReply('done')]
   const withoutBounds = ({ turns, ...rest }: Trajectory): Trajectory => ({
     ...rest,
     turns: turns.map((turn) => ({ ...turn, payments: turn.payments.map((payment) => ({ ...payment, bounds: null })) })),
   })
 
-  test('it would have stopped there at the latest: it saves at least that, and loses at most that', async () => {
-    const { trajectory } = await ran(script)
+  test('stops at the limit at the latest, with a lower bound for savings and an upper bound for losses', async () => {
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 250 }, writes)).toEqual({
       verdict: 'stops',
       reason: 'max_budget_usd',
@@ -171,15 +178,15 @@ describe('a record of an earlier version does not say what its requests may come
     })
   })
 
-  test('where it spent less than the limit it is not known', async () => {
-    const { trajectory } = await ran(script)
+  test('is unknown where the run spent less than the limit', async () => {
+    const { trajectory } = await recordedRun(script)
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331 })).toMatchObject({
       verdict: 'unknown',
       reason: null,
       unknownFrom: { turn: 1, why: 'reserved' },
     })
-    // With the budget that it had it is the same.
-    const { trajectory: had } = await ran(script, { maxBudgetUsd: 1e6 })
+    // With its own budget it is the same.
+    const { trajectory: had } = await recordedRun(script, { maxBudgetUsd: 1e6 })
     expect(whatIf(withoutBounds(had), { maxBudgetUsd: 1e6 })).toMatchObject({ verdict: 'same', reason: 'completed' })
     // Another limit stops it there or earlier.
     expect(whatIf(withoutBounds(trajectory), { maxBudgetUsd: 331, maxTurns: 2 })).toMatchObject({
@@ -191,23 +198,26 @@ describe('a record of an earlier version does not say what its requests may come
   })
 })
 
-describe('lost', () => {
-  test('are no calls that were denied, of no tool, or not begun', async () => {
+describe('the lost calls', () => {
+  test('exclude calls that were denied, of an unknown tool or never started', async () => {
     const permissions: Permissions = {
       denies: ({ call }) => (call.name === 'Forbidden' ? 'not that' : undefined),
       decide: () => ({ behavior: 'allow' }),
     }
     const tools = [reader('Look'), tool('Write'), tool('Forbidden')]
-    const { trajectory } = await ran([asks('Look'), asks('Forbidden', 'Nothing', 'Write'), answers('done')], {
-      tools,
-      permissions,
-    })
+    const { trajectory } = await recordedRun(
+      [callReply('Look'), callReply('Forbidden', 'Nothing', 'Write'), answerReply('done')],
+      {
+        tools,
+        permissions,
+      },
+    )
     expect(whatIf(trajectory, { maxTurns: 1 }).lost).toEqual({ changes: { Write: 1 }, calls: 3, answer: true })
   })
 
-  test('is a call that was under way when the process died', async () => {
+  test('include a call that was open when the process died', async () => {
     const clock = createFakeClock({ autoAdvance: true })
-    const going = begin([asks('Look'), asks('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
+    const going = begin([callReply('Look'), callReply('Hang')], { clock, tools: [reader('Look'), hanging('Hang')] })
     void going.loop.result
     await until(() => going.events.some((event) => event.type === 'tool_start' && event.name === 'Hang'))
     const trajectory = trajectoryOf(json(going.steps.records) as never)
@@ -216,8 +226,8 @@ describe('lost', () => {
     await going.end()
   })
 
-  test('is the last answer at a limit', async () => {
-    const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('so far')], {
+  test('include the last answer at a limit', async () => {
+    const { trajectory, terminal } = await recordedRun([callReply('Look'), callReply('Look'), answerReply('so far')], {
       maxTurns: 2,
       wrapUp: true,
     })
@@ -226,12 +236,12 @@ describe('lost', () => {
     expect(suggestLimits([trajectory], writes)).toEqual([])
   })
 
-  test('is the question that waits for a person, and what the person allowed', async () => {
+  test('include the question that waits for a person, and the call that the person allowed', async () => {
     const permissions: Permissions = {
       denies: () => undefined,
       decide: ({ call }) => (call.name === 'Write' ? { behavior: 'ask', message: 'May it?' } : { behavior: 'allow' }),
     }
-    const first = await ran([asks('Look'), asks('Write')], { permissions })
+    const first = await recordedRun([callReply('Look'), callReply('Write')], { permissions })
     expect(first.terminal.reason).toBe('needs_approval')
     // It waits, and has changed nothing.
     expect(whatIf(first.trajectory, { maxTurns: 1 }).lost).toEqual({ changes: {}, calls: 1, answer: true })
@@ -239,7 +249,7 @@ describe('lost', () => {
 
     const approvals = { call_1_0: { behavior: 'allow' } } as const
     const start = { approvals, transcript: first.state.transcript, runId: 'run2' } as never
-    const second = await ran([asks('Look'), asks('Look')], { permissions, maxTurns: 3 }, start)
+    const second = await recordedRun([callReply('Look'), callReply('Look')], { permissions, maxTurns: 3 }, start)
     expect(second.terminal.reason).toBe('max_turns')
     expect(accountOf(second.records).tools.find(({ tool: name }) => name === 'Write')).toMatchObject({
       calls: 1,
@@ -253,10 +263,10 @@ describe('lost', () => {
   })
 })
 
-test('no limit is suggested for which a run would have gone another way', async () => {
-  const looks = [asks('Look'), asks('Look'), asks('Look')]
-  const fails = await ran([asks('Agent'), ...looks, answers('seen')])
-  const wanders = await ran(looks)
+test('a limit that makes a run unknown is not suggested', async () => {
+  const looks = [callReply('Look'), callReply('Look'), callReply('Look')]
+  const fails = await recordedRun([callReply('Agent'), ...looks, answerReply('seen')])
+  const wanders = await recordedRun(looks)
   expect([fails.terminal.reason, wanders.terminal.reason]).toEqual(['model_error', 'model_error'])
   expect(suggestLimits([wanders.trajectory], writes)).toMatchObject([
     { limits: { maxTurns: 1 } },
@@ -265,35 +275,35 @@ test('no limit is suggested for which a run would have gone another way', async 
   expect(suggestLimits([wanders.trajectory, fails.trajectory], writes)).toEqual([])
 })
 
-test('limits are suggested with what a run carries over', async () => {
-  const looks = Array.from({ length: 9 }, () => asks('Look'))
-  const first = await ran([asks('Write'), ...looks], { maxTurns: 3 })
+test('suggested limits include what a run inherited', async () => {
+  const looks = Array.from({ length: 9 }, () => callReply('Look'))
+  const first = await recordedRun([callReply('Write'), ...looks], { maxTurns: 3 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
-  const second = await ran([asks('Write'), ...looks], { maxTurns: 9 }, start)
+  const second = await recordedRun([callReply('Write'), ...looks], { maxTurns: 9 }, start)
   expect(suggestLimits([second.trajectory], writes)[0]).toMatchObject({ limits: { maxTurns: 4 }, stops: 1 })
 })
 
-test('a run that goes on from one with a cost that nobody told has its own cost by itself', async () => {
-  const broken = { ...asks('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
-  const first = await ran([broken, asks('Look'), asks('Look')], { maxTurns: 2 })
+test('a run that continues one with unreported cost has its own cost separately', async () => {
+  const broken = { ...callReply('Look'), streamError: { kind: 'connection', message: 'gone' } } as const
+  const first = await recordedRun([broken, callReply('Look'), callReply('Look')], { maxTurns: 2 })
   const start = { prompt: 'go on', transcript: first.state.transcript, carry: first.state.spent, runId: 'run2' }
-  const second = await ran([answers('done')], { maxTurns: 9 }, start)
+  const second = await recordedRun([answerReply('done')], { maxTurns: 9 }, start)
   const { totals, carried } = accountOf(second.records)
   expect(totals.costUsd - carried.costUsd).toBe(110)
   expect(totals.committedUsd).toBe(second.terminal.committedUsd)
-  // The same as far as the record goes before its end.
+  // The same for the recorded part before its end.
   const open = accountOf(second.records.filter(({ type }) => type !== 'end'))
   expect([open.totals.costUsd, open.totals.committedUsd]).toEqual([totals.costUsd, totals.committedUsd])
 })
 
-describe('tool calls', () => {
-  test('a subagent whose part might have been too small makes the rest not known', async () => {
-    const { trajectory } = await ran([
-      asks('Agent', 'Look'),
-      asks('Look'),
-      answers('seen'),
-      asks('Look'),
-      answers('done'),
+describe('limits on tool calls', () => {
+  test('make the rest unknown after a subagent whose share may have been too small', async () => {
+    const { trajectory } = await recordedRun([
+      callReply('Agent', 'Look'),
+      callReply('Look'),
+      answerReply('seen'),
+      callReply('Look'),
+      answerReply('done'),
     ])
     const calls = trajectory.turns.flatMap((turn) => turn.calls)
     expect(calls.filter(({ isOfAgent }) => isOfAgent === true)).toHaveLength(1)
@@ -310,8 +320,8 @@ describe('tool calls', () => {
     expect(whatIf(trajectory, { maxToolCalls: 4 }, writes)).toMatchObject({ verdict: 'same', reason: 'completed' })
   })
 
-  test('of the calls that do not fit those are lost that changed something', async () => {
-    const { trajectory } = await ran([asks('Look', 'Write', 'Write'), answers('done')])
+  test('lose the calls over the limit that changed something', async () => {
+    const { trajectory } = await recordedRun([callReply('Look', 'Write', 'Write'), answerReply('done')])
     expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).lost).toEqual({
       changes: { Write: 1 },
       calls: 1,
@@ -320,16 +330,20 @@ describe('tool calls', () => {
     expect(whatIf(trajectory, { maxToolCalls: 3 }, writes).verdict).toBe('same')
   })
 
-  test('of a run that they ended more of them is not known, and the same is the same', async () => {
-    const { trajectory, terminal } = await ran([asks('Look', 'Look'), answers('done')], { maxToolCalls: 1 })
+  test('are unknown when wider than the limit that ended the run, and change nothing when equal', async () => {
+    const { trajectory, terminal } = await recordedRun([callReply('Look', 'Look'), answerReply('done')], {
+      maxToolCalls: 1,
+    })
     expect(terminal.reason).toBe('max_tool_calls')
     expect(whatIf(trajectory, { maxToolCalls: 1 }, writes).verdict).toBe('same')
     expect(whatIf(trajectory, { maxToolCalls: 2 }, writes).verdict).toBe('unknown')
   })
 })
 
-test('of a run that its own dollar limit ended another one of the session changes nothing', async () => {
-  const { trajectory, terminal } = await ran([asks('Look'), asks('Look'), answers('done')], { maxRunUsd: 300 })
+test('change nothing in a run that its own dollar limit ended in the same way', async () => {
+  const { trajectory, terminal } = await recordedRun([callReply('Look'), callReply('Look'), answerReply('done')], {
+    maxRunUsd: 300,
+  })
   expect([terminal.reason, trajectory.ending?.isOfRun]).toEqual(['max_budget_usd', true])
   expect(whatIf(trajectory, { maxBudgetUsd: 9_000 }, writes).verdict).toBe('same')
   expect(whatIf(trajectory, { maxRunUsd: 9_000 }, writes).verdict).toBe('unknown')

@@ -1,10 +1,10 @@
-// Holds R-IF-3, R-IF-3a, R-IF-4, R-LIM-76 and R-LIM-77 of docs/spec for several limits at once: the order of limits is that of the loop.
+// Holds R-IF-3, R-IF-3a, R-IF-4, R-LIM-76 and R-LIM-77 of docs/spec for several limits at once: they are checked in the order of the loop.
 import { describe, expect, test } from 'vitest'
 import { noProgress } from '@halting/core'
 import { trajectoryOf, type Trajectory } from '../../src/what-if/trajectory.ts'
 import { whatIf, type WhatIf } from '../../src/what-if/what-if.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
-import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+import { randomOf, liveRun, worldOf } from '../support/what-if-world.ts'
 
 const names = [
   'maxTurns',
@@ -16,7 +16,7 @@ const names = [
   'noProgress',
 ] as const
 
-/** What a live run is charged for a request that its time limit cuts in the middle is the worst case, which the record of a whole run does not have. */
+/** A live run is charged the worst case for a request that its time limit cuts off, which the record of the whole run does not have. */
 function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolean {
   if (reason !== 'time_limit') return false
   return trajectory.turns.some(({ payments }) =>
@@ -26,10 +26,10 @@ function isCutInFlight(trajectory: Trajectory, { reason, kept }: WhatIf): boolea
 
 const seeds = Array.from({ length: drawn(1_500) }, (_, seed) => seed)
 
-describe('what two or three limits would have made of a run is what they make of it', () => {
+describe('the answer for two or three limits equals a live run with them', () => {
   test.each(seeds)('seed %i', async (seed) => {
     const options = worldOf(seed)
-    const draw = drawsOf(seed + 5_000)
+    const draw = randomOf(seed + 5_000)
     const whole = await liveRun(options())
     const trajectory = trajectoryOf(whole.records)
     const { summary, costUsd, totalTokens, durationMs } = whole.terminal
@@ -37,7 +37,7 @@ describe('what two or three limits would have made of a run is what they make of
       const drawnMs = 1 + draw(durationMs + 20)
       const values = {
         maxTurns: 1 + draw(summary.turns + 1),
-        // A run that takes just as long as it may can end either way.
+        // A run that takes exactly the permitted time can end either way.
         maxDurationMs: drawnMs === durationMs ? drawnMs + 1 : drawnMs,
         maxBudgetUsd: 1 + draw(Math.floor(costUsd) + 100),
         maxRunUsd: 1 + draw(Math.floor(costUsd) + 100),
@@ -51,19 +51,19 @@ describe('what two or three limits would have made of a run is what they make of
       const { noProgress: isGuarded, ...others } = limits
       const guards = isGuarded === undefined ? {} : { stopWhen: noProgress() }
       const { terminal } = await liveRun({ ...options(), ...others, ...guards })
-      const said = whatIf(trajectory, limits)
-      const { kept, isAtTheLatest } = said
+      const answer = whatIf(trajectory, limits)
+      const { kept, isAtTheLatest } = answer
       const about = `${seed} ${JSON.stringify(limits)}`
-      expect([about, said.reason, kept.turns, kept.activeMs, isAtTheLatest]).toEqual([
+      expect([about, answer.reason, kept.turns, kept.activeMs, isAtTheLatest]).toEqual([
         about,
         terminal.reason,
         terminal.summary.turns,
         terminal.durationMs,
         false,
       ])
-      // What the same run has spent is on record, without what telling the model may add to a request that failed.
-      const isSameButTold = said.verdict === 'same' && said.toldAfterTurn !== null
-      if (isCutInFlight(trajectory, said) || isSameButTold) continue
+      // What the same run spent is recorded, without the possible additional cost of a failed request.
+      const isSameAfterTurn = answer.verdict === 'same' && answer.toldAfterTurn !== null
+      if (isCutInFlight(trajectory, answer) || isSameAfterTurn) continue
       expect([about, kept.costUsd, kept.tokens]).toEqual([about, terminal.costUsd, terminal.totalTokens])
     }
   })

@@ -3,10 +3,10 @@ import * as fc from 'fast-check'
 import type { StandingBudgets } from '@halting/core'
 import { describe, expect, test } from 'vitest'
 import { answerBudgets, type AnsweredBudgets } from '../../src/what-if/answer-budgets.ts'
-import { changes } from '../../src/what-if/changing-calls.ts'
+import { mayChange } from '../../src/what-if/changing-calls.ts'
 import { trajectoryOf } from '../../src/what-if/trajectory.ts'
 import { whatIf } from '../../src/what-if/what-if.ts'
-import { drawsOf, liveRun, worldOf } from '../support/what-if-world.ts'
+import { randomOf, liveRun, worldOf } from '../support/what-if-world.ts'
 import { localPeriod, localTime, type StandingLimit } from '../../src/what-if/standing-limits.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
 import { dayBudget, standingRun } from '../support/standing-runs.ts'
@@ -14,14 +14,14 @@ import { drawnSessions, manyPast, pastSession } from '../support/past-sessions.t
 
 const at = (day: number, hour: number): number => new Date(2026, 10, day, hour).getTime()
 
-function asked(
+function answerFor(
   sessions: Parameters<typeof manyPast>[0],
   ...budgets: readonly StandingLimit[]
 ): Promise<AnsweredBudgets> {
   return answerBudgets(manyPast(sessions), budgets, 'left out')
 }
 
-describe('standing budgets over several sessions', () => {
+describe('a standing budget over several sessions', () => {
   const first = pastSession('first', at(20, 8), [
     { atHours: 0, usd: 4 },
     { atHours: 4, usd: 4 },
@@ -32,8 +32,8 @@ describe('standing budgets over several sessions', () => {
     { atHours: 3, usd: 1 },
   ])
 
-  test('ends the run whose request does not fit beside what others spent, in the order of time', async () => {
-    const { answers, periods } = await asked([first, second], { per: 'day', usd: 9 })
+  test('ends the run whose request does not fit next to the spending of others, in order of time', async () => {
+    const { answers, periods } = await answerFor([first, second], { per: 'day', usd: 9 })
     expect(answers.map(({ answer }) => [answer.verdict, answer.reason, answer.kept.turns])).toEqual([
       ['stops', 'max_budget_usd', 1],
       ['same', 'completed', 2],
@@ -74,30 +74,30 @@ describe('standing budgets over several sessions', () => {
   })
 
   test('counts a month over its days, and a model by its pattern alone', async () => {
-    const month = await asked([first, second], { per: 'month', usd: 13 })
+    const month = await answerFor([first, second], { per: 'month', usd: 13 })
     expect(month.answers.map(({ answer }) => answer.verdict)).toEqual(['stops', 'same'])
     expect(month.answers[0]?.answer.standing?.resetsAt).toBe(localTime(new Date(2026, 11, 1).getTime()))
-    const other = await asked([first, second], { per: 'day', usd: 1, model: 'claude-*' })
+    const other = await answerFor([first, second], { per: 'day', usd: 1, model: 'claude-*' })
     expect(other.answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
     expect(other.periods).toEqual([])
   })
 
   test('names the budget with the least left', async () => {
-    const { answers } = await asked([first], { per: 'month', usd: 9 }, { per: 'day', usd: 5, model: 'm' })
+    const { answers } = await answerFor([first], { per: 'month', usd: 9 }, { per: 'day', usd: 5, model: 'm' })
     expect(answers[0]?.answer.standing?.budget).toBe('$5 a day for m')
   })
 
-  test('makes what fits once reservations of others come back, and counts that it waited', async () => {
+  test('makes requests that fit once reservations of others are released, and counts the wait', async () => {
     const long = pastSession('long', at(20, 8), [{ atHours: 0, usd: 1, mostUsd: 9, minutes: 120 }])
     const beside = pastSession('beside', at(20, 9), [{ atHours: 0, usd: 5 }])
-    const { answers, periods } = await asked([long, beside], { per: 'day', usd: 10 })
+    const { answers, periods } = await answerFor([long, beside], { per: 'day', usd: 10 })
     expect(answers.map(({ answer }) => answer.verdict)).toEqual(['same', 'same'])
     expect(periods).toMatchObject([{ waited: 1, spentUsd: 6 }])
   })
 
-  test('cuts a reply at the cap that is left, which ends the run', async () => {
+  test('cuts off a reply at the remaining cap, which ends the run', async () => {
     const cut = pastSession('cut', at(20, 8), [{ atHours: 0, usd: 9, leastUsd: 1, mostUsd: 10, outputTokens: 90 }])
-    const { answers } = await asked([cut], { per: 'day', usd: 6 })
+    const { answers } = await answerFor([cut], { per: 'day', usd: 6 })
     expect(answers[0]?.answer).toMatchObject({
       verdict: 'stops',
       kept: { turns: 1, costUsd: 6 },
@@ -118,15 +118,18 @@ describe('standing budgets over several sessions', () => {
     ],
     ['no time is on record', [{ atHours: 0, usd: 40 }], null, [], 'undated'],
     ['a model has no price', [{ atHours: 0, usd: 1 }], at(20, 8), ['m'], 'unpriced'],
-  ])('says that it is not known where %s', async (_, requests, began, unpriced, why) => {
-    const { answers, undated } = await asked([pastSession('one', began, requests, unpriced)], { per: 'day', usd: 5 })
+  ])('says that the result is unknown where %s', async (_, requests, began, unpriced, why) => {
+    const { answers, undated } = await answerFor([pastSession('one', began, requests, unpriced)], {
+      per: 'day',
+      usd: 5,
+    })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', unknownFrom: { why } })
     expect(undated).toBe(began === null ? 1 : 0)
   })
 
-  test('is at the latest where the record does not say what requests may come to', async () => {
+  test('gives an upper bound where the record has no possible costs', async () => {
     const old = [0, 1, 2].map((atHours) => ({ atHours, usd: 4, hasBounds: false }))
-    const { answers } = await asked([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
+    const { answers } = await answerFor([pastSession('old', at(20, 8), old)], { per: 'day', usd: 9 })
     expect(answers[0]?.answer).toMatchObject({ verdict: 'stops', isAtTheLatest: true, kept: { turns: 2 } })
   })
 
@@ -135,18 +138,18 @@ describe('standing budgets over several sessions', () => {
     { per: 'day', usd: 0 },
     { per: 'day', usd: Number.NaN },
     { per: 'day', usd: 1, model: '' },
-  ])('refuses %j', async (budget) => {
-    await expect(asked([first], budget as never)).rejects.toThrow('A standing budget is')
+  ])('rejects %j', async (budget) => {
+    await expect(answerFor([first], budget as never)).rejects.toThrow('A standing budget is')
   })
 })
 
-describe('whatever was recorded', () => {
+describe('for arbitrary records', () => {
   const cases = { numRuns: drawn(400) }
 
-  test('a budget without end changes nothing', async () => {
+  test('an unlimited budget changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.constantFrom('day' as const, 'month' as const), async (sessions, per) => {
-        const { answers, periods } = await asked(sessions, { per, usd: Infinity })
+        const { answers, periods } = await answerFor(sessions, { per, usd: Infinity })
         expect(answers.every(({ answer }) => answer.verdict === 'same')).toBe(true)
         expect(periods.every(({ ended, spentUsd, recordedUsd }) => ended === 0 && spentUsd === recordedUsd)).toBe(true)
       }),
@@ -154,10 +157,14 @@ describe('whatever was recorded', () => {
     )
   })
 
-  test('no period exceeds its budget, and nobody spends more than on record', async () => {
+  test('no period exceeds its budget, and no run spends more than recorded', async () => {
     await fc.assert(
       fc.asyncProperty(drawnSessions, fc.integer({ min: 1, max: 40 }), async (sessions, usd) => {
-        const { periods } = await asked(sessions, { per: 'day', usd }, { per: 'month', usd: 2 * usd, model: '*opus*' })
+        const { periods } = await answerFor(
+          sessions,
+          { per: 'day', usd },
+          { per: 'month', usd: 2 * usd, model: '*opus*' },
+        )
         for (const { spentUsd, maxUsd, recordedUsd } of periods) {
           expect(spentUsd).toBeLessThanOrEqual(maxUsd)
           expect(spentUsd).toBeLessThanOrEqual(recordedUsd)
@@ -167,7 +174,7 @@ describe('whatever was recorded', () => {
     )
   })
 
-  test('with a larger budget the first run that it ends is ended no earlier', async () => {
+  test('a larger budget does not end its first run earlier', async () => {
     const firstEnd = ({ answers }: AnsweredBudgets): string =>
       answers.map(({ answer }) => answer.standing?.at ?? '9').toSorted()[0] ?? '9'
     await fc.assert(
@@ -177,8 +184,8 @@ describe('whatever was recorded', () => {
         fc.integer({ min: 0, max: 20 }),
         async (sessions, usd, more) => {
           const [less, larger] = [
-            await asked(sessions, { per: 'day', usd }),
-            await asked(sessions, { per: 'day', usd: usd + more }),
+            await answerFor(sessions, { per: 'day', usd }),
+            await answerFor(sessions, { per: 'day', usd: usd + more }),
           ]
           expect(firstEnd(larger) >= firstEnd(less)).toBe(true)
         },
@@ -188,7 +195,7 @@ describe('whatever was recorded', () => {
   })
 })
 
-test('a day of the local time zone ends where the next one begins, and so does a month', () => {
+test('a local day ends where the next one starts, and so does a month', () => {
   for (
     let moment = new Date(2026, 0, 1, 0, 30).getTime();
     moment < new Date(2027, 0, 1).getTime();
@@ -204,10 +211,10 @@ test('a day of the local time zone ends where the next one begins, and so does a
   }
 })
 
-describe('of one run a standing budget makes what a budget of its own makes', () => {
+describe('a standing budget for one run equals a budget of the run', () => {
   test.each(Array.from({ length: drawn(200) }, (_, seed) => seed))('seed %i', async (seed) => {
     const { records, terminal } = await liveRun(worldOf(seed)())
-    const draw = drawsOf(seed + 9_000)
+    const draw = randomOf(seed + 9_000)
     const trajectory = trajectoryOf(records)
     const session = {
       sessionId: 'one',
@@ -217,9 +224,9 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
     }
     for (let time = 0; time < 4; time++) {
       const usd = 1 + draw(Math.floor(terminal.costUsd) + 100)
-      const { answers } = await asked([session], { per: 'day', usd })
-      const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes })
-      // A run that used up its own budget ends before the calls of its reply, and not at its next request.
+      const { answers } = await answerFor([session], { per: 'day', usd })
+      const own = whatIf(trajectory, { maxBudgetUsd: usd }, { changes: mayChange })
+      // A run that used up its own budget ends before the calls of its reply, not at its next request.
       if (own.by !== null && own.by.used >= own.by.max) continue
       const { verdict, reason, kept, lost } = own
       expect([usd, answers[0]?.answer]).toMatchObject([usd, { verdict, reason, kept, lost }])
@@ -227,7 +234,7 @@ describe('of one run a standing budget makes what a budget of its own makes', ()
   })
 })
 
-describe('of runs that follow each other a standing budget makes what it makes of them live', () => {
+describe('a standing budget for consecutive runs equals that budget in live runs', () => {
   test.each(Array.from({ length: drawn(150) }, (_, seed) => seed))('seed %i', async (seed) => {
     const worlds = [worldOf(seed), worldOf(seed + 500), worldOf(seed + 1_000)]
     const whole = []
@@ -241,14 +248,14 @@ describe('of runs that follow each other a standing budget makes what it makes o
         runs: [{ ...run, clock: [[0, at(20, 8 + index)] as const] }],
       }
     })
-    const draw = drawsOf(seed + 7_000)
+    const draw = randomOf(seed + 7_000)
     const all = whole.reduce((sum, { terminal }) => sum + terminal.costUsd, 0)
     for (let time = 0; time < 4; time++) {
       const usd = 1 + draw(Math.floor(all) + 100)
-      const standing = purseOf(usd)
+      const standing = dayBudgetOf(usd)
       const live = []
       for (const options of worlds) live.push((await liveRun({ ...options(), standing })).terminal)
-      const { answers } = await asked(sessions, { per: 'day', usd })
+      const { answers } = await answerFor(sessions, { per: 'day', usd })
       expect([
         seed,
         usd,
@@ -263,8 +270,8 @@ describe('of runs that follow each other a standing budget makes what it makes o
   })
 })
 
-/** A budget of a day in memory, which nobody else draws on. */
-function purseOf(usd: number): StandingBudgets {
+/** A daily budget in memory that nobody else uses. */
+function dayBudgetOf(usd: number): StandingBudgets {
   let [settled, reserved] = [0, 0]
   return {
     names: ['a day'],
@@ -286,16 +293,19 @@ function purseOf(usd: number): StandingBudgets {
   }
 }
 
-test('a run that a standing budget ended is the same under other limits of its own, and not known under other standing ones', async () => {
+test('a run that a standing budget ended is the same under other limits of its own, and unknown under other standing budgets', async () => {
   const { records, terminal } = await standingRun(dayBudget({ requests: 3 }))
   expect([terminal.reason, terminal.summary.turns]).toEqual(['max_budget_usd', 3])
   const trajectory = trajectoryOf(records)
   expect(whatIf(trajectory, { maxBudgetUsd: 1e6, maxRunUsd: 1e6 })).toMatchObject({ verdict: 'same' })
   expect(whatIf(trajectory, { maxTurns: 2 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
   const run = { trajectory, unpriced: [], isCopy: false, clock: [[0, at(20, 8)] as const] }
-  const { answers } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], { per: 'day', usd: 1e6 })
+  const { answers } = await answerFor([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
+    per: 'day',
+    usd: 1e6,
+  })
   expect(answers[0]?.answer).toMatchObject({ verdict: 'unknown', reason: null, unknownFrom: null })
-  const { answers: smaller } = await asked([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
+  const { answers: smaller } = await answerFor([{ sessionId: 'one', cwd: '', runs: [run], outcomes: [] }], {
     per: 'day',
     usd: 120,
   })

@@ -1,4 +1,4 @@
-// Holds R-VERI-24: what other limits would have made of a run whose model was asked to verify its last change.
+// Holds R-VERI-24: how a run would have gone with other limits when its model was asked to verify its last change.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Verification } from '@halting/core'
@@ -9,7 +9,7 @@ import { change, checkedRun, failing, passing, type Work } from '../support/chec
 
 const asking: Verification = { mode: 'ask', checks: () => ['npm test'] }
 
-test('fewer turns, and fewer calls, are what a live run with them comes to', async () => {
+test('fewer turns and fewer calls equal a live run with them', async () => {
   const first = fc.array(fc.constantFrom<Work>(change, passing, failing), { minLength: 1, maxLength: 4 })
   const then = fc.array(fc.constantFrom<Work>(change, passing, failing), { maxLength: 3 })
   const limit = fc.oneof(
@@ -35,7 +35,7 @@ test('fewer turns, and fewer calls, are what a live run with them comes to', asy
   )
 })
 
-test('less time leaves the answer before, until a call after it was made', async () => {
+test('less time leaves the earlier answer, until a call after it was made', async () => {
   const { records } = await checkedRun([change, 'Done.', passing, 'Checked.'], asking)
   const whole = trajectoryOf(records)
   expect(whole.turns.map(({ verifies }) => verifies ?? false)).toEqual([false, false, true, false])
@@ -53,7 +53,7 @@ test('less time leaves the answer before, until a call after it was made', async
   expect(within(290)).toMatchObject({ verdict: 'stops', reason: 'time_limit', lost: { answer: true } })
 })
 
-test('what ended while its answer stood is not known under a wider limit, and the same under any other', async () => {
+test('a run that ended with its earlier answer is unknown under a wider limit, and the same under any other', async () => {
   const { terminal, records } = await checkedRun([change, 'Done.'], asking, { maxTotalTokens: 1e6 })
   expect(terminal).toMatchObject({ reason: 'completed', signal: { source: 'verification' } })
   const trajectory = trajectoryOf(records)

@@ -1,4 +1,4 @@
-// Holds R-IF-9 and R-IF-9a of docs/spec: what another time to wait for services would have made of a run.
+// Holds R-IF-9 and R-IF-9a of docs/spec: how a run would have gone with another wait time for services.
 import type { StepRecord } from '@halting/core'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ import { calls, hour, limited, outage, says, serviceRun } from '../support/servi
 const answer = (records: readonly StepRecord[], waitForLimitsMs: number | null) =>
   whatIf(trajectoryOf(records), { waitForLimitsMs })
 
-test('a run that a service ended is not known with a time that reaches, and the same with one that does not', async () => {
+test('a run that a service ended is unknown with a long enough wait, and the same with a shorter one', async () => {
   const records = await serviceRun([calls('Look'), limited(2 * hour)], { waitForLimitsMs: 0 })
   expect(answer(records, 2 * hour)).toMatchObject({ verdict: 'unknown', unknownFrom: null, kept: { turns: 2 } })
   expect(answer(records, null)).toMatchObject({ verdict: 'unknown' })
@@ -23,13 +23,13 @@ test('a run that a service ended is not known with a time that reaches, and the 
   expect([answer(down, 4_999).verdict, answer(down, 5_000).verdict]).toEqual(['same', 'unknown'])
 })
 
-test('what nobody mends by waiting is the same', async () => {
+test('an error that waiting does not fix stays the same', async () => {
   const refused = { error: { kind: 'authentication_failed', message: 'no', status: 401 } } as const
   const records = await serviceRun([refused], { waitForLimitsMs: 0 })
   expect(answer(records, 8 * hour)).toMatchObject({ verdict: 'same', reason: 'model_error' })
 })
 
-test('a time that a wait on record does not fit ends the run there, as it would have', async () => {
+test('a run ends at a recorded wait that does not fit into the permitted time, as it would have', async () => {
   const script = [calls('Look'), limited(), calls('Look'), limited(2 * hour), says('done')]
   const records = await serviceRun(script)
   expect(answer(records, 4 * hour)).toMatchObject({ verdict: 'same', reason: 'completed' })
@@ -43,19 +43,19 @@ test('a time that a wait on record does not fit ends the run there, as it would 
     [2 * hour, second],
     [60_000, first],
   ] as const) {
-    const really = trajectoryOf(await serviceRun(script, { waitForLimitsMs }))
-    expect(really.ending?.reason).toBe('model_error')
-    expect(whatIf(really, {}).kept).toEqual(kept)
+    const actual = trajectoryOf(await serviceRun(script, { waitForLimitsMs }))
+    expect(actual.ending?.reason).toBe('model_error')
+    expect(whatIf(actual, {}).kept).toEqual(kept)
   }
 })
 
-test('a subagent that would not have waited goes a way that is not known', async () => {
+test('a subagent that would not have waited makes the run unknown', async () => {
   const records = await serviceRun([calls('Agent'), limited(), says('a'), says('done')])
   expect(answer(records, 60_000)).toMatchObject({ verdict: 'unknown', unknownFrom: { turn: 1, why: 'agent' } })
   expect(answer(records, 2 * hour)).toMatchObject({ verdict: 'same' })
 })
 
-test('what-if of a time to wait says what the run itself comes to with it', async () => {
+test('the answer for a wait time equals the run itself with that time', async () => {
   const step = fc.constantFrom('call', 'short', 'long', 'down')
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 6 }), fc.integer({ min: 0, max: 4 }), async (steps, hours) => {
@@ -63,10 +63,10 @@ test('what-if of a time to wait says what the run itself comes to with it', asyn
       const script = [...steps.map((name) => replies[name]), says('done')]
       const options = { maxRetries: 0 }
       const recorded = await serviceRun(script, { ...options, waitForLimitsMs: 100 * hour })
-      const told = answer(recorded, hours * hour)
-      const really = whatIf(trajectoryOf(await serviceRun(script, { ...options, waitForLimitsMs: hours * hour })), {})
-      expect(told.verdict).not.toBe('unknown')
-      expect([told.reason, told.kept]).toEqual([really.reason, really.kept])
+      const predicted = answer(recorded, hours * hour)
+      const actual = whatIf(trajectoryOf(await serviceRun(script, { ...options, waitForLimitsMs: hours * hour })), {})
+      expect(predicted.verdict).not.toBe('unknown')
+      expect([predicted.reason, predicted.kept]).toEqual([actual.reason, actual.kept])
     }),
     { numRuns: 40 },
   )

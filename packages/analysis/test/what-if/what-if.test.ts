@@ -10,18 +10,18 @@ import { whatIf } from '../../src/what-if/what-if.ts'
 import { begin, calls, dollarATokenPrices, reader, run, tool } from '../../../core/test/support/harness.ts'
 import { killedAfter } from '../../../core/test/support/killed.ts'
 import { drawn } from '../../../core/test/support/deep.ts'
-import { drawsOf, liveRun } from '../support/what-if-world.ts'
+import { randomOf, liveRun } from '../support/what-if-world.ts'
 
 const usage = { input_tokens: 100, output_tokens: 10 }
 
-/** A run that is the same under any limits: replies by their number, tools that take their time. */
-function world(seed: number): {
+/** A run that is the same under any limits: replies by number, and tools that take time. */
+function testOptions(seed: number): {
   readonly script: Parameters<typeof scriptedModel>[0]
   readonly options: () => RunOptions
 } {
-  const draw = drawsOf(seed)
+  const draw = randomOf(seed)
   const repeats = draw(3) === 0
-  // Circles that wait may go on for longer.
+  // Repetition that waits may continue for longer.
   const waits = repeats && draw(2) === 0
   const length = 3 + draw(waits ? 80 : 25)
   const replies = Array.from({ length }, (_, index) => {
@@ -55,10 +55,10 @@ function world(seed: number): {
 
 const seeds = Array.from({ length: drawn(400) }, (_, seed) => seed)
 
-describe('what other limits would have made of a run is what they make of it', () => {
+describe('the answer for other limits equals a live run with them', () => {
   test.each(seeds)('seed %i', async (seed) => {
-    const { options } = world(seed)
-    const draw = drawsOf(seed + 1_000)
+    const { options } = testOptions(seed)
+    const draw = randomOf(seed + 1_000)
     const whole = await liveRun(options())
     const trajectory = trajectoryOf(whole.records)
     const total = { turns: whole.terminal.summary.turns, usd: whole.terminal.costUsd, ms: whole.terminal.durationMs }
@@ -76,7 +76,7 @@ describe('what other limits would have made of a run is what they make of it', (
     expect(said.kept.costUsd + said.saved.costUsd).toBeCloseTo(total.usd, 6)
 
     const drawn = 1 + draw(total.ms + 20)
-    // A run that ends at the very moment of its limit may end either way.
+    // A run that ends exactly at its limit may end either way.
     const maxDurationMs = drawn === total.ms ? drawn + 1 : drawn
     const byTime = await liveRun({ ...options(), maxDurationMs })
     const timed = whatIf(trajectory, { maxDurationMs })
@@ -90,7 +90,7 @@ describe('what other limits would have made of a run is what they make of it', (
     const guarded = await liveRun({ ...options(), stopWhen: noProgress() })
     expect([circles.reason, circles.kept.costUsd]).toEqual([guarded.terminal.reason, guarded.terminal.costUsd])
 
-    // A request that may cost more than is left is cut short or not made, so a run may stop long before its budget is used up.
+    // A request that may cost more than is left is cut off or not made, so a run may stop long before its budget is used up.
     const maxBudgetUsd = 1 + draw(Math.floor(total.usd) + 100)
     const byMoney = await liveRun({ ...options(), maxBudgetUsd })
     const maxTotalTokens = 1 + draw(Math.floor(total.usd) + 100)
@@ -109,7 +109,7 @@ describe('what other limits would have made of a run is what they make of it', (
       ])
     }
 
-    // Each of these again with its own limits: the same. And with wider ones: nobody knows.
+    // Each of these again: with its own limits it is the same, and with wider ones it is unknown.
     for (const [records, own, wider] of [
       [byTurns, { maxTurns }, { maxTurns: maxTurns + 1 }],
       [byTime, { maxDurationMs }, { maxDurationMs: null }],
@@ -120,7 +120,7 @@ describe('what other limits would have made of a run is what they make of it', (
       const again = trajectoryOf(records.records)
       const { reason } = records.terminal
       expect(whatIf(again, own)).toMatchObject({ verdict: 'same', reason, saved: { turns: 0, tokens: 0 } })
-      // Also where the record does not say which limits it had.
+      // The same where the record does not say which limits it had.
       const { limits } = again
       const unlimited = { ...limits, maxTurns: null, maxBudgetUsd: null, maxTotalTokens: null, maxDurationMs: null }
       expect(whatIf({ ...again, limits: unlimited }, own).reason).toBe(reason)
@@ -130,7 +130,7 @@ describe('what other limits would have made of a run is what they make of it', (
   })
 })
 
-test('with the limits that it had, a run is the same that a hook or a guard ended under the name of a limit', async () => {
+test('a run that a hook or a guard ended under the name of a limit is the same with its own limits', async () => {
   const stop = {
     name: 'own',
     evaluate: () => new StopSignal({ reason: 'token_limit', message: 'enough', context: { limit: 5 } }),
@@ -141,11 +141,11 @@ test('with the limits that it had, a run is the same that a hook or a guard ende
   for (const limits of [{}, { maxTotalTokens: null }]) {
     expect(whatIf(trajectory, limits)).toMatchObject({ verdict: 'same', reason: 'token_limit' })
   }
-  // Nobody knows what a limit does that was not there.
+  // The effect of a limit that did not exist is unknown.
   expect(whatIf(trajectory, { maxTotalTokens: 6 })).toMatchObject({ verdict: 'unknown', reason: null })
 })
 
-test('with the budget that it had, a run is the same that a service billed more than it had declared', async () => {
+test('a run that a service billed above the declared maximum is the same with its own budget', async () => {
   const dear = { cost: () => 110, worstCase: () => 50 }
   const { terminal, steps } = await run([calls('Look'), 'never'], {
     tools: [reader('Look')],
@@ -157,7 +157,7 @@ test('with the budget that it had, a run is the same that a service billed more 
   expect(said).toMatchObject({ verdict: 'same', reason: 'max_budget_usd', kept: { costUsd: 110 } })
 })
 
-test('a recovery is no turn', async () => {
+test('a recovery is not a turn', async () => {
   const cut = { text: 'half', stopReason: 'max_tokens', usage } as const
   const script = [cut, cut, { ...calls('Look'), usage }, { text: 'done', usage }]
   const ended = async (maxTurns: number) => {
@@ -179,7 +179,7 @@ test('a recovery is no turn', async () => {
   })
 })
 
-test('a request is made for whose least useful reply just enough is left', async () => {
+test('a request is made where just enough is left for its shortest useful reply', async () => {
   const options = { prices: dollarATokenPrices, tools: [reader('Look')] }
   const script = [
     { ...calls('Look'), usage },
@@ -198,7 +198,7 @@ test('a request is made for whose least useful reply just enough is left', async
   expect(turns[1]).toBeGreaterThan(0)
 })
 
-test('of a turn that time cuts, what had ended is kept', async () => {
+test('finished steps of a turn that time cuts off are kept', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const taking = (name: string, ms: number) =>
     tool(name, async () => {
@@ -218,7 +218,7 @@ test('of a turn that time cuts, what had ended is kept', async () => {
   })
 })
 
-test('a turn does not wait because a tool of its agent does', async () => {
+test('a turn does not wait because a tool of its subagent does', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const agent = agentTool({
     name: 'Agent',
@@ -241,7 +241,7 @@ test('a turn does not wait because a tool of its agent does', async () => {
   expect(said).toMatchObject({ reason: 'no_progress', toldAfterTurn: 3, kept: { turns: 5 } })
 })
 
-test('a reminder is no fresh beginning, and one in place of an ending is', async () => {
+test('a reminder does not reset the repetition count, and one in place of an ending does', async () => {
   const script = [...Array.from({ length: 4 }, () => calls('Look')), 'done']
   const guard = noProgress({ repeats: 3 })
   const stopping: Guard = {
@@ -262,7 +262,7 @@ test('a reminder is no fresh beginning, and one in place of an ending is', async
   }
 })
 
-test('where no turn is left the model is not reminded, and where one is, the turn after it is one of them', async () => {
+test('the model gets no reminder where no turn is left, and where one is left, the following turn counts', async () => {
   const tools = [reader('Look')]
   const { steps } = await run([...Array.from({ length: 4 }, () => calls('Look')), 'done'], { tools })
   for (const [maxTurns, turns, toldAfterTurn] of [
@@ -282,7 +282,7 @@ test('where no turn is left the model is not reminded, and where one is, the tur
   }
 })
 
-test('with the guard that it had, a run is the same, with the last answer that it was asked for', async () => {
+test('a run is the same with its own guard, including the last answer that it was asked for', async () => {
   const replies = [...Array.from({ length: 12 }, () => calls({ name: 'Look', input: { n: 1 } })), 'done', 'done']
   const { terminal, steps } = await run(replies, {
     tools: [reader('Look')],
@@ -297,7 +297,7 @@ test('with the guard that it had, a run is the same, with the last answer that i
   ])
 })
 
-test('the answer names the limit with its figures, what is saved, and what is lost by tool', async () => {
+test('the answer names the limit with its figures, the savings, and the losses by tool', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const script = [calls('Look'), calls('Write', 'Look'), calls('Write'), 'done'].map((reply) =>
     typeof reply === 'string' ? { text: reply, usage } : { ...reply, usage },
@@ -322,8 +322,8 @@ test('the answer names the limit with its figures, what is saved, and what is lo
   })
 })
 
-test('of a run that did not end nothing is known beyond its record', async () => {
-  const { options } = world(3)
+test('an unfinished run is unknown beyond its record', async () => {
+  const { options } = testOptions(3)
   const records = await killedAfter(14, options())
   const trajectory = trajectoryOf(records)
   expect(trajectory.ending).toBeNull()
@@ -331,9 +331,9 @@ test('of a run that did not end nothing is known beyond its record', async () =>
   expect(whatIf(trajectory, { maxTurns: 1 })).toMatchObject({ verdict: 'stops', reason: 'max_turns' })
 })
 
-test('a turn that was cut off while its model was asked is a turn, as in the account of the run', async () => {
-  const { options } = world(3)
-  // Under a limit the record holds what was reserved for a request, or that it was refused.
+test('a turn that was cut off in its request counts as a turn, as in the account of the run', async () => {
+  const { options } = testOptions(3)
+  // Under a limit the record has the reservation of a request, or that it was refused.
   for (const limits of [{}, { maxBudgetUsd: 1e6 }, { maxBudgetUsd: 0.01 }])
     for (let length = 2; length <= 14; length++) {
       const records = await killedAfter(length, { ...options(), ...limits })
@@ -342,7 +342,7 @@ test('a turn that was cut off while its model was asked is a turn, as in the acc
     }
 })
 
-test('a run that carries counters is stopped where these reach the limit', async () => {
+test('a run that inherits counters is stopped where these reach the limit', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const options = { clock, prices: dollarATokenPrices, tools: [reader('Look')] }
   const looks = Array.from({ length: 9 }, () => ({ ...calls('Look'), usage }))
@@ -363,7 +363,7 @@ test('a run that carries counters is stopped where these reach the limit', async
   expect(whatIf(whole, { maxTurns: 5 }).kept.costUsd + first.terminal.costUsd).toBe(terminal.costUsd)
 })
 
-test('money and time that were spent before the run count against the limit', async () => {
+test('money and time spent before the run count against the limit', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const look = reader('Look', async () => {
     await new Promise<void>((resolve) => void clock.after(20, resolve))
@@ -394,7 +394,7 @@ test('money and time that were spent before the run count against the limit', as
     kept: { activeMs: inTime.terminal.durationMs - first.terminal.durationMs },
   })
   const ofSession = trajectoryOf((await run([...looks, 'done'], { ...options, spentBeforeUsd: 330 })).steps.records)
-  // What the session spent before leaves its first request just too little.
+  // The earlier spending of the session leaves slightly too little for its first request.
   const firstLeast = ofSession.turns[0]?.payments[0]?.bounds?.least.tokens ?? 0
   for (const maxBudgetUsd of [329 + firstLeast, 330 + firstLeast]) {
     const { terminal } = await run([...looks, 'done'], { ...options, spentBeforeUsd: 330, maxBudgetUsd })
@@ -403,7 +403,7 @@ test('money and time that were spent before the run count against the limit', as
   }
 })
 
-test('what a person says in between is no circle', async () => {
+test('messages of a person in between are not repetition', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const going = begin((_request, index) => (index < 14 ? calls('Look') : 'done'), {
     clock,
@@ -417,7 +417,7 @@ test('what a person says in between is no circle', async () => {
 })
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7])(
-  'what a person says during request %i begins the count before the next turn',
+  'messages of a person during request %i reset the count before the next turn',
   async (at) => {
     const played = async (noProgress: 'off' | 'stop') => {
       const going = begin(
@@ -436,7 +436,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7])(
   },
 )
 
-test('a reminder on record is not made where no turn is left for it', async () => {
+test('a recorded reminder is not sent where no turn is left for it', async () => {
   const options = { tools: [reader('Look')], noProgress: 'remind' } as const
   const script = [...Array.from({ length: 4 }, () => calls('Look')), 'done']
   const { steps } = await run(script, options)
@@ -460,7 +460,7 @@ describe('suggested limits', () => {
   }
   const writes = { changes: ({ tool: name }: { readonly tool: string }) => name === 'Write' }
 
-  test('save most and lose nothing, over all runs at once', async () => {
+  test('save most and lose nothing, over all runs together', async () => {
     const circling = await ended((_request, index) => ({ ...(index === 0 ? calls('Write') : calls('Look')), usage }), {
       maxTurns: 40,
     })
@@ -507,7 +507,7 @@ describe('suggested limits', () => {
     },
   )
 
-  test('are none where every run was needed to its end', async () => {
+  test('are empty where every run was needed to its end', async () => {
     const good = await ended([
       { ...calls('Write'), usage },
       { text: 'ok', usage },
@@ -517,7 +517,7 @@ describe('suggested limits', () => {
   })
 })
 
-test('of dollars and tokens that one request uses up, the run tells of the dollars', async () => {
+test('a run reports dollars where one request uses up both dollars and tokens', async () => {
   const script = [
     { ...calls('Look'), usage },
     { text: 'done', usage },
@@ -530,7 +530,7 @@ test('of dollars and tokens that one request uses up, the run tells of the dolla
   })
 })
 
-test('its turns are those that the result tells: none that was not asked, and the last answer at a limit', async () => {
+test('the turns of a run are those of the result: without unasked turns, with the last answer at a limit', async () => {
   const clock = createFakeClock({ autoAdvance: true })
   const options = { clock, prices: dollarATokenPrices, tools: [reader('Look')] }
   const looks = Array.from({ length: 9 }, () => ({ ...calls('Look'), usage }))

@@ -1,4 +1,4 @@
-// Holds R-VERI-24 for runs without the inputs of their calls, of which limits are suggested and calibrated.
+// Holds R-VERI-24 for runs without the inputs of their calls, as used for suggesting and calibrating limits.
 import { expect, test } from 'vitest'
 import type { Verification } from '@halting/core'
 import { pastSessionOf } from '../../src/sessions/read-session.ts'
@@ -9,7 +9,7 @@ import { change, checkedRun } from '../support/checked-runs.ts'
 
 const asking: Verification = { mode: 'ask', checks: () => ['npm test'] }
 
-test('a limit does the same to a run without the inputs of its calls', async () => {
+test('a limit has the same effect on a run without the inputs of its calls', async () => {
   const { records } = await checkedRun([change, 'Done.', 'No test covers it.'], asking)
   const session = pastSessionOf({ sessionId: 's', cwd: '/repo', runs: [records], unpriced: [[]], began: [null] })
   const read = { names: ['a'], read: () => Promise.resolve(session) }

@@ -120,14 +120,14 @@ describe('which sessions, and when', () => {
     const { status, stdout } = await run(['report', '--since', '2020-12-30', '--until', '2020-12-31'])
     expect(status).toBe(0)
     expect(stdout).toBe(
-      '0 sessions of this folder, 2020-12-30 to 2020-12-31\nNothing was run in that time. --since 30d looks further back, and --all at other folders.\n',
+      '0 sessions of this folder, 2020-12-30 to 2020-12-31\nThere were no runs in that period. Use --since 30d to look further back, or --all for other folders.\n',
     )
   })
 
   test('a time that lies in the future is told as such', async () => {
     const { status, stdout } = await run(['report', '--since', '2999-12-30'])
     expect(status).toBe(0)
-    expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat time lies in the future.\n')
+    expect(stdout).toBe('0 sessions of this folder, from 2999-12-30 on\nThat period is in the future.\n')
   })
 })
 

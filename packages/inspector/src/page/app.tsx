@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
-import { Help } from './common/help.tsx'
-import { useKeys } from './common/keys.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { useKeys, bindings } from './common/keys.ts'
 import { setTheme, theme, themes } from './common/theme.ts'
 import { CompareView } from './compare/compare-view.tsx'
 import { addressOf, goTo, route, type Route } from './data/route.ts'
@@ -11,19 +10,19 @@ import { SessionPage } from './session/session-page.tsx'
 import { SessionsView } from './sessions/sessions-view.tsx'
 import { FolderWhatIf } from './what-if/folder-view.tsx'
 
-/** The page: which view is shown follows the address. */
+/** The page; the address determines the view. */
 export function App(): JSX.Element {
   const isHelpShown = useSignal(false)
   const { isExported } = source()
   useKeys([
-    { keys: ['?'], does: 'Show these keys', run: () => (isHelpShown.value = true) },
+    { keys: ['?'], description: 'Show these keys', run: () => (isHelpShown.value = true) },
     ...(isExported
       ? []
       : [
-          { keys: ['s'], does: 'Show the list of sessions', run: () => goTo({ view: 'sessions' }) },
+          { keys: ['s'], description: 'Show the list of sessions', run: () => goTo({ view: 'sessions' }) },
           {
             keys: ['W'],
-            does: 'Show what other limits would have done in all sessions',
+            description: 'Show what other limits would have done in all sessions',
             run: () => goTo({ view: 'what-if' }),
           },
         ]),
@@ -37,7 +36,7 @@ export function App(): JSX.Element {
   return (
     <>
       <a class="skip" href="#main" onClick={toMain}>
-        To the content
+        Skip to the content
       </a>
       <header class="top">
         <span class="title">{title.value}</span>
@@ -62,22 +61,22 @@ export function App(): JSX.Element {
         </button>
       </header>
       <main id="main" class="view" tabIndex={-1} data-view={view}>
-        <Shown />
+        <CurrentView />
       </main>
       {isHelpShown.value ? <Help onClose={() => (isHelpShown.value = false)} /> : null}
     </>
   )
 }
 
-function Shown(): JSX.Element {
-  const shown = route.value
-  switch (shown.view) {
+function CurrentView(): JSX.Element {
+  const current = route.value
+  switch (current.view) {
     case 'sessions':
       return <SessionsView />
     case 'session':
-      return <SessionPage key={shown.key} sessionKey={shown.key} run={shown.run} tab={shown.tab} />
+      return <SessionPage key={current.key} sessionKey={current.key} run={current.run} tab={current.tab} />
     case 'compare':
-      return <CompareView keys={shown.keys} />
+      return <CompareView keys={current.keys} />
     case 'what-if':
       return <FolderWhatIf />
   }
@@ -95,8 +94,51 @@ function chosenTheme(value: string): (typeof themes)[number] {
   return themes.find((each) => each === value) ?? 'auto'
 }
 
-/** The fragment of the address is the view: a link to a place would change it. */
+/** Moves the focus by script: the fragment of the address selects the view, so a link to an element would change it. */
 function toMain(event: Event): void {
   event.preventDefault()
   document.querySelector<HTMLElement>('#main')?.focus()
+}
+
+/** The keys of the current view. */
+function Help(props: { readonly onClose: () => void }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="help-title" onClose={props.onClose}>
+      <h2 id="help-title">Keys</h2>
+      <dl>
+        {bindings.value.flat().map(({ keys, description }) => (
+          <div key={`${keys.join()} ${description}`}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{keyNames[key] ?? key}</kbd>
+              ))}
+            </dt>
+            <dd>{description}</dd>
+          </div>
+        ))}
+        <div>
+          <dt>
+            <kbd>Tab</kbd>
+          </dt>
+          <dd>
+            Go to the next part of the page. Arrow keys move within lists, tabs, the timeline and plots. On the timeline
+            and on plots + and − zoom, and 0 shows all.
+          </dd>
+        </div>
+      </dl>
+      <form method="dialog">
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  )
+}
+
+const keyNames: { readonly [key: string]: string } = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Escape: 'Esc',
 }

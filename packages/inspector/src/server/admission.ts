@@ -1,27 +1,27 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What of a request decides whether it is answered. */
-export interface AskedFor {
+/** The parts of a request that decide whether it is answered. */
+export interface RequestInfo {
   readonly method?: string | undefined
   readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
 }
 
-/** Which of our addresses is meant, or why none is. */
+/** The requested path, or why the request is refused. */
 export type Admission =
   | { readonly kind: 'admitted'; readonly name: string; readonly query: URLSearchParams }
   | { readonly kind: 'refused'; readonly status: number; readonly error: string; readonly allow?: string }
 
 /**
- * Who may ask: a program of this machine that knows the token and asks for this machine by its own name. A page of another origin is refused even
- * where it knows the token, and a name that somebody else had point here (DNS rebinding) is no name of ours.
+ * Admits only programs of this machine that know the token and use a local host name. Pages of other origins are refused even if they know the token.
+ * So are other host names that resolve to this machine (DNS rebinding).
  */
-export function admission({ method, url = '', headers }: AskedFor, port: number, token: string): Admission {
+export function admit({ method, url = '', headers }: RequestInfo, port: number, token: string): Admission {
   const [path = '', search = ''] = url.split(/\?(.*)/s)
-  const [, given = '', ...rest] = path.split('/')
-  // First: nothing else is said to who does not know it, so that nobody learns whether something is here.
-  if (!path.startsWith('/') || !isSame(given, token)) return refused(404, nothingHere)
+  const [, receivedToken = '', ...rest] = path.split('/')
+  // Checked first, with the same answer as for an unknown path, so that nobody without the token learns that an inspector is running.
+  if (!path.startsWith('/') || !isSame(receivedToken, token)) return refused(404, notFoundText)
   const names = [`127.0.0.1:${port}`, `localhost:${port}`]
   if (!names.includes(headers.host?.toLowerCase() ?? ''))
     return refused(421, 'The inspector only answers at 127.0.0.1 and localhost.')
@@ -32,14 +32,14 @@ export function admission({ method, url = '', headers }: AskedFor, port: number,
   return { kind: 'admitted', name, query: new URLSearchParams(search) }
 }
 
-/** The same for an address that is none and for one with another token. */
-export const nothingHere = 'There is nothing at this address.'
+/** The same text for an unknown path and for a wrong token. */
+export const notFoundText = 'There is nothing at this address.'
 
 function refused(status: number, error: string): Admission & { readonly kind: 'refused' } {
   return { kind: 'refused', status, error }
 }
 
-/** Browsers say where a request comes from. A person who follows a link to the page comes from anywhere. */
+/** Browsers send the origin of a request. Following a link to the page is allowed from anywhere. */
 function isOfAnotherOrigin(headers: IncomingHttpHeaders, names: readonly string[], name: string): boolean {
   const { origin } = headers
   if (origin !== undefined && !names.some((each) => origin === `http://${each}`)) return true
@@ -48,8 +48,8 @@ function isOfAnotherOrigin(headers: IncomingHttpHeaders, names: readonly string[
   return site !== undefined && site !== 'same-origin' && site !== 'none' && !isPage
 }
 
-/** Takes as long for a wrong one as for a right one. */
-function isSame(given: string, token: string): boolean {
+/** Constant-time comparison. */
+function isSame(received: string, token: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
-  return timingSafeEqual(digest(given), digest(token))
+  return timingSafeEqual(digest(received), digest(token))
 }

@@ -1,43 +1,43 @@
 import { once } from 'node:events'
 import type { SessionRow, SessionSource } from '@halting/analysis/view'
-import type { Answer } from './answer.ts'
+import type { ResponseWriter } from './response-writer.ts'
 
-/** So often a reader of changes hears something, so that both sides notice when the other is gone. */
+/** Interval of heartbeats, by which both sides detect a lost connection. */
 const beatMs = 15_000
 
-/** So many rows are told together. To read them may take long: what changes meanwhile is told before the others. */
-const rowsTogether = 50
+/** Rows are sent in batches of this size: reading them may take long, and changes in the meantime are sent first. */
+const rowsPerLine = 50
 
 /**
- * Tells of changes until the reader goes: which sessions changed, at once, and then their rows as they are now; a line each. What changes while the reader is
- * slow is told once.
+ * Sends changes until the client disconnects: the keys of changed sessions at once, and then their current rows; one line each. Changes of a session
+ * while the client is slow are merged.
  */
-export async function tellChanges(answer: Answer, source: SessionSource): Promise<void> {
-  /** Keys that nobody was told of, and those whose rows nobody was told. */
+export async function sendChanges(answer: ResponseWriter, source: SessionSource): Promise<void> {
+  /** Keys that have not been sent, and keys whose rows have not been sent. */
   const [changed, rowsWanted] = [new Set<string>(), new Set<string>()]
-  let isTelling = false
-  const tell = async (): Promise<void> => {
-    if (isTelling) return
-    isTelling = true
+  let isSending = false
+  const send = async (): Promise<void> => {
+    if (isSending) return
+    isSending = true
     while (changed.size + rowsWanted.size > 0 && !answer.gone.aborted) {
       if (changed.size === 0)
-        await answer.write(`${JSON.stringify(await rowsOf(taken(rowsWanted, rowsTogether), source))}\n`)
+        await answer.write(`${JSON.stringify(await rowsOf(takeFirst(rowsWanted, rowsPerLine), source))}\n`)
       else {
-        const keys = taken(changed, Infinity)
+        const keys = takeFirst(changed, Infinity)
         for (const key of keys) rowsWanted.add(key)
         await answer.write(`${JSON.stringify({ keys })}\n`)
       }
     }
-    isTelling = false
+    isSending = false
   }
-  // Its reader is gone, or a row cannot be told: then it asks anew, and for all of them.
-  const tellOrBreakOff = (): void => void tell().catch(() => answer.breakOff())
+  // The client has disconnected, or a row cannot be read: the client then reconnects and loads everything.
+  const sendOrBreakOff = (): void => void send().catch(() => answer.breakOff())
   const stop = source.watch((keys) => {
     for (const key of keys) changed.add(key)
-    tellOrBreakOff()
+    sendOrBreakOff()
   })
   const beat = setInterval(() => {
-    if (!isTelling) answer.write('\n').catch(() => undefined)
+    if (!isSending) answer.write('\n').catch(() => undefined)
   }, beatMs)
   try {
     if (!answer.gone.aborted) await once(answer.gone, 'abort')
@@ -47,23 +47,23 @@ export async function tellChanges(answer: Answer, source: SessionSource): Promis
   }
 }
 
-function taken(from: Set<string>, most: number): readonly string[] {
+function takeFirst(from: Set<string>, most: number): readonly string[] {
   const keys = [...from].slice(0, most)
   for (const key of keys) from.delete(key)
   return keys
 }
 
-/** Rows as they are now, and the keys of what is there no more. */
+/** Current rows, and keys of removed sessions. */
 async function rowsOf(
   keys: readonly string[],
   source: SessionSource,
 ): Promise<{ readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }> {
   const rows: SessionRow[] = []
-  const gone: string[] = []
+  const removed: string[] = []
   for (const key of keys) {
     const row = await source.row(key)
-    if (row === undefined) gone.push(key)
+    if (row === undefined) removed.push(key)
     else rows.push(row)
   }
-  return { rows, gone }
+  return { rows, gone: removed }
 }

@@ -1,11 +1,11 @@
 import { HaltingError } from '@halting/core'
 import type { RunView, SessionView, SessionSource } from '@halting/analysis/view'
-import { mostAtOnce } from './asked.ts'
+import { maxPerRequest } from './query-parameters.ts'
 import { figureKinds, figureLines, outlineOf } from './figures.ts'
-import { bodyStart, end, escaped, filePolicy, headOf, type PageFiles } from './page-files.ts'
+import { bodyStart, pageEnd, escapeHtml, filePolicy, headOf, type PageFiles } from './page-files.ts'
 
-/** What an exported session is made from. */
-export interface ExportedFrom {
+/** What an exported session is built from. */
+export interface ExportSource {
   /** Script and style of the page. */
   readonly page: PageFiles
   /** The session as the page shows it. */
@@ -15,21 +15,21 @@ export interface ExportedFrom {
 }
 
 /**
- * A session as one page that works from disk: the script and the style stand in it, and all that it may ask for as data. Its policy lets it run
- * this script alone and ask nobody. In pieces, since it may be larger than a text can be.
- * @throws HaltingError where the source has less of the session than its view says.
+ * A session as one page that works from disk: script and style are inline, and all data is embedded. Its policy permits only this script, and no
+ * network access. Yields pieces, because the page may exceed the maximum length of a string.
+ * @throws HaltingError if the source has less of the session than its view.
  */
-export async function* exportedPage({ page, view, source }: ExportedFrom): AsyncGenerator<string> {
+export async function* exportedPage({ page, view, source }: ExportSource): AsyncGenerator<string> {
   const files: PageFiles = { script: within('script', page.script), style: within('style', page.style) }
   const [first = '', ...head] = headOf(`${view.row.title} · halting`)
   yield [
     first,
     ...head.slice(0, 3),
-    `<meta http-equiv="content-security-policy" content="${escaped(filePolicy(files))}">`,
+    `<meta http-equiv="content-security-policy" content="${escapeHtml(filePolicy(files))}">`,
     ...head.slice(3),
     `<style>${files.style}</style>`,
     ...bodyStart,
-    dataElement('session', { view: outlineOf(view), inElement: mostInElement }),
+    dataElement('session', { view: outlineOf(view), inElement: maxPerElement }),
     '',
   ].join('\n')
   for (const kind of figureKinds) {
@@ -40,41 +40,41 @@ export async function* exportedPage({ page, view, source }: ExportedFrom): Async
     yield* pieces('records', run, records, (from, count) => source.records(view.row.key, run, from, count))
     yield* pieces('parts', run, parts, (from, count) => source.parts(view.row.key, run, from, count))
   }
-  // Behind the data, which it looks for when it starts.
-  yield [`<script type="module">${files.script}</script>`, ...end].join('\n')
+  // After the data, which the script reads when it starts.
+  yield [`<script type="module">${files.script}</script>`, ...pageEnd].join('\n')
 }
 
-/** One script element for each piece, so that the page reads what it shows and no more. */
+/** One data element per piece, so that the page parses only what it shows. */
 async function* pieces(
   kind: keyof Pick<RunView, 'records' | 'parts'>,
   run: number,
   total: number,
   read: (from: number, count: number) => Promise<readonly unknown[]>,
 ): AsyncGenerator<string> {
-  for (let from = 0; from < total; from += mostInElement) {
-    const count = Math.min(mostInElement, total - from)
+  for (let from = 0; from < total; from += maxPerElement) {
+    const count = Math.min(maxPerElement, total - from)
     const values = await read(from, count)
-    // Without them the page would look whole.
+    // An incomplete page would look complete.
     if (values.length !== count)
       throw new HaltingError('driver', 'The session was cut or removed while it was exported: some of it is gone.')
     yield `${dataElement(`${kind}-${run}-${from}`, values)}\n`
   }
 }
 
-/** The page finds these pieces by the number that they begin with. */
-const mostInElement = Math.min(200, mostAtOnce)
+/** The page finds a piece by the number of its first element. */
+const maxPerElement = Math.min(200, maxPerRequest)
 
 /** Data that is no script: nothing runs it, and nothing in it ends its element. */
 function dataElement(name: string, value: unknown): string {
   return `<script type="application/json" id="halting-${name}">${inertJson(value)}</script>`
 }
 
-/** JSON without `<`, which alone could begin a tag or a comment. */
+/** JSON without `<`, which could begin a tag or a comment. */
 function inertJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
 }
 
-/** Our own code, with nothing in it that ends its element. In strings and expressions it is the same. */
+/** Our script or style, changed so that nothing in it ends the element. The replacement is equivalent in strings and regular expressions. */
 function within(element: 'script' | 'style', text: string): string {
   return text.replaceAll(
     new RegExp(`<(?=/${element}|!--)`, 'gi'),

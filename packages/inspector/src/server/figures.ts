@@ -1,9 +1,9 @@
 import type { RunView, SessionView } from '@halting/analysis/view'
 import { packed, type Packed } from './packed.ts'
 
-// What is most of a long session goes to the page for the view that shows it, packed, and the outline goes without it.
+// The largest parts of a session are sent separately, packed, to the views that need them; the outline does not contain them.
 
-/** Which figures of runs are asked for by themselves. */
+/** Figures of runs that are loaded separately. */
 export const figureKinds = ['items', 'points', 'trajectory'] as const
 export type FigureKind = (typeof figureKinds)[number]
 
@@ -17,24 +17,24 @@ export interface SessionOutline extends Omit<SessionView, 'runs'> {
   readonly runs: readonly RunOutline[]
 }
 
-/** Some of the figures of one kind; those of one run come in order. */
+/** A batch of figures of one kind; the batches of a run come in order. */
 export interface FigureLine {
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly run: number
-  /** What there is once, in the first line of a run. */
+  /** Single values, in the first batch of a run. */
   readonly once?: Partial<RunView>
   /** Items, points, or turns of the trajectory. */
   readonly rows: Packed
 }
 
-/** So many rows are in a line. */
-const mostRows = 5_000
+/** Maximum number of rows per batch. */
+const maxRows = 5_000
 
 export function outlineOf({ runs, ...view }: SessionView): SessionOutline {
   return { ...view, runs: runs.map(runOutline) }
 }
 
-/** Field by field: the figures would be made if they were looked at. */
+/** Field by field, because reading a figure would compute it. */
 function runOutline(run: RunView): RunOutline {
   const { runId, prompt, isCopy, isContinued, why, account, unpriced, records, parts } = run
   const { grade } = run.graded
@@ -46,8 +46,8 @@ export function* figureLines(view: SessionView, kind: FigureKind, only?: number)
   for (const [run, of] of view.runs.entries()) {
     if (only !== undefined && run !== only) continue
     const { rows, once } = figuresOf(of, kind)
-    for (let from = 0; from === 0 || from < rows.length; from += mostRows)
-      yield { run, ...(from === 0 && { once }), rows: packed(rows.slice(from, from + mostRows)) }
+    for (let from = 0; from === 0 || from < rows.length; from += maxRows)
+      yield { run, ...(from === 0 && { once }), rows: packed(rows.slice(from, from + maxRows)) }
   }
 }
 

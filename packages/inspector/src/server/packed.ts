@@ -1,20 +1,20 @@
-/** Many values of one shape as JSON that says once what they have in common; `unpacked` of the page makes the same values of it. */
+/** Many values of one shape as JSON that states common parts only once; `unpacked` of the page restores them. */
 export type Packed =
-  /** So many times the same. */
+  /** The same value, repeated. */
   | { readonly same: unknown; readonly count: number }
-  /** Whole numbers by how much each is more than the one before. */
+  /** Integers, as differences to the one before. */
   | { readonly steps: readonly number[] }
-  /** Texts of which many are the same, by their places among those that differ. */
+  /** Repeated texts, as indices into the distinct ones. */
   | { readonly texts: readonly string[]; readonly of: Packed }
-  /** Objects, by field. */
+  /** Objects, as a column for each field. */
   | { readonly fields: { readonly [name: string]: Packed }; readonly count: number }
-  /** Lists, by their lengths. */
+  /** Lists, as their lengths and all items. */
   | { readonly lengths: Packed; readonly items: Packed }
-  /** What is `value` at these places, and all others in their order. */
+  /** Values of which those at these indices are `value`, and the others follow in order. */
   | { readonly except: readonly number[]; readonly value?: null; readonly others: Packed; readonly count: number }
   | { readonly values: readonly unknown[] }
 
-/** Packs JSON values. What is undefined, as a field that only some objects have, is undefined again. */
+/** Packs JSON values. An undefined value, such as a field that only some objects have, is restored as undefined. */
 export function packed(values: readonly unknown[]): Packed {
   const count = values.length
   const [first] = values
@@ -54,7 +54,7 @@ function packedNumbers(values: readonly number[]): Packed {
     stepped += Math.abs(value - before)
     before = value
   }
-  // Sums that are not exact may have steps that are not.
+  // Inexact sums may have inexact differences.
   if (stepped >= plain || stepped > Number.MAX_SAFE_INTEGER) return { values }
   return { steps: values.map((value, place) => value - (place === 0 ? 0 : (values[place - 1] ?? 0))) }
 }
@@ -69,7 +69,7 @@ function packedTexts(values: readonly string[]): Packed {
 function packedObjects(values: readonly { readonly [name: string]: unknown }[]): Packed {
   const names = new Set<string>()
   for (const value of values) for (const name of Object.keys(value)) names.add(name)
-  // More of them than a table has columns: by themselves they are shorter.
+  // Too many distinct fields for columns: the plain values are shorter.
   if (names.size > 64) return { values }
   const fields = [...names].map((name) => {
     const own = values.map((value) => (Object.hasOwn(value, name) ? value[name] : undefined))

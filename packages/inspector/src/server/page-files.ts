@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { HaltingError } from '@halting/core'
 
-/** The page as it was built. */
+/** The built page. */
 export interface PageFiles {
   /** The script, in JavaScript. */
   readonly script: string
@@ -13,7 +13,7 @@ export interface PageFiles {
 
 /**
  * Reads the script and the style of the built page.
- * @throws HaltingError where the page was not built.
+ * @throws HaltingError if the page was not built.
  */
 export async function readPageFiles(folder: string): Promise<PageFiles> {
   try {
@@ -32,10 +32,10 @@ export async function readPageFiles(folder: string): Promise<PageFiles> {
 
 const always = `img-src data: blob:; base-uri 'none'; form-action 'none'`
 
-/** What the page may do where a server sends it: run its own script, use its own style, ask its own server. Nothing else loads, and nothing frames it. */
+/** The policy of a served page: its own script, style and server only; nothing else loads, and no page may frame it. */
 export const servedPolicy: string = `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; ${always}`
 
-/** The same for a page that is one file: this script and this style, and nobody is asked. */
+/** The policy of a page in one file: only this script and this style, and no network access. */
 export function filePolicy({ script, style }: PageFiles): string {
   return `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; ${always}`
 }
@@ -44,18 +44,18 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** The page that a server sends. */
+/** The page that the server sends. */
 export function servedPage(title: string): string {
   return [
     ...headOf(title),
     '<link rel="stylesheet" href="page.css">',
     '<script type="module" src="page.js"></script>',
     ...bodyStart,
-    ...end,
+    ...pageEnd,
   ].join('\n')
 }
 
-/** What every page begins with, up to what is its own. */
+/** The beginning of every page, up to the parts that differ. */
 export function headOf(title: string): readonly string[] {
   return [
     '<!doctype html>',
@@ -65,8 +65,8 @@ export function headOf(title: string): readonly string[] {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="color-scheme" content="light dark">',
     '<meta name="referrer" content="no-referrer">',
-    `<title>${escaped(title)}</title>`,
-    // Else browsers ask for one at an address of their own.
+    `<title>${escapeHtml(title)}</title>`,
+    // Otherwise browsers request a favicon.
     '<link rel="icon" href="data:,">',
   ]
 }
@@ -77,9 +77,9 @@ export const bodyStart: readonly string[] = [
   '<div id="app"></div>',
   '<noscript>This page needs JavaScript. halting why prints the ending and the figures in a terminal.</noscript>',
 ]
-export const end: readonly string[] = ['</body>', '</html>', '']
+export const pageEnd: readonly string[] = ['</body>', '</html>', '']
 
-/** A text in HTML, between tags or in quotes. */
-export function escaped(text: string): string {
+/** Escapes text for HTML, between tags or in quotes. */
+export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

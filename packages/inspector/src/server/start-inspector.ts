@@ -2,55 +2,55 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ConfigurationError } from '@halting/core'
 import { messageOf } from '@halting/core/adapters'
-import { admission } from './admission.ts'
-import { Answer } from './answer.ts'
-import { answerTo, headersOfAll, lastAnswer, type Answered } from './answers.ts'
+import { admit } from './admission.ts'
+import { ResponseWriter } from './response-writer.ts'
+import { answerTo, commonHeaders, closeConnection, type ServerContext } from './routes.ts'
 import { readPageFiles } from './page-files.ts'
 import type { SessionSource } from '@halting/analysis/view'
 
-/** What the inspector shows, and where it is asked. */
+/** What the inspector shows, and where it listens. */
 export interface InspectorOptions {
   /** The sessions. */
   readonly source: SessionSource
-  /** Where page.js and page.css are. */
+  /** Folder of page.js and page.css. */
   readonly pageFolder: string
-  /** 0, or none: any that is free. */
+  /** Port; 0 or absent for any free port. */
   readonly port?: number
-  /** Stands in its address; a new one each time unless said otherwise. At least 22 letters, digits, `-` and `_`. */
+  /** Secret part of the address, at least 22 letters, digits, `-` and `_`. Default: a new one each time. */
   readonly token?: string
-  /** Told of what should not have happened; what is asked for is answered all the same. */
+  /** Receives unexpected errors. Requests are still answered. */
   readonly onProblem?: (error: unknown) => void
 }
 
-/** An inspector that serves. */
+/** A running inspector. */
 export interface Inspector {
-  /** The address of the page, with the token. */
+  /** Address of the page, including the token. */
   readonly url: string
-  /** Ends all that is being answered, and listens no more. */
+  /** Aborts all responses, and stops listening. */
   close(): Promise<void>
 }
 
 /**
- * Serves a page over these sessions to this machine alone: at 127.0.0.1, to who knows the token in its address.
- * @throws ConfigurationError for a page that was not built, a port that is taken, and a token that can be guessed.
+ * Serves a page over these sessions on this machine only: at 127.0.0.1, to clients that know the token in its address.
+ * @throws ConfigurationError for a page that was not built, a port in use, and a token that could be guessed.
  */
 export async function startInspector(options: InspectorOptions): Promise<Inspector> {
-  const { source, pageFolder, port: asked = 0, token = newToken(), onProblem = () => undefined } = options
+  const { source, pageFolder, port: requestedPort = 0, token = newToken(), onProblem = () => undefined } = options
   if (!/^[\w-]{22,}$/.test(token))
     throw new ConfigurationError('The token of an inspector must have at least 22 letters, digits, - and _.')
-  const answered: Answered = { source, page: await readPageFiles(pageFolder), onProblem }
-  let port = asked
+  const answered: ServerContext = { source, page: await readPageFiles(pageFolder), onProblem }
+  let port = requestedPort
   const server = createServer((request, response) => {
     void serve(request, response, { port, token, answered })
   })
-  // Whoever asks nothing is no reason to hold anything.
+  // A client that sends no request must not occupy a connection.
   server.headersTimeout = 10_000
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ host: '127.0.0.1', port: asked }, resolve)
+    server.listen({ host: '127.0.0.1', port: requestedPort }, resolve)
   }).catch((error: unknown) => {
     throw new ConfigurationError(
-      `The inspector cannot listen at port ${asked}: ${messageOf(error)}. Name another port, or 0 for any that is free.`,
+      `The inspector cannot listen on port ${requestedPort}: ${messageOf(error)}. Choose another port, or 0 for any free port.`,
     )
   })
   const address = server.address()
@@ -65,7 +65,7 @@ export async function startInspector(options: InspectorOptions): Promise<Inspect
   }
 }
 
-/** 128 bits. */
+/** 128 random bits. */
 function newToken(): string {
   return randomBytes(16).toString('base64url')
 }
@@ -73,7 +73,7 @@ function newToken(): string {
 interface Serving {
   readonly port: number
   readonly token: string
-  readonly answered: Answered
+  readonly answered: ServerContext
 }
 
 async function serve(
@@ -81,15 +81,15 @@ async function serve(
   response: ServerResponse,
   { port, token, answered }: Serving,
 ): Promise<void> {
-  // What comes with a request is of no use: it is read away, so that the connection can serve the next.
+  // The body of a request is ignored, but must be read so that the connection can be reused.
   request.resume()
   request.on('error', () => undefined)
-  const answer = new Answer(response, request.method === 'HEAD', headersOfAll)
-  const admitted = admission(request, port, token)
+  const answer = new ResponseWriter(response, request.method === 'HEAD', commonHeaders)
+  const admitted = admit(request, port, token)
   if (admitted.kind === 'admitted') {
     await answerTo(admitted.name, admitted.query, answer, answered)
     return
   }
   const { status, error, allow } = admitted
-  answer.fail(status, error, { ...(allow !== undefined && { allow }), ...lastAnswer })
+  answer.fail(status, error, { ...(allow !== undefined && { allow }), ...closeConnection })
 }

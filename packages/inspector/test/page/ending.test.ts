@@ -5,12 +5,12 @@ import { dayBudget, standingRun } from '../../../analysis/test/support/standing-
 import { change, checkedRun, passing } from '../../../analysis/test/support/checked-runs.ts'
 import { lastChangeLines, limitBars } from '../../src/page/session/ending-figures.ts'
 
-type Shown = Parameters<typeof limitBars>[0]
+type ShownRun = Parameters<typeof limitBars>[0]
 
-test('the budget that ended a run has a bar beside its limits', async () => {
+test('the budget that ended a run has a bar next to its limits', async () => {
   const { records } = await standingRun(dayBudget({ requests: 2 }), { maxToolCalls: 50, maxRunUsd: 1e6 })
-  // Of a run the bars show the account alone.
-  const bars = limitBars({ account: accountOf(records) } as Shown)
+  // The bars need only the account of the run.
+  const bars = limitBars({ account: accountOf(records) } as ShownRun)
   expect(bars.map(({ label }) => label)).toEqual(expect.arrayContaining(['dollars, run', 'tool calls']))
   expect(bars.at(-1)).toEqual({
     label: '$20 a day',
@@ -20,10 +20,10 @@ test('the budget that ended a run has a bar beside its limits', async () => {
   })
 })
 
-test('whether the last change was checked is said in the words of why, and nothing where nothing changed', async () => {
-  // Of a run they take the account alone.
+test('the page says whether the last change was checked, in the words of why, and nothing where nothing changed', async () => {
+  // These need only the account of the run.
   const lines = async (...works: Parameters<typeof checkedRun>[0]): Promise<readonly string[]> =>
-    lastChangeLines({ account: accountOf((await checkedRun(works)).records) } as Shown)
+    lastChangeLines({ account: accountOf((await checkedRun(works)).records) } as ShownRun)
   expect(await lines(change, 'Done.')).toEqual([
     'Not checked: no check has passed since the last change (4 changed lines).',
     'No check ran.',

@@ -13,8 +13,8 @@ import { hostileSession, hostileText } from '../../../analysis/test/support/sess
 const folder = mkdtempSync(join(tmpdir(), 'halting-exported-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** Writes it as `halting inspect --output` does; gives its address on disk. */
-async function exported(session: InspectedSession): Promise<string> {
+/** Writes it as `halting inspect --output` does and returns its file URL. */
+async function exportToFile(session: InspectedSession): Promise<string> {
   const page = await readPageFiles(join(inject('program'), 'dist', 'inspector'))
   const file = join(folder, 'it.html')
   const source = {
@@ -27,12 +27,12 @@ async function exported(session: InspectedSession): Promise<string> {
   return pathToFileURL(file).href
 }
 
-describe.skipIf(!isChromiumThere)('a session as a file, in a browser', () => {
+describe.skipIf(!isChromiumThere)('an exported session in a browser', () => {
   const open = withBrowser()
 
-  test('it works from disk: nothing in it runs, nothing is asked for, and what a model wrote is shown', async () => {
+  test('works from disk: nothing in it runs, nothing is requested, and the content of the model is shown', async () => {
     const session = hostileSession()
-    const address = await exported(session)
+    const address = await exportToFile(session)
     const key = encodeURIComponent(session.key)
     const { page, requests } = await open(plainSource(), { address, fragment: `#/session/${key}/1/timeline` })
     await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()
@@ -48,7 +48,7 @@ describe.skipIf(!isChromiumThere)('a session as a file, in a browser', () => {
     await page.goto(`${address}#/`)
     await page.getByText(hostileText.slice(0, 33), { exact: false }).first().waitFor()
     expect(await page.evaluate(() => 'hacked' in window)).toBe(false)
-    // A picture that is saved is the page's own.
+    // A saved picture comes from the page itself.
     const asked = requests.filter((each) => !each.startsWith('blob:'))
     expect(new Set(asked.map((each) => each.replace(/#.*/s, '')))).toEqual(new Set([address]))
   })

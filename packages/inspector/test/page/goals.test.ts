@@ -1,17 +1,16 @@
-// Holds R-GOAL-84 on the page: rounds of checks in the transcript and the list, and how the run stands with its goals.
+// Holds R-GOAL-84 on the page: check rounds in the transcript and the list, and the state of the goals of the run.
 import { expect, it, describe } from 'vitest'
 import { transcriptParts, viewOf, type RunView, type TranscriptPart } from '@halting/analysis/view'
-import { pictureOfEnding } from '../../src/page/session/ending-picture.ts'
-import { goalLines } from '../../src/page/session/ending-figures.ts'
+import { pictureOfEnding, goalLines } from '../../src/page/session/ending-figures.ts'
 import { failed, filesOf, goalOf, goalRun } from '../../../analysis/test/support/goal-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
-import { madeSource, type MadeSession } from '../support/made-session.ts'
+import { generatedSource, type GeneratedSession } from '../support/generated-session.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 
-/** A session of a run whose goal was not met, as the page is sent it. */
-async function session(): Promise<MadeSession & { readonly run: RunView }> {
+/** A session of a run whose goal was not met, as it is sent to the page. */
+async function session(): Promise<GeneratedSession & { readonly run: RunView }> {
   const until = [{ ...goalOf(failed(), failed(`${hostile}\n2 failed`)), name: `npm test ${hostile}` }]
   const { records } = await goalRun({ until, maxGoalTries: 1, goalFiles: filesOf([], ['a.test.ts']) })
   const inspected = sessionOf([records], { key: 'made' })
@@ -22,7 +21,7 @@ async function session(): Promise<MadeSession & { readonly run: RunView }> {
   return { view, records: [records], parts: [parts], run }
 }
 
-it('the ending says how the run stands with its goals, in its picture too', async () => {
+it('the ending shows the state of the goals, in its picture too', async () => {
   const { run } = await session()
   expect(goalLines(run)).toEqual([
     `\`npm test ${hostile}\``,
@@ -39,8 +38,8 @@ it('the ending says how the run stands with its goals, in its picture too', asyn
 describe.skipIf(!isChromiumThere)('goals on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('are rounds between the messages, and a list beside the ending; nothing of them is markup', async () => {
-    const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
+  it('are check rounds between the messages and a list next to the ending, and none of them is markup', async () => {
+    const { page } = await open(generatedSource(await session()), { fragment: '#/session/made/1/timeline' })
     const feed = page.getByRole('feed')
     await feed.getByText('Check before the first request: not met').waitFor()
     const kinds = await feed.locator('.part').evaluateAll((parts) => parts.map((part) => part.className))

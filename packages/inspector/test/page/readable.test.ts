@@ -4,7 +4,7 @@ import { isWhole } from '../../../agent/test/support/deep.ts'
 import { isChromiumThere, withBrowser, type OpenOptions } from '../support/browser.ts'
 import { everyView, type EveryView } from './support/every-view.ts'
 import { hostileKey, sourceFor, viewedSessions } from './support/inspected-source.ts'
-import { outOfReach, paleColors, paleOn } from './support/readable.ts'
+import { unreachableElements, lowContrastColors, lowContrastOn } from './support/readable.ts'
 
 describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
   const open = withBrowser()
@@ -21,27 +21,27 @@ describe.skipIf(!isChromiumThere)('every view (needs chromium)', () => {
     return page
   }
   const views = Object.entries<EveryView>(everyView)
-  // In `.ci/run` a view is looked at in one of two ways.
+  // In `.ci/run` each view is tested in one of two ways.
   const half = (rest: 0 | 1): typeof views => views.filter((_, at) => isWhole || at % 2 === rest)
 
-  it.each(half(0))('%s: texts and marks stand out, in the light and in the dark', async (name, view) => {
+  it.each(half(0))('%s: texts and marks have contrast in light and dark mode', async (name, view) => {
     for (const isDark of [false, true]) {
       const page = await shown(view, { isDark })
-      expect({ name, isDark, ...(await paleOn(page)) }).toEqual({ name, isDark, texts: [], marks: [] })
+      expect({ name, isDark, ...(await lowContrastOn(page)) }).toEqual({ name, isDark, texts: [], marks: [] })
     }
   })
 
-  it.each([false, true])('what is drawn on canvases stands out (dark: %s)', async (isDark) => {
-    expect(await paleColors(await shown(everyView.plots, { isDark }))).toEqual([])
+  it.each([false, true])('content of canvases has contrast (dark: %s)', async (isDark) => {
+    expect(await lowContrastColors(await shown(everyView.plots, { isDark }))).toEqual([])
   })
 
   // A page of 1,280 pixels at 400 %.
-  it.each(half(1))('%s: all of it is in reach at 320 pixels, and nothing scrolls sideways', async (name, view) => {
+  it.each(half(1))('%s: everything is reachable at 320 pixels, and nothing scrolls sideways', async (name, view) => {
     const page = await shown(view, { width: 320, height: 640 })
     expect({ name, width: await page.evaluate(() => document.documentElement.scrollWidth) }).toEqual({
       name,
       width: 320,
     })
-    expect(await outOfReach(page)).toEqual([])
+    expect(await unreachableElements(page)).toEqual([])
   })
 })

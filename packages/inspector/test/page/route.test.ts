@@ -10,7 +10,7 @@ describe('the address of a view', () => {
     { view: 'compare', keys: ['a?b', '?'], query: 'runs=1,2' },
     { view: 'what-if' },
   ]
-  it.each(routes)('is read as it was written: $view', (route) => {
+  it.each(routes)('is parsed as it was formatted: $view', (route) => {
     expect(routeOf(addressOf(route))).toEqual(route)
   })
 

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
-import { madeSession, madeSource } from '../support/made-session.ts'
+import { generatedSession, generatedSource } from '../support/generated-session.ts'
 
 const fragment = '#/session/made/1/timeline'
-const chosenItem = (page: Page): Promise<string | null> =>
+const selectedItem = (page: Page): Promise<string | null> =>
   page.locator('[role=option][aria-selected=true] .item-label').textContent()
-const chosenPart = (page: Page): Promise<string | null> =>
+const selectedPart = (page: Page): Promise<string | null> =>
   page.locator('.part[aria-current=true]').getAttribute('data-part')
 
 /** How many bars the timeline has drawn. */
@@ -21,17 +21,17 @@ async function barsOn(page: Page): Promise<number> {
 describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('has one choice for the list, the transcript, the records and the timeline', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 30 })), { fragment })
+  it('has one selection for the list, the transcript, the records and the timeline', async () => {
+    const { page } = await open(generatedSource(generatedSession({ turns: 30 })), { fragment })
     await page.getByRole('feed').getByText('Prompt of run 1').waitFor()
     for (const key of ['j', 'j', 'j', 'j', 'k']) await page.keyboard.press(key)
-    expect(await chosenItem(page)).toBe('Read file-1.ts')
-    expect(await chosenPart(page)).toBe('2')
+    expect(await selectedItem(page)).toBe('Read file-1.ts')
+    expect(await selectedPart(page)).toBe('2')
     await page.getByRole('feed').getByText('Result of Read 1', { exact: true }).waitFor()
 
     expect(await page.evaluate(() => scrollY)).toBe(0)
     await page.locator('.part[data-part="6"]').click()
-    expect(await chosenItem(page)).toBe('Edit file-2.ts')
+    expect(await selectedItem(page)).toBe('Edit file-2.ts')
 
     await page.getByRole('tab', { name: 'Records' }).click()
     await page.locator('.records').getByText('"label": "Edit file-2.ts"').waitFor()
@@ -43,13 +43,13 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await page.getByRole('tab', { name: 'Transcript' }).click()
     const box = await canvas.boundingBox()
     await canvas.click({ position: { x: (box?.width ?? 0) * (60 / 3_000), y: 20 + 22 * 2 + 11 } })
-    expect(await chosenItem(page)).toBe('Read file-1.ts')
+    expect(await selectedItem(page)).toBe('Read file-1.ts')
     await page.keyboard.press('Escape')
     expect(await page.locator('[role=option][aria-selected=true]').count()).toBe(0)
   })
 
   it('zooms the timeline by keys and by the wheel, and draws less', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 100 })), { fragment })
+    const { page } = await open(generatedSource(generatedSession({ turns: 100 })), { fragment })
     const canvas = page.getByRole('application', { name: 'Timeline of the run' })
     const bars = async (): Promise<number> => Number(await canvas.getAttribute('data-bars'))
     await expect.poll(bars).toBeGreaterThan(300)
@@ -67,15 +67,15 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
   })
 
   it('folds and unfolds agents', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 5 })), { fragment })
+    const { page } = await open(generatedSource(generatedSession({ turns: 5 })), { fragment })
     const lanes = page.locator('.lane-names > div')
     await expect.poll(() => lanes.count()).toBe(9)
     await page.getByRole('button', { name: 'Unfold agents' }).click()
     await expect.poll(() => lanes.count()).toBe(7)
   })
 
-  it('saves the timeline as a picture that says what each bar is', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 7 })), { fragment })
+  it('saves the timeline as a picture that names each bar', async () => {
+    const { page } = await open(generatedSource(generatedSession({ turns: 7 })), { fragment })
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Save timeline as SVG' }).click(),
@@ -86,8 +86,8 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(svg).toContain('>Session made</text>')
   })
 
-  it('shows its runs and its tabs by keys, and the ending of each with its figures', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 4, runs: 2 })), { fragment })
+  it('switches runs and tabs by keys, and shows the ending of each run with its figures', async () => {
+    const { page } = await open(generatedSource(generatedSession({ turns: 4, runs: 2 })), { fragment })
     const ending = page.locator('#ending')
     await ending.getByText('max_turns: Step limit reached: 4/4').waitFor()
     await ending.getByText('max_turns: why of run 1').waitFor()
@@ -103,7 +103,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
   })
 
   it('goes to the ending from each of its tabs', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 30 })), {
+    const { page } = await open(generatedSource(generatedSession({ turns: 30 })), {
       fragment: '#/session/made/1/plots',
       height: 300,
     })
@@ -117,8 +117,8 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await expect.poll(top).toBeLessThan(200)
   })
 
-  it('searches its items at once, and what was said when asked', async () => {
-    const { page } = await open(madeSource(madeSession({ turns: 100 })), { fragment })
+  it('searches its items at once, and the messages on request', async () => {
+    const { page } = await open(generatedSource(generatedSession({ turns: 100 })), { fragment })
     await page.getByRole('feed').waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('file-77')
@@ -132,27 +132,27 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(await page.getByRole('searchbox').inputValue()).toBe('')
   })
 
-  it('follows a session that goes on, and keeps what is chosen', async () => {
-    const source = madeSource(madeSession({ turns: 3 }))
+  it('follows a session that continues, and keeps the selection', async () => {
+    const source = generatedSource(generatedSession({ turns: 3 }))
     const { page } = await open(source, { fragment })
     await page.getByRole('feed').getByText('Answer 3').waitFor()
     const before = await barsOn(page)
     await page.keyboard.press('j')
     await page.keyboard.press('j')
-    source.change(madeSession({ turns: 6 }))
+    source.change(generatedSession({ turns: 6 }))
     await page.getByRole('feed').getByText('Answer 6').waitFor()
     await page.locator('#ending').getByText('Step limit reached: 6/6').waitFor()
-    expect(await chosenItem(page)).toBe('model-1')
+    expect(await selectedItem(page)).toBe('model-1')
     await expect.poll(() => barsOn(page)).toBeGreaterThan(before * 1.5)
   })
 
-  it('shows the beginning of a long session, says so, and all of it once it was read', async () => {
-    const [begun, whole] = [madeSession({ turns: 4 }), madeSession({ turns: 40 })]
+  it('shows the beginning of a long session, says so, and shows all of it once it has been read', async () => {
+    const [begun, whole] = [generatedSession({ turns: 4 }), generatedSession({ turns: 40 })]
     let isRead = (): void => undefined
     const reading = new Promise<void>((resolve) => (isRead = resolve))
     const { page } = await open(
       {
-        ...madeSource(whole),
+        ...generatedSource(whole),
         async session(_key, asked) {
           if (asked === 'beginning') return { ...begun.view, row: whole.view.row, isBeginning: true }
           await reading
@@ -166,7 +166,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     const numbers = async (): Promise<string> => (await page.locator('.numbers').first().textContent()) ?? ''
     expect(await numbers()).not.toMatch(/tokens|\$|call/)
     const before = await barsOn(page)
-    // What only all of it could tell is not there.
+    // Totals that need the whole session are absent.
     expect(await page.locator('#ending').count()).toBe(0)
     expect(await page.getByText('Step limit reached').count()).toBe(0)
     await page.keyboard.press('p')
@@ -186,16 +186,16 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect(await numbers()).toMatch(/tokens, \$/)
   })
 
-  it('says what to do where there is no such session', async () => {
-    const { page, problems } = await open(madeSource(), { fragment: '#/session/none/1/timeline' })
+  it('says what to do where the session does not exist', async () => {
+    const { page, problems } = await open(generatedSource(), { fragment: '#/session/none/1/timeline' })
     expect(await page.getByRole('alert').textContent()).toMatch(/\w/)
-    // The browser tells of the answer 404 in its console.
+    // The browser logs the 404 response to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('404'))).toEqual([])
   })
 
-  it('reads in one column at 320 pixels, and nothing scrolls sideways', async () => {
-    const session = madeSession({ turns: 30, runs: 2, say: (what) => `${what} ${'longword'.repeat(20)}` })
-    const { page } = await open(madeSource(session), { fragment, width: 320, height: 640 })
+  it('has one column at 320 pixels, and nothing scrolls sideways', async () => {
+    const session = generatedSession({ turns: 30, runs: 2, say: (what) => `${what} ${'longword'.repeat(20)}` })
+    const { page } = await open(generatedSource(session), { fragment, width: 320, height: 640 })
     await page.getByRole('feed').locator('.part').first().waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
     const [list, feed] = await Promise.all([
@@ -205,10 +205,10 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     expect((feed?.y ?? 0) > (list?.y ?? 0) + (list?.height ?? 0)).toBe(true)
   })
 
-  it('runs nothing and asks nobody, whatever stands in any text of it', async () => {
+  it('executes nothing and requests nothing, whatever its texts contain', async () => {
     const say = (what: string): string =>
       `${what}</script><script>alert(1)</script><img src="http://example.invalid/x" onerror="alert(2)"><a href="javascript:alert(3)">\u202E\u001B[31m`
-    const { page, requests, url } = await open(madeSource(madeSession({ turns: 6, say })), { fragment })
+    const { page, requests, url } = await open(generatedSource(generatedSession({ turns: 6, say })), { fragment })
     await page.getByRole('feed').locator('.part').first().waitFor()
     for (let press = 0; press < 8; press++) await page.keyboard.press('j')
     await page.getByRole('tab', { name: 'Records' }).click()
@@ -219,7 +219,7 @@ describe.skipIf(!isChromiumThere)('a session on the page (needs chromium)', () =
     await page.goto(`${url}${fragment}`)
     await page.getByRole('feed').locator('.part').first().waitFor()
     expect(await page.locator('img, main script, a[href^="javascript"]').count()).toBe(0)
-    // What turns letters around is seen, and does nothing.
+    // Characters that change the text direction are visible and have no effect.
     expect(await page.getByRole('feed').innerText()).toContain('⟦U+202E⟧')
     expect(requests.filter((asked) => !asked.startsWith(url) && !asked.startsWith('data:'))).toEqual([])
   })

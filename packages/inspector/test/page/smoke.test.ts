@@ -5,7 +5,7 @@ import { plainRow, plainSource } from '../support/plain-source.ts'
 describe.skipIf(!isChromiumThere)('the page in a browser (needs chromium)', () => {
   const open = withBrowser()
 
-  it('shows its header, says what its keys do, and changes its colours', async () => {
+  it('shows its header, lists its keys, and switches its colours', async () => {
     const { page } = await open(plainSource([{ row: plainRow('one'), records: [], parts: [] }], 'sessions of a test'))
     await page.getByText('sessions of a test').waitFor()
     await page.keyboard.press('?')

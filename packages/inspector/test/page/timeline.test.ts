@@ -1,16 +1,16 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { axisOf, panned, showing, ticks, usualScale, whole, zoomed } from '../../src/page/session/axis.ts'
+import { axisOf, panned, rangeShowing, ticks, usualScale, wholeRange, zoomed } from '../../src/page/session/axis.ts'
 import { barsOf } from '../../src/page/session/draw-lanes.ts'
 import { itemAt, lanesOf, parentOf, type Lane } from '../../src/page/session/lanes.ts'
-import { itemOfPart, matching, partOf, placeIn } from '../../src/page/session/selection.ts'
+import { itemOfPart, matchingItems, partOf, placeIn } from '../../src/page/session/selection.ts'
 import type { TimelineItem } from '@halting/analysis/view'
 import { isDeep } from '../../../agent/test/support/deep.ts'
-import { madeSession } from '../support/made-session.ts'
+import { generatedSession } from '../support/generated-session.ts'
 
 const scopes = ['', 'agent:1:0:a/', 'agent:1:0:a/agent:1:0:b/'] as const
 
-/** Items by their beginnings, as a view has them, of all kinds and in agents of agents. */
+/** Items by their start, as in a view, of all kinds and in nested agents. */
 const anyItems = fc
   .array(
     fc.record({
@@ -44,7 +44,7 @@ const anyItems = fc
 const allOpen = new Set<string>(scopes)
 
 describe('the lanes of a timeline', () => {
-  it('hold each item of what is unfolded once, in lanes where no two are there at once', () => {
+  it('have each unfolded item once, in lanes without overlaps', () => {
     fc.assert(
       fc.property(anyItems, fc.constantFrom('time' as const, 'records' as const), (items, scale) => {
         const axis = axisOf(items, scale)
@@ -57,8 +57,8 @@ describe('the lanes of a timeline', () => {
     )
   })
 
-  it('leave out what a folded agent did, and what is within it', () => {
-    const { items } = madeSession({ turns: 5 }).view.runs[0]!
+  it('leave out the steps of a folded agent, nested ones too', () => {
+    const { items } = generatedSession({ turns: 5 }).view.runs[0]!
     const axis = axisOf(items, 'time')
     const folded = lanesOf(items, axis, new Set())
     expect(folded.map(({ label }) => label)).toEqual(['turns', 'model', 'tools', 'tools', 'agents', 'hooks', 'marks'])
@@ -78,7 +78,7 @@ describe('the lanes of a timeline', () => {
     expect(parentOf('agent:1:0:a/')).toBe('')
   })
 
-  it('are drawn with no more bars than pixels, which stand for every item that is seen and tell of each that went wrong', () => {
+  it('are drawn with no more bars than pixels, which cover every visible item and show each failure', () => {
     fc.assert(
       fc.property(
         anyItems,
@@ -97,23 +97,23 @@ describe('the lanes of a timeline', () => {
             )
             expect(seen.filter((id) => !drawn.has(id))).toEqual([])
             for (const { index, count, isWrong } of bars)
-              expect(isWrong).toBe([...lane.ids.subarray(index, index + count)].some((id) => isWrongItem(items[id]!)))
+              expect(isWrong).toBe([...lane.ids.subarray(index, index + count)].some((id) => isFailedItem(items[id]!)))
           }
         },
       ),
     )
   })
 
-  it('of very many items come to a few hundred bars', () => {
+  it('have a few hundred bars for very many items', () => {
     const turns = isDeep ? 20_000 : 2_000
-    const { items } = madeSession({ turns }).view.runs[0]!
+    const { items } = generatedSession({ turns }).view.runs[0]!
     expect(items.length).toBeGreaterThan(5 * turns)
     const axis = axisOf(items, 'time')
     for (const lane of lanesOf(items, axis, new Set()))
-      expect(barsOf(lane, whole(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
+      expect(barsOf(lane, wholeRange(axis), { left: 0, width: 1_000 }).length).toBeLessThanOrEqual(500)
   })
 
-  it('find the item at a place, and none where there is none', () => {
+  it('find the item at a place, or none', () => {
     const lane = laneOfTurns()
     expect(itemAt(lane, 150, 0)).toBe(lane.ids[1])
     expect(itemAt(lane, 10_000, 5)).toBe(undefined)
@@ -121,17 +121,17 @@ describe('the lanes of a timeline', () => {
   })
 })
 
-const isWrongItem = ({ kind, status }: TimelineItem): boolean => kind !== 'ending' && status === 'failed'
+const isFailedItem = ({ kind, status }: TimelineItem): boolean => kind !== 'ending' && status === 'failed'
 
 function laneOfTurns(): Lane {
-  const { items } = madeSession({ turns: 3 }).view.runs[0]!
+  const { items } = generatedSession({ turns: 3 }).view.runs[0]!
   return lanesOf(items, axisOf(items, 'time'), new Set())[0]!
 }
 
 describe('the axis of a timeline', () => {
-  const axis = axisOf(madeSession({ turns: 10 }).view.runs[0]!.items, 'time')
+  const axis = axisOf(generatedSession({ turns: 10 }).view.runs[0]!.items, 'time')
 
-  it('is never left, however one zooms and pans', () => {
+  it('stays within its bounds, however one zooms and pans', () => {
     const step = fc.oneof(
       fc.record({
         about: fc.integer({ min: -100, max: 1_200 }),
@@ -141,7 +141,7 @@ describe('the axis of a timeline', () => {
     )
     fc.assert(
       fc.property(fc.array(step), (steps) => {
-        let range = whole(axis)
+        let range = wholeRange(axis)
         for (const each of steps)
           range = 'by' in each ? panned(range, axis, each.by) : zoomed(range, axis, each.about, each.factor)
         expect(range.from).toBeGreaterThanOrEqual(0)
@@ -151,25 +151,25 @@ describe('the axis of a timeline', () => {
     )
   })
 
-  it('keeps the place that is zoomed about, and shows what is chosen', () => {
+  it('keeps the zoomed place fixed, and shows the selection', () => {
     expect(zoomed({ from: 0, to: 1_000 }, axis, 500, 0.5)).toEqual({ from: 250, to: 750 })
-    expect(showing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
-    const { from, to } = showing({ from: 0, to: 100 }, axis, 500, 540)
+    expect(rangeShowing({ from: 0, to: 100 }, axis, 20, 50)).toEqual({ from: 0, to: 100 })
+    const { from, to } = rangeShowing({ from: 0, to: 100 }, axis, 500, 540)
     expect([from <= 500, to >= 540, to - from]).toEqual([true, true, 100])
   })
 
-  it('goes by records where no time passed', () => {
-    const [first] = madeSession().view.runs[0]!.items
+  it('counts records where no time passed', () => {
+    const [first] = generatedSession().view.runs[0]!.items
     expect(usualScale([{ ...first!, startMs: 0, endMs: 0 }])).toBe('records')
     expect(ticks({ from: 0, to: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100])
     expect(ticks({ from: 0.5, to: 3.5 }, 8, 1)).toEqual([1, 2, 3])
   })
 })
 
-describe('what is chosen in a run', () => {
-  const { items } = madeSession({ turns: 7 }).view.runs[0]!
+describe('the selection in a run', () => {
+  const { items } = generatedSession({ turns: 7 }).view.runs[0]!
 
-  it('is found by the part of the transcript that tells of it, and the other way round', () => {
+  it('is found from its part of the transcript, and the other way round', () => {
     const call = items.find(({ kind, part }) => kind === 'tool' && part !== null)!
     expect(itemOfPart(items, call.part!)).toBe(call.id)
     expect(partOf(items, call.id)).toBe(call.part)
@@ -178,9 +178,9 @@ describe('what is chosen in a run', () => {
     expect(itemOfPart(items, 10_000)).toBe(undefined)
   })
 
-  it('may be searched for by all words of it, in any order', () => {
-    expect([...matching(items, 'FAILED edit')].map((id) => items[id]?.label)).toEqual(['Edit file-7.ts'])
-    expect(matching(items, ' ').length).toBe(items.length)
+  it('can be searched for by all its words in any order', () => {
+    expect([...matchingItems(items, 'FAILED edit')].map((id) => items[id]?.label)).toEqual(['Edit file-7.ts'])
+    expect(matchingItems(items, ' ').length).toBe(items.length)
     const some = Int32Array.from([2, 5, 9])
     expect([2, 3, 9, 10].map((id) => placeIn(some, id))).toEqual([0, 1, 2, 3])
   })

@@ -1,4 +1,4 @@
-// Holds R-WHYW-2 on the page: a wait for a service is a mark that says how long it took and why, and time that is not active.
+// Holds R-WHYW-2 on the page: a wait for a service is a mark with its length and cause, and is not active time.
 import { describe, expect, it } from 'vitest'
 import { transcriptParts, viewOf } from '@halting/analysis/view'
 import { timeBars } from '../../src/page/session/ending-figures.ts'
@@ -6,7 +6,7 @@ import { isMoment, itemLine } from '../../src/page/session/item-words.ts'
 import { calls, limited, says, serviceRun } from '../../../analysis/test/support/service-runs.ts'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 import { isChromiumThere, withBrowser } from '../support/browser.ts'
-import { madeSource } from '../support/made-session.ts'
+import { generatedSource } from '../support/generated-session.ts'
 
 async function session() {
   const records = await serviceRun([calls('Look'), limited(), says('done')])
@@ -17,7 +17,7 @@ async function session() {
   return { view, records: [records], parts: [transcriptParts(inspected, 0)], run }
 }
 
-it('a wait says its length and its cause; the time of the run has a row for it', async () => {
+it('a wait shows its length and its cause, and has a row in the time of the run', async () => {
   const { run } = await session()
   const waits = run.items.filter(({ kind }) => kind === 'wait')
   expect(waits.map(isMoment)).toEqual([true])
@@ -30,8 +30,8 @@ it('a wait says its length and its cause; the time of the run has a row for it',
 describe.skipIf(!isChromiumThere)('waits on the page (needs chromium)', () => {
   const open = withBrowser()
 
-  it('stand in the list and between the messages', async () => {
-    const { page } = await open(madeSource(await session()), { fragment: '#/session/made/1/timeline' })
+  it('are in the list and between the messages', async () => {
+    const { page } = await open(generatedSource(await session()), { fragment: '#/session/made/1/timeline' })
     await page.getByRole('feed').getByText('for claude-x (429 rate_limit).').waitFor()
     expect(await page.getByRole('option').filter({ hasText: 'For claude-x (429 rate_limit)' }).count()).toBe(1)
   })

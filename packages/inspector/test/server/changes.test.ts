@@ -19,26 +19,26 @@ afterEach(async () => {
 const twoSessions = (): PlainSource =>
   plainSource(['s-1', 's-2'].map((key) => ({ row: plainRow(key), records: [], parts: [] })))
 
-/** What is told of changes, piece by piece. */
+/** The events of changes, piece by piece. */
 async function changesOf(source: SessionSource): Promise<ReadableStreamDefaultReader<string>> {
   const inspector = await startInspector({ source, pageFolder })
   open.add(inspector)
   const { body } = await fetch(`${inspector.url}api/changes`)
-  if (body === null) throw new Error('Nothing is told.')
+  if (body === null) throw new Error('The response has no body.')
   return body.pipeThrough(new TextDecoderStream()).getReader()
 }
 
-/** Reads until this was told. */
-async function toldUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
-  let told = ''
-  while (!told.includes(last)) told += (await reader.read()).value ?? ''
-  return told
+/** Reads until this was received. */
+async function readUntil(reader: ReadableStreamDefaultReader<string>, last: string): Promise<readonly unknown[]> {
+  let received = ''
+  while (!received.includes(last)) received += (await reader.read()).value ?? ''
+  return received
     .split('\n')
     .filter((line) => line !== '')
     .map((line): unknown => JSON.parse(line))
 }
 
-test('a change is told before rows that take long, and a row that cannot be told has the reader ask anew', async () => {
+test('a change is sent before slow rows, and a row that cannot be sent makes the reader ask again', async () => {
   const source = twoSessions()
   const asked: string[] = []
   const waiting: (() => void)[] = []
@@ -54,7 +54,7 @@ test('a change is told before rows that take long, and a row that cannot be told
   await expect.poll(() => asked).toEqual(['s-1'])
   source.change('s-2')
   waiting.shift()?.()
-  expect(await toldUntil(reader, '"s-2"')).toEqual([
+  expect(await readUntil(reader, '"s-2"')).toEqual([
     { keys: ['s-1'] },
     { rows: [source.sessions.get('s-1')?.row], gone: [] },
     { keys: ['s-2'] },
@@ -64,10 +64,10 @@ test('a change is told before rows that take long, and a row that cannot be told
   waiting.shift()?.()
   await expect.poll(() => asked).toEqual(['s-1', 's-2', 'broken'])
   waiting.shift()?.()
-  await expect(toldUntil(reader, 'never')).rejects.toThrow('terminated')
+  await expect(readUntil(reader, 'never')).rejects.toThrow('terminated')
 })
 
-test('changes are told as they come, what comes while a reader is slow is told once, and rows follow', async () => {
+test('changes are sent as they happen, merged while a reader is slow, and rows follow', async () => {
   const source = twoSessions()
   const reader = await changesOf(source)
   await expect.poll(() => source.listeners.size).toBe(1)
@@ -75,14 +75,14 @@ test('changes are told as they come, what comes while a reader is slow is told o
   source.change('s-2', 's-1')
   source.change('s-2')
   const rowOf = (key: string): unknown => source.sessions.get(key)?.row
-  expect(await toldUntil(reader, '"rows"')).toEqual([
+  expect(await readUntil(reader, '"rows"')).toEqual([
     { keys: ['s-1'] },
     { keys: ['s-2', 's-1'] },
     { rows: [rowOf('s-1'), rowOf('s-2')], gone: [] },
   ])
   source.sessions.delete('s-2')
   source.change('s-2', 'never')
-  expect(await toldUntil(reader, '"gone"')).toEqual([{ keys: ['s-2', 'never'] }, { rows: [], gone: ['s-2', 'never'] }])
+  expect(await readUntil(reader, '"gone"')).toEqual([{ keys: ['s-2', 'never'] }, { rows: [], gone: ['s-2', 'never'] }])
   await reader.cancel()
   await expect.poll(() => source.listeners.size).toBe(0)
 })

@@ -19,7 +19,7 @@ const viewIn = async (session: PlainSession): Promise<SessionView> => {
   return view
 }
 
-async function exported(session: PlainSession, files: PageFiles = page): Promise<string> {
+async function exportToFile(session: PlainSession, files: PageFiles = page): Promise<string> {
   const view = await viewIn(session)
   let text = ''
   for await (const piece of exportedPage({ page: files, view, source: plainSource([session]) })) text += piece
@@ -27,22 +27,22 @@ async function exported(session: PlainSession, files: PageFiles = page): Promise
 }
 
 /** With all figures of all runs. */
-async function wholeOf(source: PageSource | undefined, key: string): Promise<SessionView | undefined> {
+async function completeView(source: PageSource | undefined, key: string): Promise<SessionView | undefined> {
   return source === undefined ? undefined : withFigures(source, await source.session(key), figureKinds)
 }
 
-/** What a browser makes of the text between the first `<script` of this id and the next end tag, which is where its element ends. */
+/** The text that a browser reads between the first `<script` with this id and the next end tag, which ends its element. */
 const inFile = (text: string): Pick<Document, 'getElementById'> => ({
   getElementById(id) {
     const start = text.indexOf(`<script type="application/json" id="${id}">`)
     if (start < 0) return null
     const from = text.indexOf('>', start) + 1
-    // All that is asked of an element.
+    // The only fields of an element that are used.
     return { textContent: text.slice(from, text.indexOf('</script', from)) } as HTMLElement
   },
 })
 
-/** The elements of a file with where each begins, by the only sequences that begin and end a script. */
+/** The elements of a file with their offsets, by the only sequences that start and end a script. */
 const elementsOf = (text: string): readonly string[] => text.match(/<\/?[a-z!][^\s>]*/gi) ?? []
 
 const hostile = [
@@ -57,16 +57,16 @@ const hostile = [
   '</style></title>',
 ]
 
-test('the page finds in the file all that the server would have told it', async () => {
+test('the page finds everything in the file that the server would have sent', async () => {
   const records = Array.from({ length: 1_234 }, (_, at) => ({ type: 'step', at, text: hostile[at % hostile.length] }))
   const parts = hostile.map((text): TranscriptPart => ({ kind: 'answer', text }))
   const session = { row: plainRow('s-1'), records, parts }
-  const source = exportedSource(inFile(await exported(session)))
+  const source = exportedSource(inFile(await exportToFile(session)))
   expect(source).toMatchObject({ title: 'Session s-1', isExported: true })
   const rows: unknown[] = []
   await source?.list((more) => void rows.push(...more), new AbortController().signal)
   expect(rows).toEqual([session.row])
-  expect(await wholeOf(source, 's-1')).toEqual(await viewIn(session))
+  expect(await completeView(source, 's-1')).toEqual(await viewIn(session))
   await expect(source?.session('s-2')).rejects.toThrow('not in this file')
   await assert(
     asyncProperty(nat(1_400), nat(1_000), async (from, count) => {
@@ -79,12 +79,12 @@ test('the page finds in the file all that the server would have told it', async 
   expect(source?.exportAddress('s-1')).toBeNull()
 })
 
-test('a page of a server is no exported one', () => {
+test('a page from a server is not an exported one', () => {
   expect(exportedSource(inFile('<div id="app"></div>'))).toBeUndefined()
 })
 
-test('nothing that a model, a tool or a web page wrote begins or ends an element', async () => {
-  const plain = elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [] }))
+test('text of a model, a tool or a web page never starts or ends an element', async () => {
+  const plain = elementsOf(await exportToFile({ row: plainRow('s'), records: [1], parts: [] }))
   await assert(
     asyncProperty(constantFrom(...hostile), string({ unit: 'binary' }), async (first, second) => {
       const said = `${second}${first}${second}`
@@ -93,10 +93,10 @@ test('nothing that a model, a tool or a web page wrote begins or ends an element
         records: [{ [said]: [said] }],
         parts: [],
       }
-      const text = await exported(session)
+      const text = await exportToFile(session)
       expect(elementsOf(text)).toEqual(plain)
       const source = exportedSource(inFile(text))
-      // A text that is none of Unicode goes into JSON and comes back.
+      // A text that is invalid Unicode round trips through JSON.
       expect(source?.title).toBe(said)
       expect(await source?.records('s', 0, 0, 1)).toEqual(session.records)
     }),
@@ -104,9 +104,9 @@ test('nothing that a model, a tool or a web page wrote begins or ends an element
   )
 })
 
-test('its policy allows its own script and style by what they are, and asks nobody', async () => {
+test('the policy allows its own script and style by hash, and no connections', async () => {
   const files = { script: 'const a = "</script><!--"', style: 'a::after { content: "</style>" }' }
-  const text = await exported({ row: plainRow('s'), records: [], parts: [] }, files)
+  const text = await exportToFile({ row: plainRow('s'), records: [], parts: [] }, files)
   const [, script = ''] = /<script type="module">(.*?)<\/script>/s.exec(text) ?? []
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(text) ?? []
   const hash = (of: string): string => `&#39;sha256-${createHash('sha256').update(of).digest('base64')}&#39;`
@@ -120,12 +120,12 @@ test('its policy allows its own script and style by what they are, and asks nobo
   // The script is the same, also where a text in it would have ended it.
   expect(runInNewContext(`${script}; a`)).toBe('</script><!--')
   expect(style).toBe(String.raw`a::after { content: "\3c /style>" }`)
-  // Before all that it is to hold for.
+  // Before everything that it must apply to.
   expect(text.indexOf(policy)).toBeLessThan(text.indexOf('<style>'))
   expect(text).not.toMatch(/\b(?:src|href)="(?!data:,)/)
 })
 
-test('its name is one on every system', async () => {
+test('the file name is valid on every system', async () => {
   const named = async (sessionId: string): Promise<string> =>
     exportedName(await viewIn({ row: plainRow('k', { sessionId }), records: [], parts: [] }))
   expect(await named('6d3f-11')).toBe('halting-6d3f-11.html')
@@ -134,7 +134,7 @@ test('its name is one on every system', async () => {
   expect((await named('a'.repeat(1_000))).length).toBeLessThan(100)
 })
 
-test('a session with script in every field becomes a file with no element of its own, and reads back as it was', async () => {
+test('a session with script in every field becomes a file without elements of its own, and round trips', async () => {
   const session = hostileSession()
   const view = viewOf(session)
   const source = {
@@ -146,10 +146,12 @@ test('a session with script in every field becomes a file with no element of its
   let text = ''
   for await (const piece of exportedPage({ page, view, source })) text += piece
   expect(new Set(elementsOf(text))).toEqual(
-    new Set(elementsOf(await exported({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] }))),
+    new Set(
+      elementsOf(await exportToFile({ row: plainRow('s'), records: [1], parts: [{ kind: 'answer', text: '' }] })),
+    ),
   )
   const read = exportedSource(inFile(text))
-  expect(await wholeOf(read, session.key)).toEqual(JSON.parse(JSON.stringify(view)))
+  expect(await completeView(read, session.key)).toEqual(JSON.parse(JSON.stringify(view)))
   expect(await read?.parts(session.key, 0, 0, 1_000)).toEqual(transcriptParts(session, 0))
   expect(exportedName(view)).toMatch(/^[\w-]+\.html$/)
 })

@@ -2,14 +2,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { anything, array, assert, constantFrom, dictionary, integer, oneof, property, record, string } from 'fast-check'
 import { expect, test } from 'vitest'
-import { unpacked } from '../../src/page/data/unpacked.ts'
+import { unpack } from '../../src/page/data/figures.ts'
 import { figureKinds, figureLines, outlineOf } from '../../src/server/figures.ts'
 import { packed } from '../../src/server/packed.ts'
-import { madeSession } from '../support/made-session.ts'
+import { generatedSession } from '../support/generated-session.ts'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
-const again = (values: readonly unknown[]): unknown =>
-  unpacked(throughJson(packed(values)) as ReturnType<typeof packed>)
+const roundTrip = (values: readonly unknown[]): unknown =>
+  unpack(throughJson(packed(values)) as ReturnType<typeof packed>)
 
 const label = oneof(constantFrom('Read a', 'Bash npm test', '__proto__', 'constructor', ''), string({ unit: 'binary' }))
 const row = record(
@@ -25,30 +25,30 @@ const row = record(
   { requiredKeys: ['id', 'part', 'label'] },
 )
 
-test('what is packed is the same when it is unpacked: rows of any figures, and any other values', () => {
+test('packed values round trip: rows with any figures, and any other values', () => {
   assert(
     property(array(row), (rows) => {
-      expect(again(rows)).toEqual(throughJson(rows))
+      expect(roundTrip(rows)).toEqual(throughJson(rows))
     }),
   )
   assert(
     property(array(anything()), (values) => {
-      // Lists of JSON have nothing in them that is not JSON.
+      // Lists from JSON contain only JSON values.
       const plain = throughJson(values) as readonly unknown[]
-      expect(again(plain)).toEqual(plain)
+      expect(roundTrip(plain)).toEqual(plain)
     }),
   )
 })
 
-test('rows that are alike take much less than their JSON', () => {
-  const [run] = madeSession({ turns: 500 }).view.runs
+test('similar rows are much shorter than their JSON', () => {
+  const [run] = generatedSession({ turns: 500 }).view.runs
   const rows = run?.items ?? []
-  expect(again(rows)).toEqual(throughJson(rows))
+  expect(roundTrip(rows)).toEqual(throughJson(rows))
   expect(JSON.stringify(packed(rows)).length).toBeLessThan(JSON.stringify(rows).length / 4)
 })
 
-test('an outline looks at no figure, and the lines have all of them, of one run or of all', () => {
-  const { view } = madeSession({ runs: 2, turns: 1_000 })
+test('an outline reads no figures, and the lines have all of them, of one run or of all', () => {
+  const { view } = generatedSession({ runs: 2, turns: 1_000 })
   const unwanted = (): never => {
     throw new Error('Nobody asked for it.')
   }
@@ -68,7 +68,7 @@ test('an outline looks at no figure, and the lines have all of them, of one run 
     expect(own).toHaveLength(lines.filter(({ run }) => run === index).length)
     expect(
       isDeepStrictEqual(
-        own.flatMap(({ rows }) => unpacked(rows)),
+        own.flatMap(({ rows }) => unpack(rows)),
         items,
       ),
     ).toBe(true)

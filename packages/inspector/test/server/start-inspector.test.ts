@@ -19,7 +19,7 @@ afterEach(async () => {
   open.clear()
 })
 
-async function serving(options: Partial<InspectorOptions> = {}): Promise<Inspector> {
+async function startServer(options: Partial<InspectorOptions> = {}): Promise<Inspector> {
   const inspector = await startInspector({ source: plainSource(sessions), pageFolder, ...options })
   open.add(inspector)
   return inspector
@@ -31,14 +31,14 @@ const sessions = [
   { row: plainRow('s-2'), records: [], parts: [] },
 ]
 
-interface Answered {
+interface RawResponse {
   readonly status: number | undefined
   readonly headers: IncomingHttpHeaders
   readonly text: string
 }
 
-/** Asks as it is told to, also what no browser would. */
-function ask(
+/** Sends exactly this request, also one that no browser would send. */
+function sendRequest(
   url: string,
   {
     path,
@@ -49,7 +49,7 @@ function ask(
     readonly method?: string
     readonly headers?: { readonly [name: string]: string }
   } = {},
-): Promise<Answered> {
+): Promise<RawResponse> {
   const { port, pathname } = new URL(url)
   return new Promise((resolve, reject) => {
     const asking = request({ host: '127.0.0.1', port, path: path ?? pathname, method, headers }, (response) => {
@@ -63,34 +63,36 @@ function ask(
   })
 }
 
-const errorIn = ({ status, text }: Answered): unknown => {
-  // What the server answers to a question that it does not answer.
+const errorIn = ({ status, text }: RawResponse): unknown => {
+  // The response of the server to a request that it rejects.
   const { error } = JSON.parse(text) as { readonly error: string }
   expect(error).toMatch(/^\S.*\.$/)
   return { status, error }
 }
 
-test('it serves the page, its files, and what the page asks for', async () => {
-  const { url } = await serving({ source: plainSource(sessions, '<b>a & "folder"</b>') })
-  const page = await ask(url)
+test('serves the page, its files, and the data that the page requests', async () => {
+  const { url } = await startServer({ source: plainSource(sessions, '<b>a & "folder"</b>') })
+  const page = await sendRequest(url)
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.text).toContain('<div id="app"></div>')
   expect(page.text).toContain('<title>&#60;b&#62;a &#38; &#34;folder&#34;&#60;/b&#62;</title>')
-  expect((await ask(`${url}page.js`)).text).toBe('console.log("page")')
-  expect((await ask(`${url}page.css`)).headers['content-type']).toBe('text/css; charset=utf-8')
+  expect((await sendRequest(`${url}page.js`)).text).toBe('console.log("page")')
+  expect((await sendRequest(`${url}page.css`)).headers['content-type']).toBe('text/css; charset=utf-8')
   const json = async (path: string): Promise<unknown> => (await fetch(url + path)).json()
   expect(await json('api/about')).toEqual({ title: '<b>a & "folder"</b>' })
-  expect((await ask(`${url}api/sessions`)).text).toBe(sessions.map(({ row }) => `${JSON.stringify(row)}\n`).join(''))
+  expect((await sendRequest(`${url}api/sessions`)).text).toBe(
+    sessions.map(({ row }) => `${JSON.stringify(row)}\n`).join(''),
+  )
   expect(await json('api/session?key=s-1')).toMatchObject({ row: { key: 's-1' }, runs: [{ records: 30, parts: 1 }] })
   expect(await json('api/records?key=s-1&run=0&from=28&count=10')).toEqual(records.slice(28))
   expect(await json('api/records?key=s-1&run=7&from=0&count=10')).toEqual([])
   expect(await json('api/parts?key=s-1&run=0&from=0&count=1')).toEqual([{ kind: 'answer', text: 'yes' }])
 })
 
-test('every answer has the policy, and may not be kept, guessed at or read from elsewhere', async () => {
-  const { url } = await serving()
+test('every response has the policy, and may not be stored, sniffed or read from elsewhere', async () => {
+  const { url } = await startServer()
   for (const path of ['', 'page.js', 'api/about', 'api/sessions', 'api/session?key=none', 'nothing']) {
-    const { headers } = await ask(url, { path: new URL(url).pathname + path })
+    const { headers } = await sendRequest(url, { path: new URL(url).pathname + path })
     expect(headers).toMatchObject({
       'content-security-policy':
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'; img-src data: blob:; base-uri 'none'; form-action 'none'",
@@ -103,7 +105,7 @@ test('every answer has the policy, and may not be kept, guessed at or read from 
   }
 })
 
-/** All that comes for a request as it stands there, but for the time of day. */
+/** The whole response to a raw request, without the date. */
 function bytesOf(url: string, requested: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   let text = ''
@@ -115,8 +117,8 @@ function bytesOf(url: string, requested: string): Promise<string> {
   })
 }
 
-test('who does not know the token learns nothing, whatever is asked: all bytes are those of an address that is none', async () => {
-  const { url } = await serving()
+test('a client without the token learns nothing: every response equals that of an unknown address', async () => {
+  const { url } = await startServer()
   const { host, pathname } = new URL(url)
   const token = pathname.slice(1, -1)
   expect(token).toMatch(/^[\w-]{22}$/)
@@ -159,28 +161,28 @@ test('who does not know the token learns nothing, whatever is asked: all bytes a
     expect([headers, await asked('GET', '/', headers)]).toEqual([headers, nothing])
 })
 
-test('each inspector has a token of its own, and one that can be guessed is refused', async () => {
-  const [one, two] = await Promise.all([serving(), serving()])
+test('each inspector has its own token, and a guessable one is rejected', async () => {
+  const [one, two] = await Promise.all([startServer(), startServer()])
   expect(new URL(one.url).pathname).not.toBe(new URL(two.url).pathname)
-  await expect(serving({ token: 'secret' })).rejects.toThrow('at least 22')
-  const given = await serving({ token: 'a'.repeat(32) })
+  await expect(startServer({ token: 'secret' })).rejects.toThrow('at least 22')
+  const given = await startServer({ token: 'a'.repeat(32) })
   expect(new URL(given.url).pathname).toBe(`/${'a'.repeat(32)}/`)
 })
 
-test('another name for this machine is refused: a page of that name could read the answers', async () => {
-  const { url } = await serving()
+test('another host name for this machine is rejected, as a page of that name could read the responses', async () => {
+  const { url } = await startServer()
   const { port } = new URL(url)
   for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', '127.0.0.1:1', `0.0.0.0:${port}`])
-    expect([host, errorIn(await ask(url, { headers: { host } }))]).toMatchObject([host, { status: 421 }])
+    expect([host, errorIn(await sendRequest(url, { headers: { host } }))]).toMatchObject([host, { status: 421 }])
   for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`])
-    expect([host, (await ask(url, { headers: { host } })).status]).toEqual([host, 200])
+    expect([host, (await sendRequest(url, { headers: { host } })).status]).toEqual([host, 200])
 })
 
-test('pages of other origins are refused, also those of other ports here; a link to the page is followed', async () => {
-  const { url } = await serving()
+test('pages of other origins are rejected, also other local ports; a link to the page is followed', async () => {
+  const { url } = await startServer()
   const path = new URL(url).pathname
-  const of = (headers: { readonly [name: string]: string }, what = 'api/about'): Promise<Answered> =>
-    ask(url, { path: path + what, headers })
+  const of = (headers: { readonly [name: string]: string }, what = 'api/about'): Promise<RawResponse> =>
+    sendRequest(url, { path: path + what, headers })
   const foreign: readonly { readonly [name: string]: string }[] = [
     { origin: 'https://evil.example' },
     { origin: 'null' },
@@ -198,21 +200,21 @@ test('pages of other origins are refused, also those of other ports here; a link
   expect((await of({ 'sec-fetch-site': 'none' })).status).toBe(200)
 })
 
-test('it is asked by GET and HEAD alone', async () => {
-  const { url } = await serving()
+test('only GET and HEAD are allowed', async () => {
+  const { url } = await startServer()
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE']) {
-    const answer = await ask(url, { method })
+    const answer = await sendRequest(url, { method })
     expect([method, errorIn(answer)]).toMatchObject([method, { status: 405 }])
     expect(answer.headers.allow).toBe('GET, HEAD')
   }
   for (const name of ['', 'api/sessions', 'api/changes', 'api/export?key=s-1', 'api/session?key=s-1']) {
-    const { status, text } = await ask(url, { path: new URL(url).pathname + name, method: 'HEAD' })
+    const { status, text } = await sendRequest(url, { path: new URL(url).pathname + name, method: 'HEAD' })
     expect({ name, status, text }).toEqual({ name, status: 200, text: '' })
   }
 })
 
 test('no path leads to another file, and no key to more than a session', async () => {
-  const { url } = await serving()
+  const { url } = await startServer()
   const path = new URL(url).pathname
   for (const name of [
     '../',
@@ -224,17 +226,17 @@ test('no path leads to another file, and no key to more than a session', async (
     'api',
     'api/',
   ])
-    expect([name, errorIn(await ask(url, { path: path + name }))]).toMatchObject([name, { status: 404 }])
+    expect([name, errorIn(await sendRequest(url, { path: path + name }))]).toMatchObject([name, { status: 404 }])
   for (const key of ['../../etc/passwd', '__proto__', 'constructor', '\u0000', '<script>', 's-1/..', 'é'.repeat(2_000)])
     for (const name of ['session', 'export']) {
-      const answer = await ask(url, { path: `${path}api/${name}?key=${encodeURIComponent(key)}` })
+      const answer = await sendRequest(url, { path: `${path}api/${name}?key=${encodeURIComponent(key)}` })
       expect([key, errorIn(answer)]).toMatchObject([key, { status: 404 }])
       expect(answer.text).not.toContain(key)
     }
 })
 
-test('a question that cannot be answered is told what it lacks', async () => {
-  const { url } = await serving()
+test('an invalid request is answered with what it lacks', async () => {
+  const { url } = await startServer()
   const path = new URL(url).pathname
   for (const [query, said] of [
     ['session', 'Name the session'],
@@ -248,16 +250,16 @@ test('a question that cannot be answered is told what it lacks', async () => {
     ['parts?key=s-1&run=0&from=1e3&count=1', 'from takes a whole number'],
     ['parts?key=s-1&run=0&from=0x1&count=1', 'from takes a whole number'],
   ] as const)
-    expect([query, errorIn(await ask(url, { path: `${path}api/${query}` }))]).toEqual([
+    expect([query, errorIn(await sendRequest(url, { path: `${path}api/${query}` }))]).toEqual([
       query,
       { status: 400, error: expect.stringContaining(said) as string },
     ])
 })
 
-test('what cannot be read is told as it is; what broke is told to the terminal, and not to the page', async () => {
+test('an unreadable session is reported to the page, and an internal error only to the terminal', async () => {
   const source = plainSource(sessions)
   const problems: unknown[] = []
-  const { url } = await serving({
+  const { url } = await startServer({
     source: {
       ...source,
       session: () => Promise.reject(new HaltingError('driver', 'The session s is damaged in line 7: no number.')),
@@ -266,20 +268,20 @@ test('what cannot be read is told as it is; what broke is told to the terminal, 
     onProblem: (error) => void problems.push(error),
   })
   const path = new URL(url).pathname
-  expect(errorIn(await ask(url, { path: `${path}api/session?key=s` }))).toEqual({
+  expect(errorIn(await sendRequest(url, { path: `${path}api/session?key=s` }))).toEqual({
     status: 422,
     error: 'The session s is damaged in line 7: no number.',
   })
   expect(problems).toEqual([])
-  const broken = await ask(url, { path: `${path}api/records?key=s&run=0&from=0&count=1` })
+  const broken = await sendRequest(url, { path: `${path}api/records?key=s&run=0&from=0&count=1` })
   expect(errorIn(broken)).toMatchObject({ status: 500 })
   expect(broken.text).not.toContain('hunter2')
   expect(problems).toEqual([new Error('password=hunter2')])
 })
 
-test('a list that breaks in the middle is seen to be broken', async () => {
+test('a list that fails halfway is visibly incomplete', async () => {
   const problems: unknown[] = []
-  const { url } = await serving({
+  const { url } = await startServer({
     source: {
       ...plainSource(),
       async *list() {
@@ -299,7 +301,7 @@ test.each(['records', 'parts'] as const)(
   async (what) => {
     const source = plainSource(sessions)
     const problems: unknown[] = []
-    const { url } = await serving({
+    const { url } = await startServer({
       source: { ...source, [what]: async () => (await source[what]('s-1', 0, 0, 30)).slice(1) },
       onProblem: (error) => void problems.push(error),
     })
@@ -310,10 +312,10 @@ test.each(['records', 'parts'] as const)(
   },
 )
 
-test('rows are read as they are taken, and no more of them once the reader is gone', async () => {
+test('rows are read on demand, and no more of them once the reader is gone', async () => {
   let read = 0
   let isEnded = false
-  const { url } = await serving({
+  const { url } = await startServer({
     source: {
       ...plainSource(),
       async *list() {
@@ -331,7 +333,7 @@ test('rows are read as they are taken, and no more of them once the reader is go
   await new Promise((resolve) => socket.once('connect', resolve))
   socket.pause()
   socket.write(`GET ${pathname}api/sessions HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
-  // It stands still: what the system holds between the two is full.
+  // It stops: the buffers between the two are full.
   const standsStill = async (): Promise<boolean> => {
     const before = read
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -344,7 +346,7 @@ test('rows are read as they are taken, and no more of them once the reader is go
   await expect.poll(() => isEnded).toBe(true)
 })
 
-test('closing ends what is being told, and frees the port', async () => {
+test('closing ends open responses and frees the port', async () => {
   const source = plainSource(sessions)
   const inspector = await startInspector({ source, pageFolder })
   const port = Number(new URL(inspector.url).port)
@@ -352,19 +354,19 @@ test('closing ends what is being told, and frees the port', async () => {
   await inspector.close()
   await expect(telling.text()).rejects.toThrow('terminated')
   expect(source.listeners.size).toBe(0)
-  const next = await serving({ source, port })
+  const next = await startServer({ source, port })
   expect(new URL(next.url).port).toBe(String(port))
-  await expect(serving({ source, port })).rejects.toThrow(`cannot listen at port ${port}`)
+  await expect(startServer({ source, port })).rejects.toThrow(`cannot listen on port ${port}`)
 })
 
-test('a page that was not built is told before anything listens', async () => {
-  await expect(serving({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build creates it')
+test('a missing build of the page is reported before anything listens', async () => {
+  await expect(startServer({ pageFolder: join(pageFolder, 'none') })).rejects.toThrow('npm run build creates it')
 })
 
-test('a record that no text can hold is told as that, between the others', async () => {
+test('a record that is too large for a string is reported as such, between the others', async () => {
   const nested: unknown = JSON.parse('['.repeat(100_000) + ']'.repeat(100_000))
   const session = { row: plainRow('s-1'), records: [1, nested, 2], parts: [] }
-  const { url } = await serving({ source: plainSource([session]) })
-  const told: unknown = await (await fetch(`${url}api/records?key=s-1&run=0&from=0&count=10`)).json()
-  expect(told).toEqual([1, { kind: 'note', text: 'It is too large to be shown.' }, 2])
+  const { url } = await startServer({ source: plainSource([session]) })
+  const received: unknown = await (await fetch(`${url}api/records?key=s-1&run=0&from=0&count=10`)).json()
+  expect(received).toEqual([1, { kind: 'note', text: 'It is too large to show.' }, 2])
 })

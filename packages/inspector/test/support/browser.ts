@@ -4,11 +4,11 @@ import { afterAll, afterEach, expect, inject } from 'vitest'
 import { startInspector, type Inspector, type SessionSource } from '../../src/index.ts'
 import { chromiumPath, launchChromium } from './chromium.ts'
 
-/** Tests in a browser are left out, by name, where there is none: `describe.skipIf(!isChromiumThere)`. */
+/** Whether a browser was found. Browser tests are skipped otherwise: `describe.skipIf(!isChromiumThere)`. */
 export const isChromiumThere: boolean = chromiumPath !== undefined
 
 export interface OpenOptions {
-  /** The view: `#/session/KEY/1/plots`. The list unless said otherwise. */
+  /** The view: `#/session/KEY/1/plots`. The list by default. */
   readonly fragment?: string
   readonly width?: number
   readonly height?: number
@@ -17,24 +17,24 @@ export interface OpenOptions {
   readonly address?: string
 }
 
-/** A page over sessions, and what it did that it should not. */
+/** A page over sessions, and the problems that it had. */
 export interface OpenPage {
   readonly page: Page
   /** The address with the token, without a fragment. */
   readonly url: string
-  /** Every address that the page asked for. */
+  /** Every address that the page requested. */
   readonly requests: readonly string[]
-  /** Errors in the console, errors that nobody caught, and requests that left the server. A test that expects one takes it out. */
+  /** Console errors, uncaught errors, and requests that left the server. A test that expects one removes it. */
   readonly problems: string[]
 }
 
 /**
- * A browser for the tests of a file: made when first used, ended after them. Each page is closed after its test, which fails where the page had a problem
- * or asked for anything outside of its server.
+ * A browser for the tests of a file, started when first used and closed after them. Each page is closed after its test, which fails where the page
+ * had a problem or requested anything outside its server.
  */
 export function withBrowser(): (source: SessionSource, options?: OpenOptions) => Promise<OpenPage> {
   const serving: Inspector[] = []
-  // What is said first to be done after a test is done last: a page whose server is gone has a problem.
+  // The first registered clean-up runs last: a page whose server is gone has a problem.
   afterEach(async () => {
     for (const inspector of serving.splice(0)) await inspector.close()
   })
@@ -46,7 +46,7 @@ export function withBrowser(): (source: SessionSource, options?: OpenOptions) =>
   }
 }
 
-/** The same for pages that a server of the program serves, or that stand in a file, by their address without a fragment. */
+/** The same for pages that a server of the program serves, or that are in a file, by address without a fragment. */
 export function withPages(): (address: string, options?: Omit<OpenOptions, 'address'>) => Promise<OpenPage> {
   let browser: Promise<Browser> | undefined
   const opened: { readonly context: BrowserContext; readonly problems: readonly string[] }[] = []
@@ -71,7 +71,7 @@ export function withPages(): (address: string, options?: Omit<OpenOptions, 'addr
     page.on('request', (request) => {
       const asked = request.url()
       requests.push(asked)
-      // A file asks for nothing but itself.
+      // A file requests nothing but itself.
       const isIts = protocol === 'file:' ? asked === address : asked.startsWith(address)
       if (!isIts && !/^(?:data|blob):/.test(asked)) problems.push(`asked for ${asked.replace(origin, '')}`)
     })

@@ -2,10 +2,10 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
 
-/** The program of a browser: that of HALTING_CHROMIUM, else the first in PATH; undefined where there is none. */
+/** The browser program: that of HALTING_CHROMIUM, otherwise the first in PATH; undefined if there is no browser. */
 export const chromiumPath: string | undefined = findChromium()
 
-/** Without a window. */
+/** Runs headless. */
 export async function launchChromium(): Promise<Browser> {
   if (chromiumPath === undefined) throw new Error('There is no chromium. Name one with HALTING_CHROMIUM.')
   const isRoot = process.getuid?.() === 0

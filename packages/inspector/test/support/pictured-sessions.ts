@@ -11,16 +11,16 @@ import {
 import { type InspectedSession } from '@halting/analysis/view'
 import { sessionOf } from '../../../analysis/test/support/sessions.ts'
 
-// Sessions that pictures of the page show: made by the loop itself, on a clock that is set, so that a picture is the same each time.
+// The sessions that pictures of the page show. The loop records them on a fixed clock, so that a picture is the same each time.
 
-interface Pictured {
+interface PicturedSession {
   readonly key: string
   readonly title: string
   readonly script: readonly Step[]
   readonly limits?: Partial<RunOptions>
 }
 
-/** One reply: how long the model took, and what it asks for; or its answer. */
+/** One reply: how long the model took, and its tool calls or its answer. */
 type Step = { readonly ms: number; readonly input: number } & (
   | { readonly says: string }
   | { readonly calls: readonly { readonly name: string; readonly input: { readonly [name: string]: string } }[] }
@@ -55,7 +55,7 @@ const search: readonly Step[] = [
   { ms: 1_900, input: 7_500, says: 'test/run.test.ts:6 waits 10 ms. No other test does.' },
   { ms: 2_800, input: 17_000, calls: [edit('run.test.ts', 'await sleep(10)', 'await until(() => done.ended)')] },
 ]
-const tries = (count: number): readonly Step[] =>
+const repeatedTries = (count: number): readonly Step[] =>
   Array.from({ length: count }, (_, index): readonly Step[] => [
     { ms: 1_600 + 150 * index, input: 19_000 + 2_500 * index, calls: [bash('npm test')] },
     {
@@ -65,19 +65,19 @@ const tries = (count: number): readonly Step[] =>
     },
   ]).flat()
 
-/** It reads on and on, and comes to nothing. */
-const wanders = (count: number): readonly Step[] =>
+/** It reads repeatedly without progress. */
+const aimlessReads = (count: number): readonly Step[] =>
   Array.from({ length: count }, (_, index): Step => ({
     ms: 1_300 + 40 * (index % 5),
     input: 8_000 + 1_100 * index,
     calls: [index % 3 === 0 ? grep(`limit${index}`) : read(`settings-${index}.ts`)],
   }))
 
-const pictured: readonly Pictured[] = [
+const pictured: readonly PicturedSession[] = [
   {
     key: 'flaky',
     title: 'Find out why test/run.test.ts is flaky, and fix it.',
-    script: [...search, ...tries(6)],
+    script: [...search, ...repeatedTries(6)],
     limits: { maxTurns: 14 },
   },
   {
@@ -85,24 +85,24 @@ const pictured: readonly Pictured[] = [
     title: 'Find out why test/run.test.ts is flaky, and fix it. Run it twice.',
     script: [
       ...search,
-      ...tries(1),
+      ...repeatedTries(1),
       { ms: 2_000, input: 24_000, says: 'It waited for a fixed time. It waits for the end now.' },
     ],
   },
   {
     key: 'wanders',
     title: 'Where is the limit of retries set?',
-    script: wanders(30),
+    script: aimlessReads(30),
     limits: { maxTurns: 30, maxBudgetUsd: 5 },
   },
 ]
 
-/** Made by the loop, one after another. */
+/** Recorded by the loop, one after another. */
 export function picturedSessions(): Promise<readonly InspectedSession[]> {
-  return Promise.all(pictured.map(madeByLoop))
+  return Promise.all(pictured.map(recordedByLoop))
 }
 
-async function madeByLoop({ key, title, script, limits }: Pictured): Promise<InspectedSession> {
+async function recordedByLoop({ key, title, script, limits }: PicturedSession): Promise<InspectedSession> {
   const clock = createFakeClock({ autoAdvance: true })
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve))
   const taking =
@@ -156,7 +156,7 @@ async function madeByLoop({ key, title, script, limits }: Pictured): Promise<Ins
     ...limits,
     steps,
   }).result
-  // What a file keeps is JSON.
+  // Session files store JSON.
   return sessionOf([JSON.parse(JSON.stringify(records)) as readonly StepRecord[]], {
     key,
     sessionId: key,

@@ -1,8 +1,8 @@
-import { gradedAs } from './graded.ts'
+import { gradedAs } from './graded-runs.ts'
 import type { SessionRow, SessionView, TranscriptPart } from '@halting/analysis/view'
 import { type SessionSource } from '../../src/index.ts'
 
-/** A session with these records and parts in its only run, and nothing else to tell. */
+/** A session with these records and parts in its only run, and no other facts. */
 export interface PlainSession {
   readonly row: SessionRow
   readonly records: readonly unknown[]
@@ -35,7 +35,7 @@ export function plainRow(key: string, more: Partial<SessionRow> = {}): SessionRo
   }
 }
 
-/** A source over sessions in memory, and what a test does to it. */
+/** A source over sessions in memory, and the actions of a test on it. */
 export interface PlainSource extends SessionSource {
   readonly sessions: Map<string, PlainSession>
   readonly listeners: Set<(keys: readonly string[]) => void>
@@ -90,7 +90,7 @@ function viewOf(session: PlainSession | undefined): SessionView | undefined {
     windows: [],
     unpriced: [],
   }
-  // True where nobody asks for the figures: what is tested is how they are sent.
+  // True where nobody asks for the figures: the test is about how they are sent.
   const figures = { account: {}, trajectory: { turns: [] } } as unknown as Pick<
     SessionView['runs'][number],
     'account' | 'trajectory'

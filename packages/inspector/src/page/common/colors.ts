@@ -2,7 +2,7 @@ import type { Phase } from '@halting/analysis'
 import type { ItemKind } from '@halting/analysis/view'
 import { isDark } from './theme.ts'
 
-/** What `colors.css` gives a colour, as `--NAME`. */
+/** Names of the colours in `colors.css`, where they are `--NAME`. */
 export type ColorName =
   | 'paper'
   | 'box'
@@ -16,7 +16,7 @@ export type ColorName =
   | `kind-${ItemKind}`
   | `series-${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`
 
-/** The colour of a phase is that of the items which it is made of. */
+/** A phase has the colour of its timeline items. */
 export const phaseColors = {
   model: 'kind-attempt',
   tools: 'kind-tool',
@@ -27,7 +27,7 @@ export const phaseColors = {
   other: 'kind-other',
 } satisfies Record<Phase, ColorName>
 
-/** An ending by its exit code: fine, a limit or a person, a failure; null is one that did not end. */
+/** The colour of an ending, by its exit code: success, a limit or a person, a failure; null for a run that has not ended. */
 export function endingColor(exitCode: number | null): ColorName {
   if (exitCode === null) return 'soft'
   if (exitCode === 0) return 'good'
@@ -36,12 +36,12 @@ export function endingColor(exitCode: number | null): ColorName {
 
 const known = new Map<string, string>()
 
-/** A colour as a canvas takes it, for what is shown now. What calls it inside a component or an effect is drawn again when the theme changes. */
+/** A colour of the current theme for a canvas. Components and effects that call it are redrawn when the theme changes. */
 export function colorOf(name: ColorName): string {
   const key = `${isDark.value ? 'dark' : 'light'} ${name}`
   const found = known.get(key)
   if (found !== undefined) return found
-  // A property of its own is not resolved by the browser; the colour of an element is.
+  // The browser resolves the colour of an element, but not that of a custom property.
   const probe = document.createElement('span')
   probe.style.color = `var(--${name})`
   document.body.append(probe)

@@ -1,28 +1,28 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** A key that does something wherever the focus is, but for fields that take text. */
+/** A key that works everywhere except in text fields. */
 export interface KeyBinding {
-  /** As `KeyboardEvent.key` says them: `j`, `ArrowDown`, `?`. */
+  /** Names as in `KeyboardEvent.key`: `j`, `ArrowDown`, `?`. */
   readonly keys: readonly string[]
-  /** For the help: `Next item`. */
-  readonly does: string
-  /** Where another view than this one takes the key too, the later one has it. */
+  /** Description for the help: `Next item`. */
+  readonly description: string
+  /** If several views bind the same key, the last one wins. */
   readonly run: (event: KeyboardEvent) => void
 }
 
 const bound = signal<readonly (readonly KeyBinding[])[]>([])
 
-/** All that is bound now, for the help; the newest first. */
+/** All current bindings, for the help; the newest first. */
 export const bindings: ReadonlySignal<readonly (readonly KeyBinding[])[]> = bound
 
-/** Binds keys as long as the component is shown. */
+/** Binds keys while the component is mounted. */
 export function useKeys(keys: readonly KeyBinding[]): void {
   const latest = useRef(keys)
   latest.current = keys
-  const names = keys.map(({ keys: each, does }) => `${each.join(' ')} ${does}`).join('\n')
+  const names = keys.map(({ keys: each, description }) => `${each.join(' ')} ${description}`).join('\n')
   useEffect(() => {
-    // What runs is looked up when the key is pressed: the component may have been drawn again since.
+    // Look up the handler when the key is pressed, because the component may have been rendered again.
     const own = latest.current.map((binding, index): KeyBinding => ({
       ...binding,
       run: (event) => latest.current[index]?.run(event),
@@ -34,11 +34,11 @@ export function useKeys(keys: readonly KeyBinding[]): void {
   }, [names])
 }
 
-/** Listens from now on. */
+/** Starts to listen for keys. */
 export function followKeys(): void {
   addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return
-    // What is behind a dialog is not meant.
+    // A dialog is modal: keys do not reach the page behind it.
     if (document.querySelector('dialog[open]') !== null) return
     if (event.key !== 'Escape' && takesText(event.target)) return
     const found = bound.value.flat().find(({ keys }) => keys.includes(event.key))

@@ -7,21 +7,21 @@ const more = 100_000
 
 interface LongTextProps {
   readonly text: string
-  /** In letters of one width. */
+  /** Whether to use a monospaced font. */
   readonly isCode?: boolean
 }
 
-/** A text from elsewhere, as text: every character is seen and none does anything. What is long is shown when asked for. */
+/** Untrusted text: every character is visible and inert. A long text is shown in pieces, on request. */
 export function LongText({ text, isCode = false }: LongTextProps): JSX.Element {
   const [most, setMost] = useState(atFirst)
-  const shown = visible(text.slice(0, most))
+  const visibleText = visible(text.slice(0, most))
   return (
     <>
       {isCode ? (
-        <pre dir="auto">{shown}</pre>
+        <pre dir="auto">{visibleText}</pre>
       ) : (
         <p class="text" dir="auto">
-          {shown}
+          {visibleText}
         </p>
       )}
       {text.length > most ? (

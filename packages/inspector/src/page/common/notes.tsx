@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** What went wrong, and what to do. Told to a screen reader at once. */
+/** An error, with what to do about it. Announced by screen readers at once. */
 export function ErrorNote(props: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <p class="note bad" role="alert">
@@ -9,7 +9,7 @@ export function ErrorNote(props: { readonly children: ComponentChildren }): JSX.
   )
 }
 
-/** Something is being read. */
+/** A note that something is being loaded. */
 export function Busy(props: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <p class="note soft" role="status">

@@ -1,24 +1,24 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** One of several panes. */
+/** One tab of several. */
 export interface Tab<Id extends string> {
   readonly id: Id
   readonly label: string
-  /** The key that shows it. */
+  /** The key that selects it. */
   readonly hint?: string
 }
 
 interface TabsProps<Id extends string> {
-  /** What the tabs are of. */
+  /** Label of the group. */
   readonly label: string
   readonly tabs: readonly Tab<Id>[]
   readonly shown: Id
   readonly onShow: (id: Id) => void
-  /** What is shown. */
+  /** Content of the selected tab. */
   readonly children: ComponentChildren
 }
 
-/** Tabs with their pane: arrow keys go from one to the next. */
+/** Tabs with their pane. Arrow keys move between them. */
 export function Tabs<Id extends string>({ label, tabs, shown, onShow, children }: TabsProps<Id>): JSX.Element {
   const name = label.toLowerCase().replaceAll(/\W+/g, '-')
   const step = (event: KeyboardEvent): void => {

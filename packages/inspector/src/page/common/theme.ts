@@ -1,28 +1,28 @@
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
 
-/** `auto` follows the system. */
+/** `auto` follows the operating system. */
 export const themes = ['auto', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
 
 const chosen = signal<Theme>('auto')
 const systemIsDark = signal(false)
 
-/** What a person chose. */
+/** The selected theme. */
 export const theme: ReadonlySignal<Theme> = chosen
 
-/** What is seen: what draws on a canvas reads it to draw anew. */
+/** Whether the page is dark now: drawing code reads it, so that canvases are redrawn. */
 export const isDark: ReadonlySignal<boolean> = computed(() =>
   chosen.value === 'auto' ? systemIsDark.value : chosen.value === 'dark',
 )
 
 const place = 'halting-inspector-theme'
 
-/** Takes what was chosen last time, and follows the system from now on. */
+/** Applies the stored theme, and follows the operating system from now on. */
 export function followTheme(): void {
   const query = matchMedia('(prefers-color-scheme: dark)')
   systemIsDark.value = query.matches
   query.addEventListener('change', ({ matches }) => (systemIsDark.value = matches))
-  setTheme(themes.find((each) => each === kept()) ?? 'auto')
+  setTheme(themes.find((each) => each === storedTheme()) ?? 'auto')
 }
 
 export function setTheme(next: Theme): void {
@@ -32,11 +32,11 @@ export function setTheme(next: Theme): void {
   try {
     localStorage.setItem(place, next)
   } catch {
-    // A page from disk may have no storage: then it is chosen anew.
+    // A page from disk may have no storage; the choice is then not stored.
   }
 }
 
-function kept(): string | null {
+function storedTheme(): string | null {
   try {
     return localStorage.getItem(place)
   } catch {

@@ -3,20 +3,20 @@ import { useEffect, useId } from 'preact/hooks'
 import { useVirtualRows } from './virtual.ts'
 
 interface VirtualListProps {
-  /** What the list is of. */
+  /** Label of the list. */
   readonly label: string
   readonly count: number
   /** Height of a row, in `rem`. */
   readonly rowRem: number
   readonly row: (index: number) => ComponentChildren
-  /** Null where none is chosen. */
+  /** Index of the selected row; null for none. */
   readonly selected: number | null
   readonly onSelect: (index: number) => void
-  /** Enter, or a second click. */
+  /** Called for Enter and for a double click. */
   readonly onOpen?: (index: number) => void
 }
 
-/** A list of up to a hundred thousand rows of which one is chosen: only those that are seen are in the document. */
+/** A list with one selected row. It may have a hundred thousand rows, because only the visible ones are in the document. */
 export function VirtualList(props: VirtualListProps): JSX.Element {
   const { label, count, rowRem, row, selected, onSelect, onOpen } = props
   const id = useId()

@@ -1,33 +1,33 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { RefObject } from 'preact'
 
-/** Which rows of many are in the document: those that are seen and a few around them. */
+/** The rows that are in the document: the visible ones and a few around them. */
 export interface VirtualRows {
-  /** Goes to the element that scrolls. */
+  /** Ref of the scrolling element. */
   readonly scroller: RefObject<HTMLDivElement | null>
   readonly from: number
-  /** The first that is no more there. */
+  /** The end of the range, exclusive. */
   readonly to: number
-  /** Of one row, in CSS pixels. */
+  /** Height of a row, in CSS pixels. */
   readonly rowHeight: number
-  /** How many rows fit. */
+  /** Number of rows that fit. */
   readonly fitting: number
-  /** Scrolls as little as shows the row. */
+  /** Scrolls just enough to show a row. */
   readonly reveal: (index: number) => void
 }
 
-const around = 8
+const rowsAround = 8
 
-/** Rows of a fixed height, in `rem`. What a row costs is paid for those that are seen only. */
+/** Virtual rows with a fixed height, in `rem`. */
 export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   const scroller = useRef<HTMLDivElement>(null)
   const [{ top, height }, setSeen] = useState({ top: 0, height: 600 })
   const rowHeight = rowRem * rootFontSize()
-  const look = useCallback(() => {
+  const measure = useCallback(() => {
     const element = scroller.current
     if (element === null) return
     const seen = { top: element.scrollTop, height: element.clientHeight }
-    // Within the same row nothing changes.
+    // Nothing changes while the first visible row is the same.
     setSeen((before) =>
       Math.floor(before.top / rowHeight) === Math.floor(seen.top / rowHeight) && before.height === seen.height
         ? before
@@ -37,15 +37,15 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
-    element.addEventListener('scroll', look, { passive: true })
-    const observer = new ResizeObserver(look)
+    element.addEventListener('scroll', measure, { passive: true })
+    const observer = new ResizeObserver(measure)
     observer.observe(element)
     return () => {
-      element.removeEventListener('scroll', look)
+      element.removeEventListener('scroll', measure)
       observer.disconnect()
     }
-  }, [look])
-  useLayoutEffect(look, [count, look])
+  }, [measure])
+  useLayoutEffect(measure, [count, measure])
   const reveal = useCallback(
     (index: number) => {
       const element = scroller.current
@@ -54,18 +54,18 @@ export function useVirtualRows(count: number, rowRem: number): VirtualRows {
       const room = element.clientHeight
       if (start < element.scrollTop) element.scrollTop = start
       else if (start + rowHeight > element.scrollTop + room) element.scrollTop = start + rowHeight - room
-      look()
+      measure()
     },
-    [rowHeight, look],
+    [rowHeight, measure],
   )
   const first = Math.floor(top / rowHeight)
   const fitting = Math.max(1, Math.floor(height / rowHeight))
-  const from = Math.max(0, Math.min(first, count - fitting) - around)
-  const to = Math.min(count, first + fitting + 1 + around)
+  const from = Math.max(0, Math.min(first, count - fitting) - rowsAround)
+  const to = Math.min(count, first + fitting + 1 + rowsAround)
   return { scroller, from, to, rowHeight, fitting, reveal }
 }
 
-/** Pixels of one `rem`: a person may have set larger letters. */
+/** Pixels per `rem`, which depends on the font size of the user. */
 function rootFontSize(): number {
   return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16
 }

@@ -1,9 +1,9 @@
-/** What turns are aligned by: what they called, each call as a tool and what it was asked. */
-export interface AlignedBy {
+/** The calls of a turn, by which turns are aligned. */
+export interface AlignableTurn {
   readonly calls: readonly { readonly tool: string; readonly label: string }[]
 }
 
-/** Two turns side by side, by their places; null where only one side has one. */
+/** Two aligned turns, by index; null when only one side has a turn. */
 export interface Pair {
   readonly first: number | null
   readonly second: number | null
@@ -12,32 +12,32 @@ export interface Pair {
 
 export interface Alignment {
   readonly pairs: readonly Pair[]
-  /** Too long to align as a whole: pieces of this many turns were aligned, each by itself. Null for one that is whole. */
+  /** The number of turns per piece if the runs were too long to align as a whole; null otherwise. */
   readonly pieces: number | null
 }
 
-/** Most cells of one table: 9 MB, and a quarter of a second. */
-const mostCells = 2_250_000
+/** The maximum size of one table: 9 MB, and a quarter of a second. */
+const maxCells = 2_250_000
 const pieceTurns = 1_500
 
 const same = 1_000
-/** Of a call of the same tool that was asked something else, in thousandths of one that is the same. */
+/** Similarity of two calls of the same tool with different inputs, in thousandths. */
 const sameTool = 250
 
 /**
- * Which turn of one run stands beside which turn of another: the pairs whose calls agree most together, in order. The same calls in another order are the same,
- * since calls of one turn may run beside each other. Symmetric: the sides may be exchanged.
+ * Aligns the turns of two runs: the pairs, in order, whose calls agree most. Calls of a turn may run in parallel, so their order does not matter. The
+ * result is symmetric.
  */
-export function aligned(
-  first: readonly AlignedBy[],
-  second: readonly AlignedBy[],
-  cells: number = mostCells,
+export function alignTurns(
+  first: readonly AlignableTurn[],
+  second: readonly AlignableTurn[],
+  cells: number = maxCells,
   piece: number = pieceTurns,
 ): Alignment {
   const ids = new Map<string, number>()
   const one = first.map((turn) => toKey(turn, ids))
   const other = second.map((turn) => toKey(turn, ids))
-  // What agrees at both ends needs no table: it is paired in any best alignment.
+  // Equal turns at both ends are paired in any optimal alignment, so they need no table.
   const shorter = Math.min(one.length, other.length)
   let head = 0
   while (head < shorter && similarity(one[head], other[head]) === same) head++
@@ -57,14 +57,14 @@ export function aligned(
 }
 
 interface TurnKey {
-  /** Numbers of its calls, ascending; one number for a tool with what it was asked. */
+  /** Sorted numbers of its calls: one number for each tool with its input. */
   readonly labels: readonly number[]
   readonly tools: readonly number[]
-  /** To break ties by, the same from either side. */
+  /** Breaks ties, in the same way for both sides. */
   readonly text: string
 }
 
-function toKey({ calls }: AlignedBy, ids: Map<string, number>): TurnKey {
+function toKey({ calls }: AlignableTurn, ids: Map<string, number>): TurnKey {
   const numbered = (text: string): number => {
     const known = ids.get(text) ?? ids.size
     ids.set(text, known)
@@ -78,7 +78,7 @@ function toKey({ calls }: AlignedBy, ids: Map<string, number>): TurnKey {
   }
 }
 
-/** In thousandths. Two turns without calls are two answers, and the same. */
+/** Similarity in thousandths. Two turns without calls are answers, and count as equal. */
 function similarity(a: TurnKey | undefined, b: TurnKey | undefined): number {
   if (a === undefined || b === undefined) return 0
   const calls = a.labels.length + b.labels.length
@@ -89,7 +89,7 @@ function similarity(a: TurnKey | undefined, b: TurnKey | undefined): number {
   return Math.floor((2 * (same * shared + sameTool * alike)) / calls)
 }
 
-/** How many numbers two ascending lists share, each as often as both have it. */
+/** Size of the intersection of two sorted lists, with multiplicity. */
 function sharedBy(a: readonly number[], b: readonly number[]): number {
   let count = 0
   let i = 0
@@ -103,7 +103,7 @@ function sharedBy(a: readonly number[], b: readonly number[]): number {
   return count
 }
 
-/** The pairs in order that agree most together. Of several that agree as much, the one that either side would choose. */
+/** The pairs in order that agree most. Ties are broken so that the result is symmetric. */
 function bestPairs(one: readonly TurnKey[], other: readonly TurnKey[]): readonly (readonly [number, number])[] {
   const width = other.length + 1
   const best = new Int32Array((one.length + 1) * width)
@@ -124,7 +124,7 @@ function bestPairs(one: readonly TurnKey[], other: readonly TurnKey[]): readonly
       continue
     }
     const [down, right] = [at(i + 1, j), at(i, j + 1)]
-    // Turns that stand here differ, else they were a pair: their texts decide, whichever side is the first.
+    // Turns at this point differ, otherwise they would be a pair. Their texts decide, independent of the side.
     const leavesFirst = down === right ? (one[i]?.text ?? '') < (other[j]?.text ?? '') : down > right
     if (leavesFirst) i++
     else j++
@@ -132,7 +132,7 @@ function bestPairs(one: readonly TurnKey[], other: readonly TurnKey[]): readonly
   return pairs
 }
 
-/** With what stands between the pairs: of each gap first what only the first side has. */
+/** Adds the turns between the pairs: those of the first side come first. */
 function withGaps(
   matched: readonly (readonly [number, number])[],
   one: readonly TurnKey[],

@@ -7,11 +7,9 @@ import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf, replaceRoute, route } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { useSession, type Loaded } from '../data/store.ts'
-import { aligned } from './align.ts'
-import { comparedFigures, divergenceText, firstDivergence } from './differences.ts'
-import { chosenRuns, queryOfRuns, type ChosenRuns } from './chosen-runs.ts'
-import { pictureOfComparison } from './compare-picture.ts'
-import { FigureTable } from './figure-table.tsx'
+import { alignTurns } from './align.ts'
+import { comparedFigures, divergenceText, firstDivergence, type ComparedFigure } from './differences.ts'
+import { pictureOfComparison, changeTitle } from './compare-picture.ts'
 import { sideTexts } from './pair-words.ts'
 import { TurnPairs } from './turn-pairs.tsx'
 import { turnsOf } from './turns.ts'
@@ -20,11 +18,11 @@ interface CompareViewProps {
   readonly keys: readonly [string, string]
 }
 
-/** Two sessions side by side, turn by turn. */
+/** Two sessions, turn by turn. */
 export function CompareView({ keys }: CompareViewProps): JSX.Element {
   const first = useSession(keys[0])
   const second = useSession(keys[1])
-  useKeys([{ keys: ['x'], does: 'Swap the two sessions', run: () => exchange(keys) }])
+  useKeys([{ keys: ['x'], description: 'Swap the two sessions', run: () => exchange(keys) }])
   const [one, other] = [usePoints(first), usePoints(second)]
   if (one.kind === 'failed') return <ErrorNote>The first session: {one.message}</ErrorNote>
   if (other.kind === 'failed') return <ErrorNote>The second session: {other.message}</ErrorNote>
@@ -32,7 +30,7 @@ export function CompareView({ keys }: CompareViewProps): JSX.Element {
   return <Compared keys={keys} first={one.value} second={other.value} />
 }
 
-/** With the points of all runs, once all of it was read. */
+/** The session with the points of all runs, after it has been read completely. */
 function usePoints(loaded: ReturnType<typeof useSession>): Loaded<SessionView> {
   const points = useFigures(loaded.kind === 'loaded' && !loaded.value.isBeginning ? loaded.value : undefined, 'points')
   return loaded.kind === 'failed' ? loaded : points
@@ -49,8 +47,8 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
   const [ofFirst, ofSecond] = runs
   const one = useMemo(() => turnsOf(first, ofFirst), [first, ofFirst])
   const other = useMemo(() => turnsOf(second, ofSecond), [second, ofSecond])
-  const { pairs, pieces } = useMemo(() => aligned(one, other), [one, other])
-  const parting = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
+  const { pairs, pieces } = useMemo(() => alignTurns(one, other), [one, other])
+  const firstDifference = useMemo(() => firstDivergence(pairs, one, other), [pairs, one, other])
   const divergence = useMemo(() => divergenceText(pairs, one, other), [pairs, one, other])
   const figures = useMemo(
     () => comparedFigures([first, second], [ofFirst, ofSecond]),
@@ -86,7 +84,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
         pairs={pairs}
         first={one}
         second={other}
-        parting={parting}
+        firstDifference={firstDifference}
         pictureOf={(shownPairs) =>
           pictureOfComparison(
             {
@@ -105,7 +103,7 @@ function Compared({ keys, first, second }: ComparedProps): JSX.Element {
   )
 }
 
-/** Which of several runs are compared. */
+/** The compared runs of a session, in words. */
 function runsText({ runs }: SessionView, run: number | undefined): string {
   if (runs.length < 2) return ''
   return run === undefined ? `All ${runs.length} runs` : `Run ${run} of ${runs.length}`
@@ -155,4 +153,50 @@ function exchange([first, second]: readonly [string, string]): void {
   const [one, other] = shown.view === 'compare' ? (shown.query ?? '').replace(/^runs=/, '').split(',') : []
   const query = one === undefined || other === undefined ? undefined : `runs=${other},${one}`
   replaceRoute({ view: 'compare', keys: [second, first], ...(query === undefined ? {} : { query }) })
+}
+
+/** The compared run of each session, counted from 1; undefined for all runs. */
+type ChosenRuns = readonly [number | undefined, number | undefined]
+
+/** Parses the query: `runs=2,` means the second run of the first session, and all runs of the second. A run that does not exist means all runs. */
+function chosenRuns(query: string | undefined, runs: readonly [number, number]): ChosenRuns {
+  const [first = '', second = ''] = (new URLSearchParams(query).get('runs') ?? '').split(',')
+  return [runOf(first, runs[0]), runOf(second, runs[1])]
+}
+
+/** The query of an address; '' when all runs are compared. */
+function queryOfRuns([first, second]: ChosenRuns): string {
+  return first === undefined && second === undefined ? '' : `runs=${first ?? ''},${second ?? ''}`
+}
+
+function runOf(text: string, runs: number): number | undefined {
+  const run = Number(text)
+  return Number.isInteger(run) && run >= 1 && run <= runs ? run : undefined
+}
+
+/** A table of the ending and totals of both sides. */
+function FigureTable({ figures }: { readonly figures: readonly ComparedFigure[] }): JSX.Element {
+  return (
+    <table class="compare-figures numbers">
+      <caption class="hidden-text">Ending and totals</caption>
+      <thead>
+        <tr>
+          <td />
+          <th scope="col">First</th>
+          <th scope="col">Second</th>
+          <th scope="col">{changeTitle}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {figures.map(({ name, first, second, change }) => (
+          <tr key={name} data-figure={name}>
+            <th scope="row">{name}</th>
+            <td>{first}</td>
+            <td>{second}</td>
+            <td class={change === 'the same' ? 'soft' : ''}>{change}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
 }

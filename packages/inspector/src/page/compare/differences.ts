@@ -4,10 +4,10 @@ import type { SessionView, TurnCall } from '@halting/analysis/view'
 import type { Pair } from './align.ts'
 import type { ComparedTurn } from './turns.ts'
 
-/** What differs between two turns that stand side by side. */
+/** How two aligned turns differ. */
 export type Difference = 'calls' | 'inputs' | 'outcomes' | 'model' | 'compaction'
 
-/** Nothing for a pair of which one side is missing: that it is missing is the difference. */
+/** The differences of a pair; empty when one side is missing, which is a difference itself. */
 export function differencesOf(
   pair: Pair,
   first: readonly ComparedTurn[],
@@ -31,7 +31,7 @@ export function turnAt(turns: readonly ComparedTurn[], place: number | null): Co
   return place === null ? undefined : turns[place]
 }
 
-/** A line of a call is not all that it was given: two writes of one file may write something else. */
+/** Compares whole inputs, not only labels: two writes of one file may differ in content. */
 function inputs(calls: readonly TurnCall[]): readonly string[] {
   return calls.map(({ label, inputDigest }) => `${label}\n${inputDigest}`).toSorted()
 }
@@ -44,7 +44,7 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((each, index) => each === other[index])
 }
 
-/** The place of the first pair whose calls, what they were given, or their outcomes differ; undefined where none does. */
+/** The index of the first pair with different calls, inputs or outcomes; undefined if all are equal. */
 export function firstDivergence(
   pairs: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -58,7 +58,7 @@ export function firstDivergence(
   return found < 0 ? undefined : found
 }
 
-/** Where two runs part, in words. */
+/** Where two runs diverge, in words. */
 export function divergenceText(
   pairs: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -72,10 +72,10 @@ export function divergenceText(
   }
   const after =
     place === 0 ? 'They differ at the first turn' : `They differ after ${many(place, 'turn')} with the same calls`
-  return `${after}: ${partingText(pair, pairs.slice(place), first, second)}`
+  return `${after}: ${firstDifferenceText(pair, pairs.slice(place), first, second)}`
 }
 
-function partingText(
+function firstDifferenceText(
   pair: Pair,
   rest: readonly Pair[],
   first: readonly ComparedTurn[],
@@ -91,8 +91,8 @@ function partingText(
       : isSame
         ? 'made the same calls with different inputs'
         : 'made different calls'
-    const told = (turn: ComparedTurn): string => callsText(turn.calls, isSame)
-    return `turn ${one.turn} of the first and turn ${other.turn} of the second ${verb}. The first: ${told(one)}. The second: ${told(other)}.`
+    const describe = (turn: ComparedTurn): string => callsText(turn.calls, isSame)
+    return `turn ${one.turn} of the first and turn ${other.turn} of the second ${verb}. The first: ${describe(one)}. The second: ${describe(other)}.`
   }
   const [side, missing, turn] = one === undefined ? ['second', 'first', other] : ['first', 'second', one]
   const isEnd = rest.every(({ kind }) => kind === pair.kind)
@@ -100,20 +100,20 @@ function partingText(
   return `turn ${turn?.turn ?? 0} of the ${side} has no counterpart. It was: ${callsText(turn?.calls ?? [], false)}.`
 }
 
-const mostTold = 3
+const maxCalls = 3
 
-/** The calls of a turn as one line; `an answer` without any. */
+/** The calls of a turn on one line; `an answer` when there are none. */
 export function callsText(calls: readonly TurnCall[], withOutcomes: boolean): string {
   if (calls.length === 0) return 'an answer'
-  const told = calls.slice(0, mostTold).map(({ label, status }) => {
+  const labels = calls.slice(0, maxCalls).map(({ label, status }) => {
     const text = visible(label.length > 90 ? `${label.slice(0, 89)}…` : label)
     return withOutcomes && status !== '' ? `${text} (${status})` : text
   })
-  const left = calls.length - told.length
-  return `${told.join(', ')}${left > 0 ? `, and ${many(left, 'more call')}` : ''}`
+  const left = calls.length - labels.length
+  return `${labels.join(', ')}${left > 0 ? `, and ${many(left, 'more call')}` : ''}`
 }
 
-/** One figure of both sides, as text, and how the second compares with the first. */
+/** One figure of both sides as text, and its change. */
 export interface ComparedFigure {
   readonly name: string
   readonly first: string
@@ -122,7 +122,7 @@ export interface ComparedFigure {
   readonly change: string
 }
 
-/** Ending and totals of the chosen runs; of all where none is chosen. */
+/** The ending and totals of the selected runs, or of all runs. */
 export function comparedFigures(
   views: readonly [SessionView, SessionView],
   chosen: readonly [number | undefined, number | undefined],
@@ -147,9 +147,9 @@ export function comparedFigures(
   ]
 }
 
-/** What has no price is not in the dollars: they cannot be compared then. */
+/** Marks dollars as incomplete when a model has no price: they cannot be compared. */
 function withoutPrices(dollars: ComparedFigure, [first, second]: readonly [SessionView, SessionView]): ComparedFigure {
-  const text = (told: string, { row }: SessionView): string => (row.unpriced.length === 0 ? told : `${told} + ?`)
+  const text = (amount: string, { row }: SessionView): string => (row.unpriced.length === 0 ? amount : `${amount} + ?`)
   const isWhole = first.row.unpriced.length + second.row.unpriced.length === 0
   return {
     ...dollars,

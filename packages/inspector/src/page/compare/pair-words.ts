@@ -4,7 +4,7 @@ import type { Pair } from './align.ts'
 import { callsText, type Difference } from './differences.ts'
 import type { ComparedTurn } from './turns.ts'
 
-// What is said of turns that stand beside each other: the page and its picture have the same words.
+// Texts about pairs of turns, shared by the page and its picture.
 
 const kindTexts: { readonly [kind in Pair['kind']]: string } = {
   same: 'the same calls',
@@ -28,61 +28,61 @@ const differenceTexts: { readonly [difference in Difference]: string } = {
   compaction: 'compacted in one of them',
 }
 
-/** One sign for what a pair is. */
+/** A sign for the kind of pair. */
 export function pairMark({ kind }: Pair, differences: readonly Difference[]): string {
   return kind === 'same' && differences.length > 0 ? '≈' : kindMarks[kind]
 }
 
 export function pairText(pair: Pair, differences: readonly Difference[]): string {
-  const others = differences.filter((each) => each !== 'calls').map((each) => differenceTexts[each])
-  return [kindTexts[pair.kind], ...others].join(', ')
+  const texts = differences.filter((each) => each !== 'calls').map((each) => differenceTexts[each])
+  return [kindTexts[pair.kind], ...texts].join(', ')
 }
 
-/** A turn by its number, and by its run where several are compared. */
+/** The number of a turn, with its run when several runs are compared. */
 export function turnName({ run, turn }: ComparedTurn, turns: readonly ComparedTurn[]): string {
   const isOne = turns.at(0)?.run === turns.at(-1)?.run
   return isOne ? `Turn ${turn}` : `Run ${run}, turn ${turn}`
 }
 
-/** What a turn is, did, took, and what it all came to by then: a line each. */
+/** Four lines on a turn: its model, its calls, its cost, and the cost so far. */
 export function turnLines(turn: ComparedTurn): readonly [model: string, calls: string, own: string, soFar: string] {
   const { model, isCompacted, calls, costUsd, tokens, ms, soFar } = turn
   return [
     `${visible(model)}${isCompacted ? ', compacted' : ''}`,
     callsText(calls, false),
-    spent({ costUsd, tokens, ms }),
-    `so far ${spent(soFar)}`,
+    spentText({ costUsd, tokens, ms }),
+    `so far ${spentText(soFar)}`,
   ]
 }
 
-function spent({ costUsd, tokens, ms }: ComparedTurn['soFar']): string {
+function spentText({ costUsd, tokens, ms }: ComparedTurn['soFar']): string {
   return `${money(costUsd)}, ${counted(tokens)} tokens, ${elapsed(ms)}`
 }
 
-/** A call with its outcome, and what differs from the one beside it. */
+/** A call with its outcome, and its difference from the counterpart. */
 export interface CallText {
   readonly text: string
-  /** '' where it is the same. */
+  /** The difference; '' for none. */
   readonly differs: string
 }
 
-export function callTexts(turn: ComparedTurn, beside: ComparedTurn | undefined): readonly CallText[] {
-  const known = new Map(beside?.calls.map((call) => [call.label, call]))
+export function callTexts(turn: ComparedTurn, counterpart: ComparedTurn | undefined): readonly CallText[] {
+  const known = new Map(counterpart?.calls.map((call) => [call.label, call]))
   return turn.calls.map((call) => ({
     text: `${visible(call.label)}${call.status === '' ? '' : ` (${call.status})`}`,
-    differs: beside === undefined ? notBeside : differenceOf(call, known.get(call.label)),
+    differs: counterpart === undefined ? noCounterpart : differenceOf(call, known.get(call.label)),
   }))
 }
 
-const notBeside = 'no counterpart'
+const noCounterpart = 'no counterpart'
 
-function differenceOf(call: TurnCall, beside: TurnCall | undefined): string {
-  if (beside === undefined) return notBeside
-  if (beside.inputDigest !== call.inputDigest) return differenceTexts.inputs
-  return beside.status === call.status ? '' : differenceTexts.outcomes
+function differenceOf(call: TurnCall, counterpart: TurnCall | undefined): string {
+  if (counterpart === undefined) return noCounterpart
+  if (counterpart.inputDigest !== call.inputDigest) return differenceTexts.inputs
+  return counterpart.status === call.status ? '' : differenceTexts.outcomes
 }
 
-/** What a session is called, and where it is from. */
+/** The title of a session, and where it is from. */
 export function sideTexts({ row }: SessionView): { readonly title: string; readonly from: string } {
   const { title, sessionId, cwd, program } = row
   return {

@@ -14,13 +14,13 @@ interface TurnPairsProps {
   readonly pairs: readonly Pair[]
   readonly first: readonly ComparedTurn[]
   readonly second: readonly ComparedTurn[]
-  /** The place of the first pair that differs. */
-  readonly parting: number | undefined
-  /** The whole view with these pairs, of which this one is chosen. */
+  /** Index of the first pair that differs. */
+  readonly firstDifference: number | undefined
+  /** A picture of the whole view with these pairs and the selected one. */
   readonly pictureOf: (shown: ShownPairs) => Picture
 }
 
-/** A pair with its place among all of them. */
+/** A pair with its index among all pairs. */
 interface ShownPair {
   readonly pair: Pair
   readonly place: number
@@ -33,8 +33,8 @@ export interface ShownPairs {
   readonly chosen: ShownPair | undefined
 }
 
-/** Turns side by side, and the chosen pair whole below. */
-export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPairsProps): JSX.Element {
+/** A list of paired turns, with the selected pair in full below. */
+export function TurnPairs({ pairs, first, second, firstDifference, pictureOf }: TurnPairsProps): JSX.Element {
   const at = useSignal<number | null>(null)
   const isOnlyDifferent = useSignal(false)
   const shown = useMemo(() => {
@@ -48,11 +48,11 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
       : all
   }, [pairs, first, second, isOnlyDifferent.value])
   const chosen = at.value === null ? undefined : shown[at.value]
-  const partingAt = shown.findIndex(({ place }) => place === parting)
+  const differenceAt = shown.findIndex(({ place }) => place === firstDifference)
   return (
     <>
       <div class="list-tools">
-        <button type="button" disabled={partingAt < 0} onClick={() => (at.value = partingAt)}>
+        <button type="button" disabled={differenceAt < 0} onClick={() => (at.value = differenceAt)}>
           Go to the first difference
         </button>
         <label>
@@ -78,49 +78,61 @@ export function TurnPairs({ pairs, first, second, parting, pictureOf }: TurnPair
           rowRem={6.6}
           selected={chosen === undefined ? null : at.value}
           onSelect={(index) => (at.value = index)}
-          row={(index) => {
-            const each = shown[index]
-            if (each === undefined) return null
-            const { pair, differences, place } = each
-            return (
-              <div class="pair" data-kind={pair.kind} data-parting={place === parting}>
-                <Side turn={turnAt(first, pair.first)} turns={first} />
-                <span class="pair-mark" title={pairText(pair, differences)}>
-                  <span aria-hidden="true">{pairMark(pair, differences)}</span>
-                  <span class="hidden-text">{pairText(pair, differences)}</span>
-                </span>
-                <Side turn={turnAt(second, pair.second)} turns={second} />
-              </div>
-            )
-          }}
+          row={(index) => (
+            <PairRow shown={shown[index]} first={first} second={second} firstDifference={firstDifference} />
+          )}
         />
       </div>
-      {chosen === undefined ? (
-        <p class="soft">Select a pair of turns to see all of its calls.</p>
-      ) : (
-        <section class="pair-whole" aria-label="The selected pair of turns">
-          <p>{pairText(chosen.pair, chosen.differences)}</p>
-          <div class="compare-heads">
-            <WholeTurn
-              turns={first}
-              turn={turnAt(first, chosen.pair.first)}
-              beside={turnAt(second, chosen.pair.second)}
-            />
-            <WholeTurn
-              turns={second}
-              turn={turnAt(second, chosen.pair.second)}
-              beside={turnAt(first, chosen.pair.first)}
-            />
-          </div>
-        </section>
-      )}
+      <WholePair chosen={chosen} first={first} second={second} />
     </>
+  )
+}
+
+interface PairProps {
+  readonly first: readonly ComparedTurn[]
+  readonly second: readonly ComparedTurn[]
+}
+
+interface PairRowProps extends PairProps {
+  readonly shown: ShownPair | undefined
+  readonly firstDifference: number | undefined
+}
+
+/** A row of the list: both turns of a pair, and how they compare. */
+function PairRow({ shown, first, second, firstDifference }: PairRowProps): JSX.Element | null {
+  if (shown === undefined) return null
+  const { pair, differences, place } = shown
+  return (
+    <div class="pair" data-kind={pair.kind} data-diverges={place === firstDifference}>
+      <Side turn={turnAt(first, pair.first)} turns={first} />
+      <span class="pair-mark" title={pairText(pair, differences)}>
+        <span aria-hidden="true">{pairMark(pair, differences)}</span>
+        <span class="hidden-text">{pairText(pair, differences)}</span>
+      </span>
+      <Side turn={turnAt(second, pair.second)} turns={second} />
+    </div>
+  )
+}
+
+/** The selected pair with all of its calls. */
+function WholePair({ chosen, first, second }: PairProps & { readonly chosen: ShownPair | undefined }): JSX.Element {
+  if (chosen === undefined) return <p class="soft">Select a pair of turns to see all of its calls.</p>
+  const { pair, differences } = chosen
+  const [firstTurn, secondTurn] = [turnAt(first, pair.first), turnAt(second, pair.second)]
+  return (
+    <section class="pair-whole" aria-label="The selected pair of turns">
+      <p>{pairText(pair, differences)}</p>
+      <div class="compare-heads">
+        <WholeTurn turns={first} turn={firstTurn} counterpart={secondTurn} />
+        <WholeTurn turns={second} turn={secondTurn} counterpart={firstTurn} />
+      </div>
+    </section>
   )
 }
 
 interface SideProps {
   readonly turn: ComparedTurn | undefined
-  /** All of its side. */
+  /** All turns of its side. */
   readonly turns: readonly ComparedTurn[]
 }
 
@@ -140,10 +152,10 @@ function Side({ turn, turns }: SideProps): JSX.Element {
 }
 
 interface WholeTurnProps extends SideProps {
-  readonly beside: ComparedTurn | undefined
+  readonly counterpart: ComparedTurn | undefined
 }
 
-function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
+function WholeTurn({ turn, turns, counterpart }: WholeTurnProps): JSX.Element {
   if (turn === undefined) return <p class="soft">No turn here.</p>
   const [model, , own, soFar] = turnLines(turn)
   return (
@@ -156,7 +168,7 @@ function WholeTurn({ turn, turns, beside }: WholeTurnProps): JSX.Element {
       </p>
       {turn.calls.length === 0 ? <p>An answer without tool calls.</p> : null}
       <ul class="calls">
-        {callTexts(turn, beside).map(({ text, differs }, index) => (
+        {callTexts(turn, counterpart).map(({ text, differs }, index) => (
           <li key={index}>
             {text}
             {differs === '' ? null : <span class="warn"> {differs}</span>}

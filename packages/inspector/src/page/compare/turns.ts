@@ -1,22 +1,22 @@
 import type { RunView, SessionView, TurnCall } from '@halting/analysis/view'
 
-/** One turn of a run, with its own figures and the sums so far. */
+/** One turn of a run with its figures and the sums so far. */
 export interface ComparedTurn {
-  /** Counts from 1. */
+  /** Number of the run, from 1. */
   readonly run: number
   readonly turn: number
   readonly request: number
   readonly model: string
   readonly calls: readonly TurnCall[]
   readonly isCompacted: boolean
-  /** Of this turn, with its subagents. */
+  /** Figures of this turn, including its subagents. */
   readonly tokens: number
   readonly costUsd: number
   readonly ms: number
   readonly soFar: { readonly tokens: number; readonly costUsd: number; readonly ms: number }
 }
 
-/** The turns of the chosen runs one after another; of all where none is chosen. Sums go on from run to run. */
+/** The turns of the selected runs, or of all runs, one after another. Sums continue from run to run. */
 export function turnsOf(view: SessionView, chosen: number | undefined): readonly ComparedTurn[] {
   const turns: ComparedTurn[] = []
   for (const [index, run] of view.runs.entries()) {
@@ -32,7 +32,7 @@ function turnsOfRun(
   run: number,
   before: ComparedTurn['soFar'],
 ): readonly ComparedTurn[] {
-  // What the run goes on from is in the sums of its points.
+  // Sums of points include what the run carried over.
   let { tokens, costUsd: settledUsd } = carried
   let { ms } = before
   return points.map(({ turn, request, model, calls, isCompacted, ...point }) => {
@@ -53,7 +53,7 @@ function turnsOfRun(
   })
 }
 
-/** Dollars are billionths: what binary fractions add is left out. */
+/** Rounds dollars to billionths, to remove floating-point errors. */
 function exactly(usd: number): number {
   return Math.round(usd * 1e9) / 1e9
 }

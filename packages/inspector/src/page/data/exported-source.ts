@@ -2,14 +2,14 @@ import type { TranscriptPart } from '@halting/analysis/view'
 import type { FigureLine, SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
 
-/** What the server writes into an exported file, beside the pieces of its records and parts. */
+/** What the server writes into an exported file, in addition to the pieces of records and parts. */
 interface Exported {
   readonly view: SessionOutline
-  /** So many records or parts are in an element. */
+  /** The number of records or parts in one element. */
   readonly inElement: number
 }
 
-/** Everything is in the file that the page is, as elements that are no script. Undefined where the page came from a server. */
+/** A source that reads everything from data elements of the page itself. Undefined for a page from a server. */
 export function exportedSource(page: Pick<Document, 'getElementById'>): PageSource | undefined {
   const text = textOf(page, 'halting-session')
   if (text === undefined) return undefined
@@ -17,7 +17,7 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
   const { view, inElement } = JSON.parse(text) as Exported
   const { row } = view
   const pieces = new Pieces(page, inElement)
-  // The shapes are those that the server writes, for the same reason.
+  // The server writes these types, see above.
   return {
     title: row.title,
     isExported: true,
@@ -44,14 +44,14 @@ export function exportedSource(page: Pick<Document, 'getElementById'>): PageSour
   }
 }
 
-/** So many pieces stay read: what is looked at lies beside what was looked at. */
-const mostKept = 16
+/** The number of pieces that stay parsed: users look at neighbouring records. */
+const maxCached = 16
 
-/** Records and parts of the file, of which a piece is read when it is asked for. */
+/** Records and parts of the file; each piece is parsed on demand. */
 class Pieces {
   private readonly page: Pick<Document, 'getElementById'>
   private readonly inElement: number
-  private readonly kept = new Map<string, readonly unknown[]>()
+  private readonly parsed = new Map<string, readonly unknown[]>()
 
   constructor(page: Pick<Document, 'getElementById'>, inElement: number) {
     this.page = page
@@ -70,14 +70,14 @@ class Pieces {
   }
 
   private piece(name: string): readonly unknown[] | undefined {
-    const known = this.kept.get(name)
+    const known = this.parsed.get(name)
     if (known !== undefined) return known
     const text = textOf(this.page, name)
     if (text === undefined) return undefined
-    // The server writes a list of them.
+    // The server writes a list.
     const read = JSON.parse(text) as readonly unknown[]
-    this.kept.set(name, read)
-    for (const old of this.kept.keys()) if (this.kept.size > mostKept) this.kept.delete(old)
+    this.parsed.set(name, read)
+    for (const old of this.parsed.keys()) if (this.parsed.size > maxCached) this.parsed.delete(old)
     return read
   }
 }

@@ -3,9 +3,9 @@ import type { RunView, SessionView, TimelineItem, TurnPoint } from '@halting/ana
 import type { FigureKind, SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
 import { messageOf, source, type Loaded } from './store.ts'
-import { unpacked } from './unpacked.ts'
+import type { Packed } from '../../server/packed.ts'
 
-/** The session with these figures of one run, or of all; the other figures are empty. */
+/** The session with the requested figures of one run, or of all; other figures are empty. */
 export async function withFigures(
   from: Pick<PageSource, 'figures'>,
   view: SessionOutline,
@@ -18,18 +18,18 @@ export async function withFigures(
     for await (const line of from.figures(view, kind, only)) {
       if (line.once !== undefined) figures[line.run]?.push(line.once)
       const of = (rows[line.run] ??= [])
-      for (const row of unpacked(line.rows)) of.push(row)
+      for (const row of unpack(line.rows)) of.push(row)
     }
     for (const [run, of] of rows.entries()) if (of !== undefined) figures[run]?.push(figuresOf(kind, of, figures[run]))
   }
-  // The server leaves out what the view that asks does not look at.
+  // The server leaves out figures that this view does not need.
   const runs = view.runs.map((run, index) => Object.assign({}, nothing, run, ...(figures[index] ?? [])) as RunView)
   return { ...view, runs }
 }
 
 const nothing = { items: [], points: [], windows: [] }
 
-/** The rows are of the kind that was asked for. */
+/** The rows have the requested kind. */
 function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly Partial<RunView>[]): Partial<RunView> {
   switch (kind) {
     case 'items':
@@ -43,45 +43,71 @@ function figuresOf(kind: FigureKind, rows: readonly unknown[], known: readonly P
   }
 }
 
-/** Figures that were asked for, and what came of that. */
-interface Asked {
-  is: Loaded<SessionView>
-  readonly done: Promise<void>
+/** A request for figures, and its result. */
+interface FigureRequest {
+  state: Loaded<SessionView>
+  readonly finished: Promise<void>
 }
 
-/** What was read of a session, until it changes: then it has another outline. */
-const known = new WeakMap<SessionOutline, Map<string, Asked>>()
+/** Requests by outline: a session that changes gets a new outline. */
+const known = new WeakMap<SessionOutline, Map<string, FigureRequest>>()
 
-function askedOf(view: SessionOutline, kinds: string, only: number | undefined): Asked {
-  const of = known.get(view) ?? new Map<string, Asked>()
+function figureRequest(view: SessionOutline, kinds: string, only: number | undefined): FigureRequest {
+  const of = known.get(view) ?? new Map<string, FigureRequest>()
   known.set(view, of)
   const name = `${kinds} ${only}`
   const found = of.get(name)
   if (found !== undefined) return found
-  const asked: Asked = {
-    is: { kind: 'loading' },
-    done: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
-      (value) => void (asked.is = { kind: 'loaded', value }),
-      (error: unknown) => void (asked.is = { kind: 'failed', message: messageOf(error) }),
+  const request: FigureRequest = {
+    state: { kind: 'loading' },
+    finished: withFigures(source(), view, kinds.split(' ') as FigureKind[], only).then(
+      (value) => void (request.state = { kind: 'loaded', value }),
+      (error: unknown) => void (request.state = { kind: 'failed', message: messageOf(error) }),
     ),
   }
-  of.set(name, asked)
-  return asked
+  of.set(name, request)
+  return request
 }
 
-/** The same for a component that shows it. What it showed before stays until the new figures are there. */
+/** The same as a hook. The previous figures stay visible until the new ones arrive. */
 export function useFigures(view: SessionOutline | undefined, kinds: string, only?: number): Loaded<SessionView> {
   const name = `${kinds} ${only}`
-  const asked = view === undefined ? undefined : askedOf(view, kinds, only)
-  const shown = useRef<{ readonly name: string; readonly is: Loaded<SessionView> }>(null)
+  const request = view === undefined ? undefined : figureRequest(view, kinds, only)
+  const latest = useRef<{ readonly name: string; readonly state: Loaded<SessionView> }>(null)
   const [, draw] = useState({})
   useEffect(() => {
     let isWanted = true
-    void asked?.done.then(() => isWanted && draw({}))
+    void request?.finished.then(() => isWanted && draw({}))
     return () => {
       isWanted = false
     }
-  }, [asked])
-  if (asked !== undefined && asked.is.kind !== 'loading') shown.current = { name, is: asked.is }
-  return shown.current?.name === name ? shown.current.is : { kind: 'loading' }
+  }, [request])
+  if (request !== undefined && request.state.kind !== 'loading') latest.current = { name, state: request.state }
+  return latest.current?.name === name ? latest.current.state : { kind: 'loading' }
+}
+
+/** Unpacks values that the server packed. */
+export function unpack(packed: Packed): readonly unknown[] {
+  if ('values' in packed) return packed.values
+  if ('same' in packed) return Array.from({ length: packed.count }, () => packed.same)
+  if ('steps' in packed) {
+    let sum = 0
+    return packed.steps.map((step) => (sum += step))
+  }
+  if ('texts' in packed) return unpack(packed.of).map((place) => packed.texts[Number(place)])
+  if ('lengths' in packed) {
+    const items = unpack(packed.items)
+    let from = 0
+    return unpack(packed.lengths).map((length) => items.slice(from, (from += Number(length))))
+  }
+  if ('except' in packed) {
+    const { except, others, count, value } = packed
+    const rest = unpack(others)
+    let [left, at] = [0, 0]
+    return Array.from({ length: count }, (_, place) => (except[left] === place ? (left++, value) : rest[at++]))
+  }
+  const columns = Object.entries(packed.fields).map(([name, column]) => [name, unpack(column)] as const)
+  return Array.from({ length: packed.count }, (_, row) =>
+    Object.fromEntries(columns.flatMap(([name, values]) => (values[row] === undefined ? [] : [[name, values[row]]]))),
+  )
 }

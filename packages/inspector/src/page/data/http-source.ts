@@ -2,9 +2,9 @@ import type { SessionRow } from '@halting/analysis/view'
 import type { FigureLine } from '../../server/figures.ts'
 import type { PageSource, SourceChange } from './page-source.ts'
 
-/** Speaks to the server that the page came from. */
+/** A source that requests everything from the server of the page. */
 export async function httpSource(): Promise<PageSource> {
-  // The shapes are those of the server that sent this page: both are of one build.
+  // The types are those of the server, which is from the same build as this page.
   const ask = async <Answer>(what: string, query: { readonly [name: string]: string | number } = {}): Promise<Answer> =>
     (await (await answerOf(addressFor(what, query))).json()) as Answer
   const { title } = await ask<{ readonly title: string }>('about')
@@ -13,7 +13,7 @@ export async function httpSource(): Promise<PageSource> {
     isExported: false,
     async list(onRows, signal) {
       let beyond = 0
-      // The lines are those that this server writes: a row each, and how many there are beyond.
+      // The server writes one row per line, and the number of sessions that are not listed.
       for await (const lines of linesOf(await answerOf('api/sessions', signal)))
         onRows(
           (lines as (SessionRow & { readonly remaining?: number })[]).filter(
@@ -26,7 +26,7 @@ export async function httpSource(): Promise<PageSource> {
     session: (key, asked) => ask('session', { key, ...(asked && { [asked]: 1 }) }),
     async *figures({ row: { key }, isBeginning }, kind, run) {
       const query = { key, of: kind, ...(run !== undefined && { run }), ...(isBeginning && { beginning: 1 }) }
-      // The lines are those that this server writes.
+      // The server writes lines of this type.
       for await (const lines of linesOf(await answerOf(addressFor('figures', query)))) yield* lines as FigureLine[]
     },
     records: (key, run, from, count) => ask('records', { key, run, from, count }),
@@ -45,7 +45,10 @@ function addressFor(what: string, query: { readonly [name: string]: string | num
   return `api/${what}${words.length === 0 ? '' : `?${words.join('&')}`}`
 }
 
-/** The answer, where it is one. @throws Error with what the server says of it. */
+/**
+ * The response, if it is successful.
+ * @throws Error with the message of the server.
+ */
 async function answerOf(address: string, signal?: AbortSignal): Promise<Response> {
   const response = await fetch(address, signal === undefined ? {} : { signal }).catch((error: unknown) => {
     throw signal?.aborted === true
@@ -53,12 +56,12 @@ async function answerOf(address: string, signal?: AbortSignal): Promise<Response
       : new Error('The inspector does not answer. Start halting inspect again.', { cause: error })
   })
   if (response.ok) return response
-  const told: unknown = await response.json().catch(() => undefined)
-  const isTold = typeof told === 'object' && told !== null && 'error' in told && typeof told.error === 'string'
-  throw new Error(isTold ? String(told.error) : `The inspector answered ${response.status}.`)
+  const body: unknown = await response.json().catch(() => undefined)
+  const hasMessage = typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+  throw new Error(hasMessage ? String(body.error) : `The inspector answered ${response.status}.`)
 }
 
-/** JSON, a value a line: as many as came at once. */
+/** Parses JSON lines, and yields those of each chunk together. */
 async function* linesOf({ body }: Response): AsyncGenerator<unknown[]> {
   if (body === null) return
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
@@ -73,7 +76,7 @@ async function* linesOf({ body }: Response): AsyncGenerator<unknown[]> {
   }
 }
 
-/** Hears of changes until it is ended. A connection that broke is made again, a little later each time. */
+/** Receives changes until it is aborted. A broken connection is retried with increasing delays. */
 async function follow(listener: (change: SourceChange) => void, signal: AbortSignal): Promise<void> {
   let pauseMs = 1_000
   for (let isFirst = true; !signal.aborted; isFirst = false) {
@@ -82,7 +85,7 @@ async function follow(listener: (change: SourceChange) => void, signal: AbortSig
       if (!isFirst) listener({ kind: 'missed' })
       for await (const lines of linesOf(answer)) {
         pauseMs = 1_000
-        // The lines are those that this server writes: keys, or rows.
+        // The server writes keys or rows.
         for (const line of lines as readonly ChangeLine[])
           listener('keys' in line ? { kind: 'changed', ...line } : { kind: 'rows', ...line })
       }

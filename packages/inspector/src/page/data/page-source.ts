@@ -1,30 +1,30 @@
 import type { SessionRow, TranscriptPart } from '@halting/analysis/view'
 import type { FigureKind, FigureLine, SessionOutline } from '../../server/figures.ts'
 
-/** What the page asks for. One speaks to the server, one has everything in the file it was exported to. */
+/** Provides the page with data: from the server, or from the exported file. */
 export interface PageSource {
   readonly title: string
-  /** All that there is was in the file: nothing comes later. */
+  /** Whether all data is in the file, so that nothing changes. */
   readonly isExported: boolean
-  /** Gives how many sessions there are beyond these. */
+  /** Lists the sessions; resolves to the number of sessions that are not listed. */
   list(onRows: (rows: readonly SessionRow[]) => void, signal: AbortSignal): Promise<number>
-  /** Lists more of these, whose rows come as changes; gives how many there are beyond. */
+  /** Lists more sessions, which arrive as changes; resolves to the number that are not listed. */
   more(): Promise<number>
-  /** Without the figures of its runs. `beginning`: that of a long session will do. */
+  /** A session without the figures of its runs. `beginning`: the beginning of a long session is enough. */
   session(key: string, asked?: 'beginning'): Promise<SessionOutline>
-  /** Figures of one run, or of all: those that the view does not have. */
+  /** Figures of one run, or of all, that the outline does not contain. */
   figures(view: SessionOutline, kind: FigureKind, run: number | undefined): AsyncIterable<FigureLine>
   records(key: string, run: number, from: number, count: number): Promise<readonly unknown[]>
   parts(key: string, run: number, from: number, count: number): Promise<readonly TranscriptPart[]>
-  /** The address of a session as one file; null in such a file. */
+  /** Address for the export of a session as one file; null in an exported file. */
   exportAddress(key: string): string | null
   onChange(listener: (change: SourceChange) => void): () => void
 }
 
 export type SourceChange =
-  /** These sessions changed, came or went. */
+  /** Sessions that were changed, added or removed. */
   | { readonly kind: 'changed'; readonly keys: readonly string[] }
-  /** Their rows as they are now, and which of them went. */
+  /** Current rows of changed sessions, and keys of removed ones. */
   | { readonly kind: 'rows'; readonly rows: readonly SessionRow[]; readonly gone: readonly string[] }
-  /** For a while nobody told anything: what changed is not known. */
+  /** The connection was interrupted, so changes may have been missed. */
   | { readonly kind: 'missed' }

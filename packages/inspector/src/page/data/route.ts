@@ -1,6 +1,6 @@
 import { signal, type ReadonlySignal } from '@preact/signals'
 
-/** Which view is shown, as the fragment of the address says: a reload and the browser's way back keep it. */
+/** The current view, stored in the fragment of the address, so that reloading and the back button work. */
 export type Route =
   | { readonly view: 'sessions'; readonly query?: string }
   | { readonly view: 'session'; readonly key: string; readonly run: number; readonly tab: SessionTab }
@@ -11,20 +11,20 @@ const sessionTabs = ['timeline', 'plots', 'what-if'] as const
 export type SessionTab = (typeof sessionTabs)[number]
 
 /**
- * `#/?QUERY`, `#/session/KEY/RUN/TAB` (runs count from 1), `#/compare/KEY/KEY?QUERY`, `#/what-if`. What is no address is the list. A query is what the view makes
- * of it: filters, which runs.
+ * Parses `#/?QUERY`, `#/session/KEY/RUN/TAB` (runs count from 1), `#/compare/KEY/KEY?QUERY` and `#/what-if`; anything else is the list. Each view
+ * defines its own query.
  */
 export function routeOf(fragment: string): Route {
   const [, path = '', query] = /^#?\/?([^?]*)(?:\?(.+))?$/s.exec(fragment) ?? []
-  const asked = query === undefined ? {} : { query }
+  const queryField = query === undefined ? {} : { query }
   const [view, ...given] = path.split('/').map((part) => decoded(part))
   const [first = '', second = '', third = ''] = given
   if (view === 'session' && first !== '') {
     const tab = sessionTabs.find((each) => each === third) ?? 'timeline'
     return { view, key: first, run: Math.max(1, Math.trunc(Number(second)) || 1), tab }
   }
-  if (view === 'compare' && first !== '' && second !== '') return { view, keys: [first, second], ...asked }
-  return view === 'what-if' ? { view } : { view: 'sessions', ...asked }
+  if (view === 'compare' && first !== '' && second !== '') return { view, keys: [first, second], ...queryField }
+  return view === 'what-if' ? { view } : { view: 'sessions', ...queryField }
 }
 
 export function addressOf(route: Route): string {
@@ -56,7 +56,7 @@ function decoded(part: string): string {
 const current = signal<Route>({ view: 'sessions' })
 export const route: ReadonlySignal<Route> = current
 
-/** Follows the fragment from now on. */
+/** Starts to follow the fragment. */
 export function followRoute(): void {
   const follow = (): void => {
     current.value = routeOf(location.hash)
@@ -69,7 +69,7 @@ export function goTo(next: Route): void {
   location.hash = addressOf(next)
 }
 
-/** Goes there without a step that the browser's way back would take: for what is set a little at a time, such as a filter. */
+/** Replaces the address without a history entry: for values that change gradually, such as a filter. */
 export function replaceRoute(next: Route): void {
   history.replaceState(null, '', addressOf(next))
   current.value = next

@@ -4,9 +4,8 @@ import type { SessionRow } from '@halting/analysis/view'
 import type { SessionOutline } from '../../server/figures.ts'
 import type { PageSource } from './page-source.ts'
 import { route } from './route.ts'
-import { RowList } from './row-list.ts'
 
-/** What is being read, was read, or could not be. What was read before stays shown while it is read anew. */
+/** Something that is loaded from the source. A loaded value stays visible while it is loaded again. */
 export type Loaded<Value> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'loaded'; readonly value: Value }
@@ -16,30 +15,36 @@ let opened: PageSource | undefined
 const shownRows = signal<readonly SessionRow[]>([])
 const listState = signal<Loaded<null>>({ kind: 'loading' })
 const pageTitle = signal('')
-const beyondState = signal(0)
+const unlistedCountState = signal(0)
 
-/** Sessions in the order in which they were read first; each by its newest figures. */
+/** Sessions in the order in which they were first read, with their latest figures. */
 export const rows: ReadonlySignal<readonly SessionRow[]> = shownRows
 /** Whether all sessions have been read. */
-export const listing: ReadonlySignal<Loaded<null>> = listState
-/** How many sessions there are that the list does not have yet. */
-export const beyond: ReadonlySignal<number> = beyondState
+export const listingState: ReadonlySignal<Loaded<null>> = listState
+/** Number of sessions that are not listed yet. */
+export const unlistedCount: ReadonlySignal<number> = unlistedCountState
 
-/** Lists more of them. @throws Error with what the server says. */
+/**
+ * Lists more sessions.
+ * @throws Error with the message of the server.
+ */
 export async function listMore(): Promise<void> {
-  beyondState.value = await source().more()
+  unlistedCountState.value = await source().more()
 }
 
-/** What is looked at: a folder, an address, a file. */
+/** What the page is about: a folder, an address or a file. */
 export const title: ReadonlySignal<string> = pageTitle
 
-/** Where everything comes from. @throws Error before the page was opened. */
+/**
+ * The data source.
+ * @throws Error before the page was opened.
+ */
 export function source(): PageSource {
-  if (opened === undefined) throw new Error('The page asks before it has a source.')
+  if (opened === undefined) throw new Error('The page has no data source yet.')
   return opened
 }
 
-/** Reads from this source from now on, and follows what changes there. */
+/** Sets the data source, and follows its changes. */
 export function openStore(from: PageSource): void {
   opened = from
   pageTitle.value = from.title
@@ -63,11 +68,11 @@ export function openStore(from: PageSource): void {
   })
 }
 
-/** Reads the list, and follows what changes in it. Who asks while it is read has it read once more, and not twice at a time. */
+/** Reads the list and follows its changes. Requests during a read cause one more read afterwards. */
 class Reading {
   private readonly from: PageSource
   private readonly list = new RowList()
-  /** Who only looks at a session needs no list. */
+  /** A page that shows only one session does not need the list. */
   hasBegun = false
   private isReading = false
   private isWanted = false
@@ -101,7 +106,7 @@ class Reading {
         this.list.end()
         batch(() => {
           this.draw()
-          beyondState.value = beyond
+          unlistedCountState.value = beyond
           listState.value = { kind: 'loaded', value: null }
         })
       } catch (error) {
@@ -113,7 +118,7 @@ class Reading {
     this.isReading = false
   }
 
-  /** Rows come by the hundred: the page is drawn a few times a second. */
+  /** Rows arrive by the hundred: the page is updated a few times per second. */
   private drawSoon(): void {
     this.drawing ??= setTimeout(() => this.draw(), 150)
   }
@@ -125,10 +130,10 @@ class Reading {
   }
 }
 
-/** One session that is shown: read when first asked for, and again when it changes. */
+/** A session that is shown: loaded on first use, and again when it changes. */
 class SessionResource {
   readonly state = signal<Loaded<SessionOutline>>({ kind: 'loading' })
-  /** Components that show it. */
+  /** Number of components that show it. */
   users = 0
   private readonly key: string
   private isReading = false
@@ -157,7 +162,7 @@ class SessionResource {
       } catch (error) {
         this.state.value = { kind: 'failed', message: messageOf(error) }
       }
-      // A long session that changes all the time is read half of the time at most.
+      // A long session that changes all the time is read at most half of the time.
       const pause = Math.max(300, performance.now() - begun)
       if (this.isWanted) await new Promise((resolve) => setTimeout(resolve, pause))
     }
@@ -166,9 +171,9 @@ class SessionResource {
 }
 
 const openSessions = new Map<string, SessionResource>()
-const mostKept = 4
+const maxCached = 4
 
-/** A session, for a component that shows it; drawn again when it changes. */
+/** A session as a hook; the component is rendered again when it changes. */
 export function useSession(key: string): Loaded<SessionOutline> {
   const resource = openSessions.get(key) ?? new SessionResource(key)
   openSessions.set(key, resource)
@@ -176,15 +181,66 @@ export function useSession(key: string): Loaded<SessionOutline> {
     resource.users++
     return () => {
       resource.users--
-      // The last few stay, for the way back.
+      // The last few sessions stay loaded, for going back.
       for (const [old, { users }] of openSessions)
-        if (openSessions.size > mostKept && users === 0) openSessions.delete(old)
+        if (openSessions.size > maxCached && users === 0) openSessions.delete(old)
     }
   }, [resource])
   return resource.state.value
 }
 
-/** What an error says, for a person. */
+/** The message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * The rows of the list, in the order of arrival. Reading the whole list takes a while. Changes that are reported meanwhile are newer than rows that
+ * are read later.
+ */
+export class RowList {
+  readonly #rows = new Map<string, SessionRow>()
+  /** During a read: the keys that were read, and those with a reported change. */
+  #reading: { readonly read: Set<string>; readonly changed: Set<string> } | undefined
+
+  get all(): readonly SessionRow[] {
+    return [...this.#rows.values()]
+  }
+
+  /** Starts to read the list. */
+  begin(): void {
+    this.#reading = { read: new Set(), changed: new Set() }
+  }
+
+  /** Adds rows that were read. */
+  take(rows: readonly SessionRow[]): void {
+    for (const row of rows) {
+      this.#reading?.read.add(row.key)
+      if (this.#reading?.changed.has(row.key) !== true) this.#rows.set(row.key, row)
+    }
+  }
+
+  /** Ends reading, and removes sessions that were not read. */
+  end(): void {
+    const reading = this.#reading
+    this.#reading = undefined
+    if (reading === undefined) return
+    for (const key of this.#rows.keys()) if (!reading.read.has(key) && !reading.changed.has(key)) this.#rows.delete(key)
+  }
+
+  /** Aborts reading. */
+  giveUp(): void {
+    this.#reading = undefined
+  }
+
+  change(rows: readonly SessionRow[], gone: readonly string[]): void {
+    for (const row of rows) {
+      this.#reading?.changed.add(row.key)
+      this.#rows.set(row.key, row)
+    }
+    for (const key of gone) {
+      this.#reading?.changed.add(key)
+      this.#rows.delete(key)
+    }
+  }
 }

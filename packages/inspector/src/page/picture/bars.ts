@@ -1,12 +1,12 @@
 import type { ColorName } from '../common/colors.ts'
 import { lineHeight, paragraph, type Block } from './block.ts'
-import { fitted, textWidth } from './text-width.ts'
+import { fitText, textWidth } from './text-width.ts'
 import { visible } from '@halting/analysis/words'
 
-/** A bar with its name and its value. */
+/** A bar with a label and a value. */
 export interface PictureBar {
   readonly label: string
-  /** How full, from 0 to 1; null for no bar. */
+  /** The filled part, from 0 to 1; null for no bar. */
   readonly share: number | null
   readonly value: string
   readonly color: ColorName
@@ -15,12 +15,12 @@ export interface PictureBar {
 const look = { size: 13 }
 const row = look.size * lineHeight + 4
 
-/** Bars below each other: names, bars and values in columns. */
-export function bars(all: readonly PictureBar[]): Block {
+/** Rows of labels, bars and values, aligned in columns. */
+export function barRows(all: readonly PictureBar[]): Block {
   if (all.length === 0) return paragraph('None are recorded.', { color: 'soft', size: look.size })
   return (width) => {
-    const names = all.map(({ label }) => fitted(visible(label), width * 0.4, look))
-    const values = all.map(({ value }) => fitted(visible(value), width * 0.45, look))
+    const names = all.map(({ label }) => fitText(visible(label), width * 0.4, look))
+    const values = all.map(({ value }) => fitText(visible(value), width * 0.45, look))
     const widest = (texts: readonly string[]): number => Math.max(...texts.map((text) => textWidth(text, look)))
     const from = widest(names) + 12
     const room = width - from - widest(values) - 12

@@ -3,9 +3,9 @@ import type { ColorName } from '../common/colors.ts'
 import type { SvgWriter } from './svg.ts'
 import { linesOf, type TextLook } from './text-width.ts'
 
-// What a picture is made of, from top to bottom. A view says what stands in it; where it stands follows from the width.
+// Blocks of a picture, from top to bottom. A view defines their content; the layout follows from the width.
 
-/** Colours of a picture by their names: those of the page, or of a test. */
+/** Resolves colour names: those of the page, or of a test. */
 export type ColorOf = (name: ColorName) => string
 
 export interface Pen {
@@ -13,7 +13,7 @@ export interface Pen {
   readonly color: ColorOf
 }
 
-/** Draws with its left upper corner at this place. */
+/** Draws with the upper left corner at this position. */
 type Draw = (pen: Pen, left: number, top: number) => void
 
 interface LaidOut {
@@ -21,27 +21,27 @@ interface LaidOut {
   readonly draw: Draw
 }
 
-/** A part of a picture. */
+/** A part of a picture; lays itself out for a width. */
 export type Block = (width: number) => LaidOut
 
 export const lineHeight = 1.45
 
 export interface ParagraphStyle extends Partial<TextLook> {
   readonly color?: ColorName
-  /** Of more lines the rest is left out, and the last one says so by `…`. */
-  readonly mostLines?: number
+  /** Maximum number of lines; the last one then ends with `…`. */
+  readonly maxLines?: number
 }
 
-/** Longer texts are cut before they are looked at. */
-const mostCharacters = 8_000
+/** Longer texts are cut before layout. */
+const maxCharacters = 8_000
 
-/** A text, on as many lines as it needs. */
+/** Text, on as many lines as it needs. */
 export function paragraph(text: string, style: ParagraphStyle = {}): Block {
-  const { size = 14, color = 'ink', mostLines = 40, isBold = false, isCode = false } = style
+  const { size = 14, color = 'ink', maxLines = 40, isBold = false, isCode = false } = style
   const look = { size, isBold, isCode }
   return (width) => {
-    const shown = visible(text.slice(0, mostCharacters))
-    const lines = linesOf(text.length > mostCharacters ? `${shown}…` : shown, width, look, mostLines)
+    const visibleText = visible(text.slice(0, maxCharacters))
+    const lines = linesOf(text.length > maxCharacters ? `${visibleText}…` : visibleText, width, look, maxLines)
     return {
       height: lines.length * size * lineHeight,
       draw: ({ svg, color: colorOf }, left, top) => {
@@ -53,21 +53,21 @@ export function paragraph(text: string, style: ParagraphStyle = {}): Block {
 }
 
 export function heading(text: string): Block {
-  return paragraph(text, { size: 16, isBold: true, mostLines: 6 })
+  return paragraph(text, { size: 16, isBold: true, maxLines: 6 })
 }
 
-/** Lines of this many at most; of more it says how many are left out. */
-const mostCodeLines = 300
+/** The maximum number of lines; more are only counted. */
+const maxCodeLines = 300
 
-/** A text in letters of one width, line by line. */
+/** Monospaced text, line by line. */
 export function code(text: string): Block {
   const size = 12
   return (width) => {
     const pad = 10
     const look = { size, isCode: true }
-    const shown = visible(text.slice(0, 100_000)).replaceAll('\t', '    ').trimEnd()
-    const all = linesOf(shown, width - 2 * pad, look)
-    const lines = all.slice(0, mostCodeLines)
+    const visibleText = visible(text.slice(0, 100_000)).replaceAll('\t', '    ').trimEnd()
+    const all = linesOf(visibleText, width - 2 * pad, look)
+    const lines = all.slice(0, maxCodeLines)
     const left = all.length - lines.length
     const rest = left === 0 ? [] : [`… ${counted(left)} more lines are not in this picture`]
     const height = (lines.length + rest.length) * size * lineHeight + 2 * pad
@@ -82,8 +82,8 @@ export function code(text: string): Block {
   }
 }
 
-/** What draws itself, in a place of this height. */
-export function drawing(height: number, draw: (pen: Pen, place: Place) => void): Block {
+/** A custom drawing with this height. */
+export function blockOfHeight(height: number, draw: (pen: Pen, place: Place) => void): Block {
   return (width) => ({ height, draw: (pen, left, top) => draw(pen, { left, top, width, height }) })
 }
 
@@ -94,11 +94,11 @@ export interface Place {
   readonly height: number
 }
 
-/** Between blocks, and between lines that belong together. */
+/** Vertical space between blocks, and between related lines. */
 export const [gap, tight] = [12, 2] as const
 
-/** Blocks below each other. */
-export function below(blocks: readonly Block[], between: typeof gap | typeof tight = gap): Block {
+/** Blocks from top to bottom. */
+export function stacked(blocks: readonly Block[], between: typeof gap | typeof tight = gap): Block {
   return (width) => {
     const laid = blocks.map((block) => block(width)).filter(({ height }) => height > 0)
     const height = laid.reduce((sum, each) => sum + each.height, 0) + between * Math.max(0, laid.length - 1)
@@ -117,8 +117,8 @@ export function below(blocks: readonly Block[], between: typeof gap | typeof tig
 
 const column = 32
 
-/** Blocks beside each other, each as wide as the others. */
-export function beside(blocks: readonly Block[]): Block {
+/** Blocks in columns of equal width. */
+export function sideBySide(blocks: readonly Block[]): Block {
   return (width) => {
     const each = (width - column * (blocks.length - 1)) / blocks.length
     const laid = blocks.map((block) => block(each))

@@ -1,16 +1,16 @@
 import { visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 import type { Block } from './block.ts'
-import { fitted, textWidth } from './text-width.ts'
+import { fitText, textWidth } from './text-width.ts'
 
 const [size, swatch, line] = [12, 12, 18] as const
 
-/** Which colour is what, one after another on as many lines as it takes. */
+/** A legend of colours, on as many lines as it needs. */
 export function legendBlock(all: readonly { readonly label: string; readonly color: ColorName }[]): Block {
   return (width) => {
     let [x, y] = [0, 0]
     const placed = all.map(({ label, color }) => {
-      const text = fitted(visible(label), width - swatch - 6, { size })
+      const text = fitText(visible(label), width - swatch - 6, { size })
       const wide = swatch + 5 + textWidth(text, { size })
       if (x > 0 && x + wide > width) [x, y] = [0, y + line]
       const place = { x, y, text, color }

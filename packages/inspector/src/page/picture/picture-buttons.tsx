@@ -10,26 +10,26 @@ import { svgOfPicture, type Picture } from './picture.ts'
 const pictureKinds = ['svg', 'png'] as const
 type PictureKind = (typeof pictureKinds)[number]
 
-/** What all pictures of a view are of, a line each: the session and its run. */
-export const PicturesOf = createContext<readonly string[]>([])
+/** Lines about all pictures of a view: the session and its run. */
+export const PictureContext = createContext<readonly string[]>([])
 
 interface PictureButtonsProps {
-  /** What is shown: it names the file, and the buttons for screen readers. */
+  /** Names the file, and the buttons for screen readers. */
   readonly name: string
-  /** As it is seen now. */
+  /** Builds the picture of the current state. */
   readonly pictureOf: () => Picture
 }
 
-/** Buttons that save what is shown as a picture: the same for every view. */
+/** Buttons that save the current view as a picture; the same in every view. */
 export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.Element {
   const failed = useSignal('')
-  const of = useContext(PicturesOf)
+  const of = useContext(PictureContext)
   const save = async (kind: PictureKind): Promise<void> => {
     try {
       const picture = pictureOf()
       const svg = svgOfPicture(
         { ...picture, about: [...of, ...picture.about] },
-        { color: colorOf, of: title.value, at: momentText(new Date()) },
+        { color: colorOf, pageTitle: title.value, madeAt: momentText(new Date()) },
       )
       await savePicture(name, svg, kind)
       failed.value = ''
@@ -55,7 +55,7 @@ export function PictureButtons({ name, pictureOf }: PictureButtonsProps): JSX.El
   )
 }
 
-/** `2026-11-23 14:05 (UTC+1)`: whoever is given a picture may be elsewhere. */
+/** `2026-11-23 14:05 (UTC+1)`: a picture may be read in another time zone. */
 function momentText(now: Date): string {
   const minutes = -now.getTimezoneOffset()
   const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60]
@@ -64,30 +64,30 @@ function momentText(now: Date): string {
 }
 
 async function savePicture(name: string, svg: string, kind: PictureKind): Promise<void> {
-  const drawn = new Blob([svg], { type: 'image/svg+xml' })
-  const address = URL.createObjectURL(kind === 'svg' ? drawn : await painted(drawn))
+  const blob = new Blob([svg], { type: 'image/svg+xml' })
+  const address = URL.createObjectURL(kind === 'svg' ? blob : await pngOf(blob))
   const link = document.createElement('a')
   link.href = address
   link.download = `${fileName(name)}.${kind}`
   link.click()
-  // The download has begun by then; the picture is let go.
+  // By then the download has begun.
   setTimeout(() => URL.revokeObjectURL(address), 10_000)
 }
 
-/** Points of a PNG to a pixel of the picture: sharp in print and on dense screens. */
+/** Pixels of a PNG per pixel of the picture: sharp in print and on dense screens. */
 const density = 2
-/** No browser paints a canvas that is longer. */
-const longest = 16_000
+/** The maximum length that all browsers can paint on a canvas. */
+const maxPixels = 16_000
 
-/** A PNG is painted from the SVG, so both show the same. */
-async function painted(svg: Blob): Promise<Blob> {
+/** Paints the SVG as a PNG, so that both look the same. */
+async function pngOf(svg: Blob): Promise<Blob> {
   const address = URL.createObjectURL(svg)
   try {
     const image = new Image()
     image.src = address
     await image.decode()
     const { naturalWidth: width, naturalHeight: height } = image
-    const scale = Math.min(density, longest / Math.max(width, height))
+    const scale = Math.min(density, maxPixels / Math.max(width, height))
     const canvas = document.createElement('canvas')
     canvas.width = Math.round(width * scale)
     canvas.height = Math.round(height * scale)

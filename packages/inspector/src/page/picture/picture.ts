@@ -1,32 +1,37 @@
 import { visible } from '@halting/analysis/words'
-import { below, paragraph, tight, type Block, type ColorOf } from './block.ts'
+import { stacked, paragraph, tight, type Block, type ColorOf } from './block.ts'
 import { SvgWriter } from './svg.ts'
 
-/** A view as a picture that is read without the page: what it is of, and what is seen of it. */
+/** A view as a picture that is understood without the page. */
 export interface Picture {
   readonly title: string
-  /** What is seen: which session, which filters, which order. A line each. */
+  /** Lines about the content: session, filters, order. */
   readonly about: readonly string[]
   readonly width: number
   readonly blocks: readonly Block[]
 }
 
-export interface MadeFrom {
+export interface PictureSource {
   readonly color: ColorOf
-  /** What the page is over: a folder, an address. */
-  readonly of: string
-  /** When, in words. */
-  readonly at: string
+  /** What the page is about: a folder or an address. */
+  readonly pageTitle: string
+  /** When the picture was made, in words. */
+  readonly madeAt: string
 }
 
 const margin = 24
 
-/** The file. All of its text is text: nothing in it runs, and nothing is loaded from anywhere. */
-export function svgOfPicture({ title, about, width, blocks }: Picture, { color, of, at }: MadeFrom): string {
-  const { height, draw } = below([
-    paragraph(title, { size: 20, isBold: true, mostLines: 12 }),
-    below(
-      [`${visible(of)} · ${at}`, ...about].map((line) => paragraph(line, { size: 13, color: 'soft', mostLines: 12 })),
+/** The SVG file. All text is escaped: it contains no scripts, and loads nothing. */
+export function svgOfPicture(
+  { title, about, width, blocks }: Picture,
+  { color, pageTitle, madeAt }: PictureSource,
+): string {
+  const { height, draw } = stacked([
+    paragraph(title, { size: 20, isBold: true, maxLines: 12 }),
+    stacked(
+      [`${visible(pageTitle)} · ${madeAt}`, ...about].map((line) =>
+        paragraph(line, { size: 13, color: 'soft', maxLines: 12 }),
+      ),
       tight,
     ),
     ...blocks,

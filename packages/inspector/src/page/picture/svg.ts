@@ -1,9 +1,9 @@
 import { visible } from '@halting/analysis/words'
 import type { TextLook } from './text-width.ts'
 
-// A small writer of SVG: what is drawn on a canvas is written from the same data. Pure.
+// A small SVG writer, for drawings that the page makes on canvases. Pure.
 
-/** A place, in pixels of the picture. */
+/** A position, in pixels of the picture. */
 export interface SvgPoint {
   readonly x: number
   readonly y: number
@@ -18,22 +18,19 @@ export interface SvgStroke {
 export interface SvgText extends Partial<TextLook> {
   readonly color: string
   readonly anchor?: 'start' | 'middle' | 'end'
-  /** Upwards, as beside an axis. */
+  /** Rotated upwards, for the label of an axis. */
   readonly isUpward?: boolean
-  /** The colour of an edge around the letters, for a text that stands on something. */
+  /** Colour of an outline around the letters, for text on top of something. */
   readonly halo?: string
 }
 
-/**
- * A picture of this size, drawn piece by piece. Colours are those that CSS takes. Names and texts may be from anywhere: of them every character is seen and none
- * does anything.
- */
+/** A picture that is drawn piece by piece. Colours are those of CSS. Names and texts may be untrusted: they become visible, inert text. */
 export class SvgWriter {
   readonly width: number
   readonly height: number
   private readonly pieces: string[] = []
 
-  /** What the picture shows stands in it as its title, for screen readers. */
+  /** `title` describes the picture for screen readers. */
   constructor(width: number, height: number, background: string, title: string) {
     this.width = width
     this.height = height
@@ -41,10 +38,10 @@ export class SvgWriter {
     this.rect(0, 0, width, height, background)
   }
 
-  /** With a name it says what it is when it is pointed at. */
+  /** `name` is shown as a tooltip. */
   rect(x: number, y: number, width: number, height: number, fill: string, name?: string): this {
     const size = `width="${rounded(Math.max(0, width))}" height="${rounded(Math.max(0, height))}"`
-    return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escaped(fill)}"`, 'rect', name)
+    return this.named(`<rect x="${rounded(x)}" y="${rounded(y)}" ${size} fill="${escapeXml(fill)}"`, 'rect', name)
   }
 
   line(points: readonly SvgPoint[], stroke: SvgStroke, name?: string): this {
@@ -54,12 +51,12 @@ export class SvgWriter {
 
   area(points: readonly SvgPoint[], fill: string, name?: string): this {
     if (points.length === 0) return this
-    return this.named(`<polygon points="${placed(points)}" fill="${escaped(fill)}"`, 'polygon', name)
+    return this.named(`<polygon points="${placed(points)}" fill="${escapeXml(fill)}"`, 'polygon', name)
   }
 
   circle(x: number, y: number, radius: number, fill: string, name?: string): this {
     const place = `cx="${rounded(x)}" cy="${rounded(y)}" r="${rounded(radius)}"`
-    return this.named(`<circle ${place} fill="${escaped(fill)}"`, 'circle', name)
+    return this.named(`<circle ${place} fill="${escapeXml(fill)}"`, 'circle', name)
   }
 
   text(x: number, y: number, text: string, style: SvgText): this {
@@ -68,15 +65,15 @@ export class SvgWriter {
       `x="${rounded(x)}" y="${rounded(y)}" font-size="${rounded(size)}" text-anchor="${anchor}"`,
       ...(isBold ? ['font-weight="600"'] : []),
       ...(isCode ? ['font-family="ui-monospace, monospace" xml:space="preserve"'] : []),
-      `fill="${escaped(color)}"`,
-      ...(halo === undefined ? [] : [`stroke="${escaped(halo)}" stroke-width="3" paint-order="stroke"`]),
+      `fill="${escapeXml(color)}"`,
+      ...(halo === undefined ? [] : [`stroke="${escapeXml(halo)}" stroke-width="3" paint-order="stroke"`]),
       ...(isUpward ? [`transform="rotate(-90 ${rounded(x)} ${rounded(y)})"`] : []),
     ]
-    this.pieces.push(`<text ${attributes.join(' ')}>${shown(text)}</text>`)
+    this.pieces.push(`<text ${attributes.join(' ')}>${escapedText(text)}</text>`)
     return this
   }
 
-  /** What is drawn in `draw` is seen inside of this rectangle alone. */
+  /** Clips what `draw` draws to this rectangle. */
   clipped(x: number, y: number, width: number, height: number, draw: () => void): this {
     const id = `clip-${this.pieces.length}`
     this.pieces.push(
@@ -88,7 +85,7 @@ export class SvgWriter {
     return this
   }
 
-  /** The file. */
+  /** The SVG file. */
   end(): string {
     const size = `width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}"`
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" font-family="system-ui, sans-serif">\n${this.pieces.join('\n')}\n</svg>\n`
@@ -101,34 +98,34 @@ export class SvgWriter {
 }
 
 function strokeOf({ color, width = 1.5, isDashed = false }: SvgStroke): string {
-  return ` stroke="${escaped(color)}" stroke-width="${rounded(width)}"${isDashed ? ' stroke-dasharray="6 4"' : ''}`
+  return ` stroke="${escapeXml(color)}" stroke-width="${rounded(width)}"${isDashed ? ' stroke-dasharray="6 4"' : ''}`
 }
 
 function placed(points: readonly SvgPoint[]): string {
   return points.map(({ x, y }) => `${rounded(x)},${rounded(y)}`).join(' ')
 }
 
-/** What is no number would make the whole picture unreadable. */
+/** An invalid number would make the whole picture unreadable. */
 function rounded(value: number): string {
   return Number.isFinite(value) ? String(Math.round(value * 100) / 100) : '0'
 }
 
-/** Names are told where something is pointed at: nobody reads longer ones. */
-const longestName = 600
+/** Names are shown as tooltips, which nobody reads when they are longer. */
+const maxNameLength = 600
 
 function titleOf(name: string): string {
-  return `<title>${shown(name.length > longestName ? `${name.slice(0, longestName)}…` : name)}</title>`
+  return `<title>${escapedText(name.length > maxNameLength ? `${name.slice(0, maxNameLength)}…` : name)}</title>`
 }
 
-/** Text from anywhere. */
-function shown(text: string): string {
-  return escaped(visible(text))
+/** Untrusted text. */
+function escapedText(text: string): string {
+  return escapeXml(visible(text))
 }
 
 const references: { readonly [character: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** Text as XML takes it: what XML has no way to say, such as control characters and halves of characters, is a replacement character. */
-export function escaped(text: string): string {
+/** Escapes text for XML. Characters that XML does not permit, such as control characters and lone surrogates, become replacement characters. */
+export function escapeXml(text: string): string {
   return (
     text
       // oxlint-disable-next-line no-control-regex -- They are what is looked for.

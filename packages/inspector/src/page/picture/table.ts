@@ -1,6 +1,6 @@
 import { counted, visible } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
-import { below, lineHeight, paragraph, type Block, type Pen } from './block.ts'
+import { stacked, lineHeight, paragraph, type Block, type Pen } from './block.ts'
 import { linesOf, textWidth } from './text-width.ts'
 
 interface PictureColumn {
@@ -9,9 +9,9 @@ interface PictureColumn {
 }
 
 export interface PictureCell {
-  /** Of which each line is one of the cell. */
+  /** May have several lines. */
   readonly text: string
-  /** Stands before the text. */
+  /** A coloured mark before the text. */
   readonly mark?: ColorName | undefined
   readonly color?: ColorName
 }
@@ -19,38 +19,38 @@ export interface PictureCell {
 export interface PictureTable {
   readonly columns: readonly PictureColumn[]
   readonly rows: readonly (readonly PictureCell[])[]
-  /** Of a cell, with four unless said otherwise. */
-  readonly mostLines?: number
-  /** How many there are of what, for what is left out. */
-  readonly of: { readonly count: number; readonly name: string }
+  /** Maximum number of lines of a cell. Default: 4. */
+  readonly maxLines?: number
+  /** Total number and name of the rows, for a note on those that are left out. */
+  readonly total: { readonly count: number; readonly name: string }
 }
 
-/** As many rows as can be told apart in a picture; of more it says how many are left out. */
-export const mostPictureRows = 200
+/** The maximum number of rows of a picture; more are only counted. */
+export const maxPictureRows = 200
 
-const [size, mostCharacters, pad] = [12, 600, 8] as const
+const [size, maxCharacters, pad] = [12, 600, 8] as const
 const look = { size }
 const line = size * lineHeight
 const markWidth = 14
 
-/** A table. Figures stand on one line; other texts wrap where the columns have no room, and end in `…` where they are far too long. */
-export function table({ columns, rows, of, mostLines = 4 }: PictureTable): Block {
-  const shown = rows.slice(0, mostPictureRows)
-  const left = of.count - shown.length
-  const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${of.name} are not in this picture.`)]
-  return below([grid(columns, shown, mostLines), ...rest])
+/** A table. Numbers stay on one line; other texts wrap if the columns are too narrow, and are cut with `…` if they are far too long. */
+export function table({ columns, rows, total, maxLines = 4 }: PictureTable): Block {
+  const shownRows = rows.slice(0, maxPictureRows)
+  const left = total.count - shownRows.length
+  const rest = left <= 0 ? [] : [paragraph(`${counted(left)} more ${total.name} are not in this picture.`)]
+  return stacked([grid(columns, shownRows, maxLines), ...rest])
 }
 
-function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], mostLines: number): Block {
+function grid(columns: readonly PictureColumn[], rows: readonly (readonly PictureCell[])[], maxLines: number): Block {
   return (width) => {
-    const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: shownIn(cell.text) })))
+    const cells = rows.map((row) => row.map((cell) => ({ ...cell, text: cellText(cell.text) })))
     const widths = columnWidths(columns, cells, width)
     const laid = cells.map((row) =>
-      row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, mostLines) })),
+      row.map((cell, index) => ({ ...cell, lines: linesIn(cell, widths[index] ?? 0, maxLines) })),
     )
     const heights = laid.map((row) => Math.max(1, ...row.map(({ lines }) => lines.length)) * line + pad)
     const head = columns.map(({ title }, index) =>
-      linesOf(visible(title), widths[index] ?? 0, { size, isBold: true }, mostLines),
+      linesOf(visible(title), widths[index] ?? 0, { size, isBold: true }, maxLines),
     )
     const headHeight = Math.max(1, ...head.map((lines) => lines.length)) * line + pad
     const starts = widths.map((_, index) => widths.slice(0, index).reduce((sum, each) => sum + each + 2 * pad, 0))
@@ -110,22 +110,22 @@ function drawLines(
     })
 }
 
-function linesIn({ text, mark }: PictureCell, width: number, mostLines: number): readonly string[] {
-  return linesOf(text, mark === undefined ? width : width - markWidth, look, mostLines)
+function linesIn({ text, mark }: PictureCell, width: number, maxLines: number): readonly string[] {
+  return linesOf(text, mark === undefined ? width : width - markWidth, look, maxLines)
 }
 
-function shownIn(text: string): string {
-  const shown = visible(text.slice(0, mostCharacters)).replaceAll(/[^\S\n]+/g, ' ')
-  return text.length > mostCharacters ? `${shown}…` : shown
+function cellText(text: string): string {
+  const visibleText = visible(text.slice(0, maxCharacters)).replaceAll(/[^\S\n]+/g, ' ')
+  return text.length > maxCharacters ? `${visibleText}…` : visibleText
 }
 
-/** As wide as what stands in them; where that is too much, the widest texts give way. */
+/** As wide as the content; if that is too wide, the widest text columns shrink. */
 function columnWidths(
   columns: readonly PictureColumn[],
   cells: readonly (readonly PictureCell[])[],
   width: number,
 ): readonly number[] {
-  const wanted = columns.map(({ title }, index) =>
+  const widths = columns.map(({ title }, index) =>
     Math.max(
       textWidth(title, { size, isBold: true }),
       ...cells.map((row) => {
@@ -137,16 +137,16 @@ function columnWidths(
     ),
   )
   const room = width - columns.length * 2 * pad
-  const fixed = wanted.reduce((sum, each, index) => sum + (columns[index]?.isNumber === true ? each : 0), 0)
-  const most = sharedMost(
-    wanted.filter((_, index) => columns[index]?.isNumber !== true),
+  const fixed = widths.reduce((sum, each, index) => sum + (columns[index]?.isNumber === true ? each : 0), 0)
+  const maxWidth = sharedMaxWidth(
+    widths.filter((_, index) => columns[index]?.isNumber !== true),
     Math.max(0, room - fixed),
   )
-  return wanted.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, most)))
+  return widths.map((each, index) => Math.max(1, columns[index]?.isNumber === true ? each : Math.min(each, maxWidth)))
 }
 
-/** The width that none may be above, so that all of them together have room. */
-function sharedMost(widths: readonly number[], room: number): number {
+/** The maximum width that lets all columns fit together. */
+function sharedMaxWidth(widths: readonly number[], room: number): number {
   let left = room
   const rising = widths.toSorted((a, b) => a - b)
   for (const [index, each] of rising.entries()) {

@@ -1,16 +1,15 @@
-// How wide a text is drawn, without a browser. A picture is opened with whatever font is there: widths are those of the widest common ones, so that no text
-// runs into what stands beside it.
+// Text widths without a browser. A picture may be shown in any font, so these are the widths of the widest common fonts, and texts never overlap.
 
-/** How a text is written. */
+/** The style of a text. */
 export interface TextLook {
-  /** Height of the letters, in pixels. */
+  /** Font size, in pixels. */
   readonly size: number
   readonly isBold?: boolean
-  /** In letters of one width, with every space kept. */
+  /** Monospaced, with all spaces preserved. */
   readonly isCode?: boolean
 }
 
-/** Hundredths of the height, from the space to the tilde. */
+/** Widths in hundredths of the font size, from the space to the tilde. */
 const ofAscii: readonly number[] = (
   '32 40 46 84 64 95 78 27 39 39 50 84 32 36 32 34 64 64 64 64 64 64 64 64 64 64 34 34 84 84 84 56 102 68 69 72 77 67 61 78 75 29 50 67 56 86 75 79 ' +
   '67 79 72 67 61 73 68 99 69 67 69 39 34 39 84 56 50 61 63 56 63 62 35 63 63 28 28 58 28 97 63 61 63 63 41 52 39 63 59 82 59 59 52 64 34 64 84'
@@ -20,11 +19,11 @@ const ofAscii: readonly number[] = (
 
 const [ofLetter, ofSymbol, ofWide, ofCode, boldFactor] = [82, 100, 106, 62, 1.15] as const
 
-/** Scripts and signs that are written in squares; emoji are a little wider than that. */
+/** Full-width scripts and symbols; emoji are slightly wider. */
 const wide = /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\u{1F000}-\u{3FFFF}]/u
 const withoutWidth = /\p{M}|\p{Default_Ignorable_Code_Point}/u
 
-/** The width of a line in pixels, rather too much than too little. */
+/** The width of a line in pixels, rounded up rather than down. */
 export function textWidth(text: string, { size, isBold = false, isCode = false }: TextLook): number {
   let hundredths = 0
   for (const character of text) hundredths += widthOf(character, isCode)
@@ -40,17 +39,17 @@ function widthOf(character: string, isCode: boolean): number {
   return code < 0x2_000 ? ofLetter : ofSymbol
 }
 
-/** What is left out is marked so. */
-const cut = '…'
+/** Marks omitted text. */
+const ellipsis = '…'
 
-/** A text on lines of this width: at spaces where there are some, else within a word. Of more lines than these the last one ends in `…`. */
-export function linesOf(text: string, width: number, look: TextLook, mostLines = Infinity): readonly string[] {
+/** Breaks text into lines of this width: at spaces if possible, else within a word. Beyond the maximum, the last line ends with `…`. */
+export function linesOf(text: string, width: number, look: TextLook, maxLines = Infinity): readonly string[] {
   const lines: string[] = []
   for (const paragraph of text.split('\n')) {
     for (const line of wrapped(look.isCode === true ? paragraph : paragraph.trim(), width, look)) {
-      if (lines.length === mostLines) {
+      if (lines.length === maxLines) {
         const last = lines.pop() ?? ''
-        return [...lines, endCut(last, width, look)]
+        return [...lines, withEllipsis(last, width, look)]
       }
       lines.push(line)
     }
@@ -58,15 +57,15 @@ export function linesOf(text: string, width: number, look: TextLook, mostLines =
   return lines
 }
 
-/** A text on one line, with what does not fit left out. */
-export function fitted(text: string, width: number, look: TextLook): string {
+/** Text on one line, cut to fit. */
+export function fitText(text: string, width: number, look: TextLook): string {
   const line = text.replaceAll(/\s+/g, ' ')
-  return textWidth(line, look) <= width ? line : endCut(line, width, look)
+  return textWidth(line, look) <= width ? line : withEllipsis(line, width, look)
 }
 
-function endCut(line: string, width: number, look: TextLook): string {
-  const room = width - textWidth(cut, look)
-  return room < 0 ? '' : `${firstThatFits(line, room, look).trimEnd()}${cut}`
+function withEllipsis(line: string, width: number, look: TextLook): string {
+  const room = width - textWidth(ellipsis, look)
+  return room < 0 ? '' : `${firstThatFits(line, room, look).trimEnd()}${ellipsis}`
 }
 
 function* wrapped(paragraph: string, width: number, look: TextLook): Generator<string> {
@@ -87,7 +86,7 @@ function* wrapped(paragraph: string, width: number, look: TextLook): Generator<s
   yield line.trimEnd()
 }
 
-/** At least one character, so that every text comes to its end. */
+/** At least one character, so that the loop ends. */
 function firstThatFits(text: string, width: number, look: TextLook): string {
   let length = 0
   let left = width
@@ -102,7 +101,7 @@ function firstThatFits(text: string, width: number, look: TextLook): string {
 
 const segments = new Intl.Segmenter('en')
 
-/** What is seen as one character is not cut. In plain text they are those of the string, which is found out ten times as fast. */
+/** Grapheme clusters, which must not be split. For plain ASCII text, iterating over the string is ten times as fast. */
 function* charactersOf(text: string): Generator<string> {
   if (/^[ -~]*$/.test(text)) yield* text
   else for (const { segment } of segments.segment(text)) yield segment

@@ -1,6 +1,6 @@
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { fitText, textWidth } from '../picture/text-width.ts'
 
-// Where the names of lines stand on a plot: the same on the page and in a picture.
+// Positions of the labels of lines on a plot, shared by the page and pictures.
 
 export interface LineLabel {
   readonly text: string
@@ -15,8 +15,8 @@ interface Edges {
 
 const gap = 4
 
-/** Beside upright lines, from left to right; where a name has no room between two lines there is none. */
-export function besideLines(
+/** Labels next to vertical lines, from left to right. A label without room between two lines is omitted. */
+export function verticalLineLabels(
   lines: readonly { readonly x: number; readonly label: string }[],
   { right }: Edges,
   size: number,
@@ -32,10 +32,14 @@ export function besideLines(
   })
 }
 
-/** On level lines, by turns at their right and left ends: two that are near each other are told apart. */
-export function onLines(labels: readonly string[], { left, right }: Edges, size: number): readonly LineLabel[] {
+/** Labels on horizontal lines, alternating between the right and left ends, so that labels of close lines do not overlap. */
+export function horizontalLineLabels(
+  labels: readonly string[],
+  { left, right }: Edges,
+  size: number,
+): readonly LineLabel[] {
   return labels.map((label, index) => {
-    const text = fitted(label, right - left - 2 * gap, { size })
+    const text = fitText(label, right - left - 2 * gap, { size })
     return index % 2 === 0 ? { text, x: right - gap, anchor: 'end' } : { text, x: left + gap, anchor: 'start' }
   })
 }

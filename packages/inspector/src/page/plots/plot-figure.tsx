@@ -3,27 +3,27 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { Picture } from '../picture/picture.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { allOf, legendLabel, movedBy, zoomedBy, type Plot, type Seen } from './plot.ts'
+import { fullRange, legendLabel, movedBy, zoomedBy, type Plot, type VisibleRange } from './plot.ts'
 import { PlotCanvas } from './plot-canvas.tsx'
 import { PlotTable } from './plot-table.tsx'
 import { pictureOfPlot } from './plot-picture.ts'
 
 interface PlotFigureProps {
   readonly plot: Plot
-  /** A place was clicked, or chosen by a key or in the table. */
+  /** Called when a value is selected by click, key or in the table. */
   readonly onChoose?: (index: number) => void
-  /** What a picture of it shows, where that is more than the plot. */
-  readonly pictureOf?: (plot: Plot, seen: Seen, hidden: ReadonlySet<string>) => Picture
+  /** Builds a picture that shows more than the plot. */
+  readonly pictureOf?: (plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>) => Picture
 }
 
-/** A plot with its legend, what moves it, its values as a table, and itself as a picture. */
+/** A plot with its legend, zoom buttons, a table of values, and buttons for pictures. */
 export function PlotFigure({ plot, onChoose, pictureOf = pictureOfPlot }: PlotFigureProps): JSX.Element {
   const hidden = useSignal<ReadonlySet<string>>(new Set())
-  const zoomed = useSignal<Seen | null>(null)
-  const all = useMemo(() => allOf(plot), [plot])
-  // A session that goes on has more to see each time; what was zoomed to stays.
+  const zoomed = useSignal<VisibleRange | null>(null)
+  const all = useMemo(() => fullRange(plot), [plot])
+  // When the session grows, the zoomed range stays.
   const seen = zoomed.value ?? all
-  const see = (next: Seen): void => {
+  const see = (next: VisibleRange): void => {
     zoomed.value = next.from <= all.from && next.to >= all.to ? null : next
   }
   const toggle = (label: string): void => {

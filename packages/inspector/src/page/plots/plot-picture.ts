@@ -1,22 +1,22 @@
-import { below, drawing, type Block, type Pen, type Place } from '../picture/block.ts'
+import { stacked, blockOfHeight, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { SvgPoint } from '../picture/svg.ts'
-import { fitted, textWidth } from '../picture/text-width.ts'
+import { fitText, textWidth } from '../picture/text-width.ts'
 import { ticks } from '../session/axis.ts'
-import { besideLines, onLines } from './line-labels.ts'
+import { verticalLineLabels, horizontalLineLabels } from './line-labels.ts'
 import {
-  allOf,
-  allOnAxis,
-  drawnOf,
-  inWords,
-  leastStep,
+  fullRange,
+  axisLabels,
+  drawnSeries,
+  valueText,
+  minStep,
   legendLabel,
-  placeInWords,
-  topOf,
+  placeText,
+  topOfScale,
   type DrawnSeries,
   type Plot,
-  type Seen,
+  type VisibleRange,
   type Unit,
 } from './plot.ts'
 
@@ -28,17 +28,17 @@ interface Frame extends Pen {
   readonly bottom: number
   readonly left: number
   readonly right: number
-  readonly seen: Seen
+  readonly seen: VisibleRange
   readonly xOf: (value: number) => number
   readonly yOf: (value: number, side: 'left' | 'right') => number
   readonly tops: { readonly left: number; readonly right: number }
 }
 
-/** A plot as it is seen now: what it says of itself, its legend, its axes and what is drawn. */
-export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Picture {
-  const all = allOf(plot)
+/** A picture of the visible part of a plot, with its description, legend and axes. */
+export function pictureOfPlot(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>): Picture {
+  const all = fullRange(plot)
   const isPart = seen.from > all.from || seen.to < all.to
-  const part = `Visible part: ${allOnAxis([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
+  const part = `Visible part: ${axisLabels([seen.from, seen.to], plot.x.unit).join(' to ')} (${plot.x.label}).`
   const left = plot.series.filter(({ label }) => hidden.has(label)).map(({ label }) => label)
   return {
     title: plot.name,
@@ -48,28 +48,28 @@ export function pictureOfPlot(plot: Plot, seen: Seen, hidden: ReadonlySet<string
   }
 }
 
-/** Its legend, its axes and what is drawn. */
-export function plotBlock(plot: Plot, seen: Seen, hidden: ReadonlySet<string>): Block {
-  const drawn = drawnOf(plot, hidden)
-  return below([
+/** The legend, the axes and the drawing. */
+export function plotBlock(plot: Plot, seen: VisibleRange, hidden: ReadonlySet<string>): Block {
+  const drawn = drawnSeries(plot, hidden)
+  return stacked([
     legendBlock(drawn.map((series) => ({ label: legendLabel(plot, series), color: series.color }))),
-    drawing(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
+    blockOfHeight(plotHeight, (pen, place) => drawPlot({ plot, drawn, seen }, pen, place)),
   ])
 }
 
 interface Drawn {
   readonly plot: Plot
   readonly drawn: readonly DrawnSeries[]
-  readonly seen: Seen
+  readonly seen: VisibleRange
 }
 
 function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   const hasRight = drawn.some(({ side }) => side === 'right')
-  const tops = { left: topOf(plot, drawn, 'left', seen), right: topOf(plot, drawn, 'right', seen) }
+  const tops = { left: topOfScale(plot, drawn, 'left', seen), right: topOfScale(plot, drawn, 'right', seen) }
   const room = (side: 'left' | 'right'): number => axisRoom(plot[side], tops[side])
   const left = place.left + room('left')
   const right = place.left + place.width - (hasRight ? room('right') : 8)
-  // The highest mark of an axis has half of its height above it.
+  // The highest label of an axis needs half of its height above it.
   const [top, bottom] = [place.top + textSize, place.top + place.height - axisHeight]
   const frame: Frame = {
     ...pen,
@@ -85,23 +85,23 @@ function drawPlot({ plot, drawn, seen }: Drawn, pen: Pen, place: Place): void {
   }
   axes(frame, place, hasRight)
   pen.svg.clipped(left, top - 1, right - left, bottom - top + 2, () => {
-    // From the top of a stack downwards: what is below is drawn over it.
+    // From the top of a stack downwards: lower series cover upper ones.
     for (const series of drawn.toReversed()) drawSeries(frame, series)
   })
   lines(frame)
 }
 
-/** For the name of an axis and what stands at its ticks. */
+/** The width of an axis with its name and tick labels. */
 function axisRoom(unit: Unit, top: number): number {
-  const texts = allOnAxis(ticks({ from: 0, to: top }, 6, leastStep(unit)), unit)
+  const texts = axisLabels(ticks({ from: 0, to: top }, 6, minStep(unit)), unit)
   return 24 + Math.max(0, ...texts.map((text) => textWidth(text, { size: textSize }))) + 8
 }
 
 function axes(frame: Frame, place: Place, hasRight: boolean): void {
   const { svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops } = frame
   const soft = color('soft')
-  const onLeft = ticks({ from: 0, to: tops.left }, 6, leastStep(plot.left))
-  const leftTexts = allOnAxis(onLeft, plot.left)
+  const onLeft = ticks({ from: 0, to: tops.left }, 6, minStep(plot.left))
+  const leftTexts = axisLabels(onLeft, plot.left)
   for (const [index, value] of onLeft.entries()) {
     const y = yOf(value, 'left')
     svg.line(
@@ -113,21 +113,21 @@ function axes(frame: Frame, place: Place, hasRight: boolean): void {
     )
     svg.text(left - 8, y + 4, leftTexts[index] ?? '', { color: soft, anchor: 'end' })
   }
-  const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, leastStep(plot.right)) : []
-  const rightTexts = allOnAxis(onRight, plot.right)
+  const onRight = hasRight ? ticks({ from: 0, to: tops.right }, 6, minStep(plot.right)) : []
+  const rightTexts = axisLabels(onRight, plot.right)
   for (const [index, value] of onRight.entries())
     svg.text(right + 8, yOf(value, 'right') + 4, rightTexts[index] ?? '', { color: soft })
   const { names, values, unit } = plot.x
-  const places = names === undefined ? ticks(seen, 8, leastStep(unit)) : values
-  const texts = names ?? allOnAxis(places, unit)
+  const places = names === undefined ? ticks(seen, 8, minStep(unit)) : values
+  const texts = names ?? axisLabels(places, unit)
   let free = -Infinity
   for (const [index, value] of places.entries()) {
     if (value < seen.from || value > seen.to) continue
-    const text = fitted(texts[index] ?? '', names === undefined ? Infinity : (right - left) / names.length, {
+    const text = fitText(texts[index] ?? '', names === undefined ? Infinity : (right - left) / names.length, {
       size: 12,
     })
     const half = textWidth(text, { size: textSize }) / 2
-    // At the edge a text stands within the picture.
+    // At the edges, labels stay within the picture.
     const x = Math.max(place.left + half, Math.min(place.left + place.width - half, xOf(value)))
     if (x - half < free) continue
     free = x + half + 8
@@ -159,7 +159,7 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
     for (const index of near) {
       const [end, start] = [tops[index] ?? null, base?.[index] ?? 0]
       if (end === null || end === start) continue
-      const name = `${placeInWords(plot, index)}: ${label} ${inWords(values[index] ?? null, plot[side])}`
+      const name = `${placeText(plot, index)}: ${label} ${valueText(values[index] ?? null, plot[side])}`
       const y = yOf(end, side)
       svg.rect(xOf(plot.x.values[index] ?? 0) - width / 2, y, width, yOf(start, side) - y, ink, name)
     }
@@ -167,19 +167,19 @@ function drawSeries(frame: Frame, series: DrawnSeries): void {
   }
   for (const piece of pieces(near, tops)) {
     const points = piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(tops[index] ?? 0, side) }))
-    const line = thinned(shape === 'steps' ? stepped(points, frame.right) : points)
+    const line = thinPoints(shape === 'steps' ? stepped(points, frame.right) : points)
     if (shape === 'area') {
-      const ground = thinned(
+      const ground = thinPoints(
         piece.map((index) => ({ x: xOf(plot.x.values[index] ?? 0), y: yOf(base?.[index] ?? 0, side) })),
       )
       svg.area([...line, ...ground.toReversed()], ink, label)
-      // What lies above begins behind an edge, so that colours need not be told apart.
+      // Stacked areas have an edge in the background colour, so that they are distinguishable without colours.
       svg.line(line, { color: color('paper'), width: 1 })
     } else svg.line(line, { color: ink, width: 2, isDashed }, label)
-    // A line of few places says where they are.
+    // Lines with few values also show them as dots.
     if (near.length <= 40 && shape !== 'area')
       for (const index of piece) {
-        const name = `${placeInWords(plot, index)}: ${label} ${inWords(values[index] ?? null, plot[side])}`
+        const name = `${placeText(plot, index)}: ${label} ${valueText(values[index] ?? null, plot[side])}`
         svg.circle(xOf(plot.x.values[index] ?? 0), yOf(tops[index] ?? 0, side), 3, ink, name)
       }
   }
@@ -189,17 +189,17 @@ function barWidth({ left, right, seen }: Frame, count: number): number {
   return Math.max(1, Math.min(64, (0.8 * (right - left)) / Math.max(1, count, seen.to - seen.from)))
 }
 
-/** Places that are seen, and one to each side: lines go on to the edge. */
-function nearPlaces(values: readonly number[], { from, to }: Seen): readonly number[] {
-  const seen: number[] = []
+/** The visible indices and one on each side, so that lines continue to the edge. */
+function nearPlaces(values: readonly number[], { from, to }: VisibleRange): readonly number[] {
+  const places: number[] = []
   for (const [index, value] of values.entries()) {
     const [next, before] = [values[index + 1] ?? value, values[index - 1] ?? value]
-    if (next >= from && before <= to) seen.push(index)
+    if (next >= from && before <= to) places.push(index)
   }
-  return seen
+  return places
 }
 
-/** Runs of places that have a value. */
+/** Sequences of consecutive values without gaps. */
 function pieces(places: readonly number[], tops: readonly (number | null)[]): readonly (readonly number[])[] {
   const found: number[][] = []
   let open: number[] | undefined
@@ -211,7 +211,7 @@ function pieces(places: readonly number[], tops: readonly (number | null)[]): re
   return found
 }
 
-/** A value holds until the next one, the last one to the edge. */
+/** Step lines: a value applies until the next one, the last one to the edge. */
 function stepped(points: readonly SvgPoint[], edge: number): readonly SvgPoint[] {
   return points.flatMap((point, index) => {
     const end = points[index + 1]?.x ?? Math.max(edge, point.x)
@@ -219,10 +219,10 @@ function stepped(points: readonly SvgPoint[], edge: number): readonly SvgPoint[]
   })
 }
 
-/** Of the points that fall on one pixel the first, the lowest, the highest and the last: a picture of a long session stays small and looks the same. */
-export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
+/** Keeps the first, lowest, highest and last of the points in one pixel column: a picture of a long session stays small and looks the same. */
+export function thinPoints(points: readonly SvgPoint[]): readonly SvgPoint[] {
   if (points.length < 2_000) return points
-  const kept: SvgPoint[] = []
+  const remaining: SvgPoint[] = []
   let column: SvgPoint[] = []
   const close = (): void => {
     const [first] = column
@@ -233,8 +233,8 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
       if (point.y < low.y) low = point
       if (point.y > high.y) high = point
     }
-    const wanted = new Set([first, low, high, last])
-    kept.push(...column.filter((point) => wanted.has(point)))
+    const extremes = new Set([first, low, high, last])
+    remaining.push(...column.filter((point) => extremes.has(point)))
   }
   for (const point of points) {
     if (column[0] !== undefined && Math.floor(point.x) !== Math.floor(column[0].x)) {
@@ -244,7 +244,7 @@ export function thinned(points: readonly SvgPoint[]): readonly SvgPoint[] {
     column.push(point)
   }
   close()
-  return kept
+  return remaining
 }
 
 function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, tops }: Frame): void {
@@ -267,10 +267,10 @@ function lines({ svg, plot, color, left, right, top, bottom, seen, xOf, yOf, top
     ]
     svg.line(line, { color: color('bad'), width: 2 }, label)
   }
-  for (const { text, x, anchor } of besideLines(marks, { left, right }, textSize))
+  for (const { text, x, anchor } of verticalLineLabels(marks, { left, right }, textSize))
     svg.text(x, top + 12, text, { ...style, anchor })
-  const onLevels = onLines(
-    levels.map(({ value, label }) => `${label}: ${inWords(value, plot.left)}`),
+  const onLevels = horizontalLineLabels(
+    levels.map(({ value, label }) => `${label}: ${valueText(value, plot.left)}`),
     { left, right },
     textSize,
   )

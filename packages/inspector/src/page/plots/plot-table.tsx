@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { inWords, placeInWords, type Plot } from './plot.ts'
+import { valueText, placeText, type Plot } from './plot.ts'
 
 const rowsOfPage = 100
 
 interface PlotTableProps {
   readonly plot: Plot
-  /** Rows have a button that chooses them. */
+  /** Shows a button for each row that calls this. */
   readonly onChoose?: ((index: number) => void) | undefined
 }
 
-/** The values of a plot as a table, a hundred rows at a time: for screen readers, and for who wants the numbers. */
+/** The values of a plot as a table, a hundred rows at a time: for screen readers, and for exact numbers. */
 export function PlotTable(props: PlotTableProps): JSX.Element {
   const isOpen = useSignal(false)
   return (
@@ -25,20 +25,20 @@ function Rows({ plot, onChoose }: PlotTableProps): JSX.Element {
   const page = useSignal(0)
   const count = plot.x.values.length
   const pages = Math.max(1, Math.ceil(count / rowsOfPage))
-  const shown = Math.min(page.value, pages - 1)
-  const rows = plot.x.values.slice(shown * rowsOfPage, (shown + 1) * rowsOfPage)
+  const currentPage = Math.min(page.value, pages - 1)
+  const rows = plot.x.values.slice(currentPage * rowsOfPage, (currentPage + 1) * rowsOfPage)
   const marks = new Map(plot.marks.map(({ at, label }) => [at, label]))
   return (
     <>
       {pages === 1 ? null : (
         <p>
-          <button type="button" disabled={shown === 0} onClick={() => (page.value = shown - 1)}>
+          <button type="button" disabled={currentPage === 0} onClick={() => (page.value = currentPage - 1)}>
             Earlier rows
           </button>{' '}
           <span role="status">
-            Rows {shown * rowsOfPage + 1} to {Math.min(count, (shown + 1) * rowsOfPage)} of {count}
+            Rows {currentPage * rowsOfPage + 1} to {Math.min(count, (currentPage + 1) * rowsOfPage)} of {count}
           </span>{' '}
-          <button type="button" disabled={shown === pages - 1} onClick={() => (page.value = shown + 1)}>
+          <button type="button" disabled={currentPage === pages - 1} onClick={() => (page.value = currentPage + 1)}>
             Later rows
           </button>
         </p>
@@ -60,12 +60,12 @@ function Rows({ plot, onChoose }: PlotTableProps): JSX.Element {
           </thead>
           <tbody>
             {rows.map((at, offset) => {
-              const index = shown * rowsOfPage + offset
+              const index = currentPage * rowsOfPage + offset
               return (
                 <tr key={index}>
-                  <th scope="row">{placeInWords(plot, index)}</th>
+                  <th scope="row">{placeText(plot, index)}</th>
                   {plot.series.map(({ label, values, side }) => (
-                    <td key={label}>{inWords(values[index] ?? null, plot[side])}</td>
+                    <td key={label}>{valueText(values[index] ?? null, plot[side])}</td>
                   ))}
                   {marks.size === 0 ? null : <td>{marks.get(at) ?? ''}</td>}
                   {onChoose === undefined ? null : (

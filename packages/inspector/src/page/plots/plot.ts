@@ -1,62 +1,62 @@
 import { counted, elapsed, money } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
 
-// A plot as data: the canvas, the table, the picture and the tests are made of the same.
+// A plot as data for the canvas, the table, the picture and the tests.
 
-/** What numbers of a plot are. A share is from 0 to 1. */
+/** The unit of an axis. A share is from 0 to 1. */
 export type Unit = 'tokens' | 'usd' | 'ms' | 'count' | 'share'
 
 export interface PlotSeries {
   readonly label: string
   readonly color: ColorName
-  /** Steps keep a value until the next one. */
+  /** Steps hold a value until the next one. */
   readonly shape: 'area' | 'bars' | 'line' | 'steps'
-  /** Its own, not stacked: one for each place; null where there is none. */
+  /** One value per place, not stacked; null for none. */
   readonly values: readonly (number | null)[]
-  /** By which of the two scales it is drawn. */
+  /** The scale it is drawn by. */
   readonly side: 'left' | 'right'
   readonly isDashed: boolean
 }
 
 export interface Plot {
   readonly name: string
-  /** A sentence: what is seen, and what is not in the figures. */
+  /** A sentence on what is shown, and what is not included. */
   readonly about: string
   readonly x: {
     readonly label: string
     readonly unit: Unit
-    /** Never falling. */
+    /** In ascending order. */
     readonly values: readonly number[]
-    /** What the places are called, where they are no numbers. */
+    /** Names of the places, if they are not numbers. */
     readonly names?: readonly string[]
   }
   readonly left: Unit
   readonly right: Unit
-  /** Areas and bars stand on those before them. */
+  /** Whether areas and bars are stacked. */
   readonly isStacked: boolean
   readonly series: readonly PlotSeries[]
-  /** Places on x that are marked by a line. */
+  /** Places on the x axis that are marked by a line. */
   readonly marks: readonly { readonly at: number; readonly label: string }[]
   /** Values on the left scale that are marked by a line, such as a limit. */
   readonly levels: readonly { readonly value: number; readonly label: string }[]
 }
 
-/** What is seen of x. */
-export interface Seen {
+/** The visible range of the x axis. */
+export interface VisibleRange {
   readonly from: number
   readonly to: number
 }
 
-/** A series as it is drawn: what is stacked begins where the one below it ends. */
+/** A series for drawing: a stacked one begins where the one below it ends. */
 export interface DrawnSeries extends PlotSeries {
-  /** Where areas and bars begin; null for the ground. */
+  /** Lower edge of areas and bars; null for zero. */
   readonly base: readonly number[] | null
-  /** Where they end. */
+  /** Upper edge. */
   readonly tops: readonly (number | null)[]
 }
 
-/** The series that are shown, with what is stacked summed up; from the ground upwards. */
-export function drawnOf(plot: Plot, hidden: ReadonlySet<string>): readonly DrawnSeries[] {
+/** The visible series, with stacked values summed up; from bottom to top. */
+export function drawnSeries(plot: Plot, hidden: ReadonlySet<string>): readonly DrawnSeries[] {
   let ground: readonly number[] | null = null
   return plot.series
     .filter(({ label }) => !hidden.has(label))
@@ -70,8 +70,8 @@ export function drawnOf(plot: Plot, hidden: ReadonlySet<string>): readonly Drawn
     })
 }
 
-/** All of x. Bars at the edges are seen whole. */
-export function allOf({ x: { values }, series }: Plot): Seen {
+/** The whole range of the x axis, with room for whole bars at the edges. */
+export function fullRange({ x: { values }, series }: Plot): VisibleRange {
   const first = values[0] ?? 0
   const last = values.at(-1) ?? first
   const hasBars = series.some(({ shape }) => shape === 'bars')
@@ -79,25 +79,30 @@ export function allOf({ x: { values }, series }: Plot): Seen {
   return { from: first - room, to: last + room }
 }
 
-/** Zooms about the middle, by a factor below 1 to see more closely; never beyond what there is. */
-export function zoomedBy(seen: Seen, all: Seen, factor: number): Seen {
+/** Zooms around the middle; a factor below 1 zooms in. Never leaves the full range. */
+export function zoomedBy(seen: VisibleRange, all: VisibleRange, factor: number): VisibleRange {
   const width = Math.min(all.to - all.from, (seen.to - seen.from) * factor)
   return placedIn(all, (seen.from + seen.to) / 2 - width / 2, width)
 }
 
-/** Moves by this share of what is seen. */
-export function movedBy(seen: Seen, all: Seen, share: number): Seen {
+/** Scrolls by this share of the visible range. */
+export function movedBy(seen: VisibleRange, all: VisibleRange, share: number): VisibleRange {
   const width = seen.to - seen.from
   return placedIn(all, seen.from + width * share, width)
 }
 
-function placedIn(all: Seen, from: number, width: number): Seen {
+function placedIn(all: VisibleRange, from: number, width: number): VisibleRange {
   const start = Math.max(all.from, Math.min(from, all.to - width))
   return { from: start, to: start + width }
 }
 
-/** Where a scale ends: a little above all that is seen. A level that is far above would leave nothing to see of the rest, and is not drawn. */
-export function topOf(plot: Plot, drawn: readonly DrawnSeries[], side: 'left' | 'right', { from, to }: Seen): number {
+/** The end of a scale: slightly above all visible values. A level far above them is not drawn, because it would squeeze everything else. */
+export function topOfScale(
+  plot: Plot,
+  drawn: readonly DrawnSeries[],
+  side: 'left' | 'right',
+  { from, to }: VisibleRange,
+): number {
   if (plot[side] === 'share') return 1
   let top = 0
   for (const series of drawn) {
@@ -112,19 +117,19 @@ export function topOf(plot: Plot, drawn: readonly DrawnSeries[], side: 'left' | 
   return niceAbove(top)
 }
 
-/** A limit that is more times as high as all that was used. */
+/** Levels above this multiple of the highest value are not drawn. */
 const farAbove = 4
 
-/** A round number with a little room below it. */
+/** The next round number, with a little room. */
 function niceAbove(value: number): number {
   if (!(value > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(value))
-  const wanted = value * 1.02
-  return ([1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= wanted) ?? 12) * power
+  const top = value * 1.02
+  return ([1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= top) ?? 12) * power
 }
 
-/** A value in words: exact enough for a table. */
-export function inWords(value: number | null, unit: Unit): string {
+/** A value in words, exact enough for a table. */
+export function valueText(value: number | null, unit: Unit): string {
   if (value === null) return '–'
   switch (unit) {
     case 'usd':
@@ -139,24 +144,26 @@ export function inWords(value: number | null, unit: Unit): string {
   }
 }
 
-/** A value beside an axis: short. */
-export function onAxis(value: number, unit: Unit): string {
+/** A short value for an axis. */
+export function axisLabel(value: number, unit: Unit): string {
   if (unit === 'share') return `${Math.round(value * 100)} %`
   if (unit === 'ms' && value === 0) return '0'
-  if (unit !== 'tokens' && unit !== 'count') return inWords(value, unit)
-  if (Math.abs(value) >= 1e6) return `${shortest(value / 1e6)}M`
-  return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortest(value)
+  if (unit !== 'tokens' && unit !== 'count') return valueText(value, unit)
+  if (Math.abs(value) >= 1e6) return `${shortNumber(value / 1e6)}M`
+  return Math.abs(value) >= 1e4 ? thousands(value) : Number.isInteger(value) ? counted(value) : shortNumber(value)
 }
 
 function thousands(value: number): string {
-  return `${shortest(value / 1e3)}k`
+  return `${shortNumber(value / 1e3)}k`
 }
 
-/** The values beside one axis, written alike. Dollars have as many digits as the finest of them needs, and at least cents. */
-export function allOnAxis(values: readonly number[], unit: Unit): readonly string[] {
+/** The labels of one axis in a uniform format. Dollars have as many digits as needed, and at least cents. */
+export function axisLabels(values: readonly number[], unit: Unit): readonly string[] {
   if (unit !== 'usd') {
     const inThousands = (unit === 'tokens' || unit === 'count') && values.some((value) => value >= 1e4)
-    return values.map((value) => (inThousands && value >= 1e3 && value < 1e6 ? thousands(value) : onAxis(value, unit)))
+    return values.map((value) =>
+      inThousands && value >= 1e3 && value < 1e6 ? thousands(value) : axisLabel(value, unit),
+    )
   }
   const digits = Math.max(2, ...values.map(digitsOf))
   return values.map((value) => {
@@ -165,27 +172,27 @@ export function allOnAxis(values: readonly number[], unit: Unit): readonly strin
   })
 }
 
-/** Decimals of a round number; what lies beyond is an error of addition. */
+/** Decimals of a round number; more digits are floating-point errors. */
 function digitsOf(value: number): number {
   return value.toFixed(9).replace(/0+$/, '').split('.')[1]?.length ?? 0
 }
 
-/** Between places of a scale there are at least so many: what is counted has no halves. */
-export function leastStep(unit: Unit): number {
+/** The minimum step between ticks: counts have no fractions. */
+export function minStep(unit: Unit): number {
   return unit === 'count' || unit === 'tokens' ? 1 : 0
 }
 
-function shortest(value: number): string {
+function shortNumber(value: number): string {
   return String(Math.round(value * 100) / 100)
 }
 
-/** What a series is called in a legend: where there are two scales, by which it is read. */
+/** The name of a series in a legend, with its scale when there are two. */
 export function legendLabel({ series }: Pick<Plot, 'series'>, { label, side }: PlotSeries): string {
   const hasLeft = series.some((each) => each.side === 'left')
   return side === 'right' && hasLeft ? `${label} (right scale)` : label
 }
 
-/** The place of a plot nearest to this one; -1 where there is none. */
+/** The index of the place nearest to this one; -1 for none. */
 export function nearest({ x: { values } }: Pick<Plot, 'x'>, at: number): number {
   let [low, high] = [0, values.length]
   while (low < high) {
@@ -198,10 +205,10 @@ export function nearest({ x: { values } }: Pick<Plot, 'x'>, at: number): number 
   return low
 }
 
-/** A place in words: its name, or what it is counted by. */
-export function placeInWords({ x }: Pick<Plot, 'x'>, index: number): string {
+/** A place in words: its name, or its position. */
+export function placeText({ x }: Pick<Plot, 'x'>, index: number): string {
   const name = x.names?.[index]
   if (name !== undefined) return name
   const value = x.values[index] ?? 0
-  return x.unit === 'count' ? `${x.label} ${inWords(value, 'count')}` : inWords(value, x.unit)
+  return x.unit === 'count' ? `${x.label} ${valueText(value, 'count')}` : valueText(value, x.unit)
 }

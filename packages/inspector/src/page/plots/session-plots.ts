@@ -5,14 +5,14 @@ import { shownText } from '../common/shown-text.ts'
 import { phaseColors, type ColorName } from '../common/colors.ts'
 import type { Plot, PlotSeries } from './plot.ts'
 
-/** What is plotted of one run: from the figures of its requests alone. Pure. */
-export function plotsOf(run: RunView): readonly Plot[] {
-  return [contextPlot(run), dollarsPlot(run), tokensPlot(run), timePlot(run), timeInAllPlot(run), allowancesPlot(run)]
+/** The plots of one run, computed from the figures of its requests. Pure. */
+export function runPlots(run: RunView): readonly Plot[] {
+  return [contextPlot(run), dollarsPlot(run), tokensPlot(run), timePlot(run), totalTimePlot(run), retryLimitsPlot(run)]
 }
 
 type Points = readonly TurnPoint[]
 
-/** By turn, where each request was one; else by request. */
+/** By turn, if each request is one turn; else by request. */
 function alongTurns(points: Points): Plot['x'] {
   const isByTurn = points.every(({ turn }, index) => index === 0 || turn > (points[index - 1]?.turn ?? 0))
   return {
@@ -36,7 +36,7 @@ function isSomething({ values }: PlotSeries): boolean {
   return values.some((value) => value !== null && value !== 0)
 }
 
-/** Bars that are many are less than a pixel wide: they are drawn as an area. */
+/** Many bars would be narrower than a pixel, so they are drawn as an area. */
 function barsOrArea(count: number): 'bars' | 'area' {
   return count > 300 ? 'area' : 'bars'
 }
@@ -54,7 +54,7 @@ const contextKinds: { readonly [kind in keyof ContextByKind]: readonly [label: s
 
 function contextPlot({ points, windows }: RunView): Plot {
   const x = alongTurns(points)
-  // The keys of this table are those of the type: it is complete by its own type.
+  // The type of this table guarantees that it has all keys.
   const kinds = Object.keys(contextKinds) as (keyof ContextByKind)[]
   return {
     name: 'Context by kind',
@@ -72,7 +72,7 @@ function contextPlot({ points, windows }: RunView): Plot {
       .map((kind) =>
         series(
           ...contextKinds[kind],
-          // An area needs two places.
+          // An area needs at least two places.
           points.length === 1 ? 'bars' : 'area',
           points.map(({ context }) => context[kind]),
         ),
@@ -95,7 +95,7 @@ function dollarsPlot({ points, trajectory: { limits, carried }, unpriced }: RunV
   const reserved = points.map(({ reservedUsd }, index) =>
     reservedUsd === null ? null : (index === 0 ? before : (settled[index - 1] ?? before)) + reservedUsd,
   )
-  // Without a price it cost something that nobody knows.
+  // Without a price, the cost is unknown.
   const isKnown = unpriced.length === 0 || settled.some((usd) => usd > 0)
   const levels = [
     ...(limits.maxBudgetUsd === null ? [] : [{ value: limits.maxBudgetUsd, label: 'budget' }]),
@@ -129,8 +129,8 @@ function tokensPlot({ points }: RunView): Plot {
   const shape = barsOrArea(points.length)
   const of = (kind: keyof TurnPoint['usage']): readonly number[] => points.map(({ usage }) => usage[kind])
   const share = points.map(({ usage: { input, cacheRead, cacheWrite } }) => {
-    const asked = input + cacheRead + cacheWrite
-    return asked === 0 ? null : cacheRead / asked
+    const inputTokens = input + cacheRead + cacheWrite
+    return inputTokens === 0 ? null : cacheRead / inputTokens
   })
   return {
     name: 'Tokens by kind',
@@ -161,7 +161,7 @@ const phases: { readonly [phase in Phase]: string } = {
   other: 'Other',
 }
 
-// As above: complete by its type.
+// Complete by its type, as above.
 const phaseNames = Object.keys(phases) as Phase[]
 
 function timePlot({ points }: RunView): Plot {
@@ -189,26 +189,26 @@ function timePlot({ points }: RunView): Plot {
   }
 }
 
-function timeInAllPlot({ account }: RunView): Plot {
-  const told = account.phases.filter(({ ms }) => ms > 0)
+function totalTimePlot({ account }: RunView): Plot {
+  const phasesWithTime = account.phases.filter(({ ms }) => ms > 0)
   return {
-    name: 'Time in all',
+    name: 'Total time',
     about: 'How the time of the whole run was spent, including subagents.',
     x: {
       label: 'phase',
       unit: 'count',
-      values: told.map((_, index) => index),
-      names: told.map(({ phase }) => phases[phase]),
+      values: phasesWithTime.map((_, index) => index),
+      names: phasesWithTime.map(({ phase }) => phases[phase]),
     },
     left: 'ms',
     right: 'ms',
     isStacked: false,
-    series: told.map(({ phase, ms }, place) =>
+    series: phasesWithTime.map(({ phase, ms }, place) =>
       series(
         phases[phase],
         phaseColors[phase],
         'bars',
-        told.map((_, index) => (index === place ? ms : null)),
+        phasesWithTime.map((_, index) => (index === place ? ms : null)),
       ),
     ),
     marks: [],
@@ -226,17 +226,17 @@ const lineColors: readonly ColorName[] = [
   'series-8',
 ]
 
-/** Turns by one scale, the few of everything else by the other. */
-function allowancesPlot({ points }: RunView): Plot {
+/** Turns on one scale, the few iterations of other kinds on the other. */
+function retryLimitsPlot({ points }: RunView): Plot {
   const turns = points.map(({ turnsLeft }) => turnsLeft)
   const names = [...new Set(points.flatMap(({ allowancesLeft }) => Object.keys(allowancesLeft)))].toSorted()
-  const others = names
+  const unusedNames = names
     .map((name) => ({ name, left: points.map(({ allowancesLeft }) => allowancesLeft[name] ?? null) }))
     .filter(({ left }) => left.some((value) => value !== null))
-  const [moved, still] = [others.filter(isMoving), others.filter((each) => !isMoving(each))]
+  const [moved, still] = [unusedNames.filter(isMoving), unusedNames.filter((each) => !isMoving(each))]
   const stillText = still.map(({ name, left }) => `${name} (${many(left.at(-1) ?? 0, 'time')})`).join(', ')
   return {
-    name: 'Allowances left',
+    name: 'Retries left',
     about: `How many more repetitions of each kind the run was allowed.${turns.every((left) => left === null) ? ' Turns had no limit.' : ''}${still.length === 0 ? '' : ` Not used: ${stillText}.`}`,
     x: alongTurns(points),
     left: 'count',

@@ -1,20 +1,20 @@
 import type { TimelineItem } from '@halting/analysis/view'
 
-/** What the timeline is drawn along: active time, or the numbers of records, where all that happened is as wide. */
+/** The scale of the timeline: active time, or the numbers of records, where every step has the same width. */
 export const scales = ['time', 'records'] as const
 export type Scale = (typeof scales)[number]
 
-/** Where items begin and end on a scale. */
+/** Start and end of items on a scale. */
 export interface Axis {
   readonly scale: Scale
-  /** From 0 to this. */
+  /** The axis goes from 0 to this. */
   readonly length: number
   readonly startOf: (id: number) => number
-  /** At least the start. One that has no end on record goes on to the end of the run. */
+  /** At least the start. An item without a recorded end extends to the end of the run. */
   readonly endOf: (id: number) => number
 }
 
-/** What is seen of an axis. */
+/** The visible range of an axis. */
 export interface Range {
   readonly from: number
   readonly to: number
@@ -40,29 +40,29 @@ export function usualScale(items: readonly TimelineItem[]): Scale {
   return items.some(({ startMs, endMs }) => startMs > 0 || (endMs ?? 0) > 0) ? 'time' : 'records'
 }
 
-export function whole({ length }: Axis): Range {
+export function wholeRange({ length }: Axis): Range {
   return { from: 0, to: length }
 }
 
-/** Zooms by a factor (below 1 is nearer) about a place that stays where it is, as far as the axis allows. */
+/** Zooms by a factor (below 1 zooms in) around a position, which stays in place as far as the axis permits. */
 export function zoomed(range: Range, axis: Axis, about: number, factor: number): Range {
   const width = range.to - range.from
-  const least = axis.scale === 'time' ? 1 : 2
-  const wanted = Math.min(axis.length, Math.max(Math.min(least, axis.length), width * factor))
+  const minWidth = axis.scale === 'time' ? 1 : 2
+  const newWidth = Math.min(axis.length, Math.max(Math.min(minWidth, axis.length), width * factor))
   const share = width === 0 ? 0.5 : (about - range.from) / width
-  return within(about - share * wanted, wanted, axis)
+  return within(about - share * newWidth, newWidth, axis)
 }
 
 export function panned(range: Range, axis: Axis, by: number): Range {
   return within(range.from + by, range.to - range.from, axis)
 }
 
-/** Moves as little as shows it, and zooms out where it is wider than what is seen. */
-export function showing(range: Range, axis: Axis, start: number, end: number): Range {
+/** Scrolls as little as necessary to show a bar. A bar wider than the visible range is shown from its start. */
+export function rangeShowing(range: Range, axis: Axis, start: number, end: number): Range {
   const width = range.to - range.from
   if (start >= range.from && end <= range.to) return range
   if (end - start > width) {
-    // A bar that spans all of it is in sight already.
+    // A bar that covers the whole range is already visible.
     if (start <= range.from && end >= range.to) return range
     return within(start, width, axis)
   }
@@ -74,12 +74,12 @@ function within(from: number, width: number, { length }: Axis): Range {
   return { from: start, to: start + width }
 }
 
-/** Round places for lines and labels, at most so many, and no nearer to each other than `finest`. */
+/** Round positions for ticks and labels: at most `most`, and at least `finest` apart. */
 export function ticks({ from, to }: Range, most: number, finest = 0): readonly number[] {
-  const least = to > from ? Math.max(finest, (to - from) / Math.max(1, most)) : 0
-  if (!(least > 0)) return []
-  const power = 10 ** Math.floor(Math.log10(least))
-  const step = ([1, 2, 5, 10].find((each) => each * power >= least) ?? 10) * power
+  const minStep = to > from ? Math.max(finest, (to - from) / Math.max(1, most)) : 0
+  if (!(minStep > 0)) return []
+  const power = 10 ** Math.floor(Math.log10(minStep))
+  const step = ([1, 2, 5, 10].find((each) => each * power >= minStep) ?? 10) * power
   const found: number[] = []
   for (let place = Math.ceil(from / step) * step; place <= to; place += step) found.push(place)
   return found

@@ -6,8 +6,8 @@ import { useEffect, useRef } from 'preact/hooks'
 export type Draw = (context: CanvasRenderingContext2D, width: number, height: number) => void
 
 /**
- * A canvas that is drawn when it changes its size, and when a signal that was read in drawing changes: once a frame at most. `inputs` are what is drawn from
- * beside signals.
+ * A canvas that is redrawn when its size changes, and when a signal that was read during drawing changes, at most once per frame. `inputs`: other
+ * inputs of the drawing.
  */
 export function useCanvas(draw: Draw, inputs: readonly unknown[]): RefObject<HTMLCanvasElement | null> {
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -22,7 +22,7 @@ export function useCanvas(draw: Draw, inputs: readonly unknown[]): RefObject<HTM
     const paint = (): void => {
       frame = 0
       stop()
-      // What is read in the first pass is what is followed; a change asks for a frame and no more.
+      // The first pass tracks the signals that it reads; a change then only requests a frame.
       let isFirst = true
       stop = effect(() => {
         if (!isFirst) {

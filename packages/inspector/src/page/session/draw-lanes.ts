@@ -3,10 +3,10 @@ import { visible } from '@halting/analysis/words'
 import { colorOf, endingColor, type ColorName } from '../common/colors.ts'
 import type { Range } from './axis.ts'
 import { isMoment } from './item-words.ts'
-import { fitted } from '../picture/text-width.ts'
+import { fitText } from '../picture/text-width.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 
-/** Where lanes are drawn, in CSS pixels. */
+/** Position of a lane, in CSS pixels. */
 export interface Place {
   readonly left: number
   readonly width: number
@@ -16,7 +16,7 @@ export interface Place {
 
 /** A bar, or bars that fall on the same pixels and are drawn as one. */
 export interface Bar {
-  /** The first of them. */
+  /** Index of the first of them. */
   readonly index: number
   readonly count: number
   readonly x: number
@@ -24,11 +24,11 @@ export interface Bar {
   readonly isWrong: boolean
 }
 
-const leastWidth = 2
+const minWidth = 2
 
 /**
- * The bars that are seen of a lane. What comes to less than two pixels is drawn together with what is beside it: there are never more bars than pixels,
- * however many items there are, and the next one is found by bisection.
+ * The visible bars of a lane. Bars narrower than two pixels are merged with the next ones. So there are never more bars than pixels, however many
+ * items there are, and each next bar is found by bisection.
  */
 export function barsOf(
   lane: Lane,
@@ -44,26 +44,26 @@ export function barsOf(
     const start = Math.max(left, pixelOf(lane.starts[index] ?? 0))
     const end = Math.min(left + width, pixelOf(lane.ends[index] ?? 0))
     let next = index + 1
-    // Never back: an item that began before the window is drawn from its edge.
-    if (end - start < leastWidth)
-      next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + leastWidth) * perPixel))
-    const isWrong = (lane.wrongBefore[next] ?? 0) > (lane.wrongBefore[index] ?? 0)
-    bars.push({ index, count: next - index, x: start, width: Math.max(leastWidth, end - start), isWrong })
+    // At least the next index: an item that began before the visible range is drawn from its edge.
+    if (end - start < minWidth)
+      next = Math.max(next, firstAtLeast(lane.starts, from + (start - left + minWidth) * perPixel))
+    const isWrong = (lane.failedBefore[next] ?? 0) > (lane.failedBefore[index] ?? 0)
+    bars.push({ index, count: next - index, x: start, width: Math.max(minWidth, end - start), isWrong })
     index = next
   }
   return bars
 }
 
-/** Height of the letters on bars. */
+/** Font size of the labels on bars. */
 const labelSize = 12
-/** A few letters of a name say nothing. */
-const leastCut = 6
+/** A shorter piece of a label is useless. */
+const minCutLength = 6
 
-/** As much of a name as there is room for; '' where that is too little. */
+/** As much of a label as fits; '' when that is too short. */
 export function labelIn(label: string, width: number, size: number): string {
-  const whole = visible(label.slice(0, 200))
-  const text = fitted(whole, width, { size })
-  return text === whole || text.length > leastCut ? text : ''
+  const fullLabel = visible(label.slice(0, 200))
+  const text = fitText(fullLabel, width, { size })
+  return text === fullLabel || text.length > minCutLength ? text : ''
 }
 
 interface Drawing {
@@ -77,7 +77,7 @@ interface Drawing {
   readonly hasLabels: boolean
 }
 
-/** Draws one lane; gives how many bars it came to. */
+/** Draws one lane; returns the number of bars. */
 export function drawLane(context: CanvasRenderingContext2D, lane: Lane, drawing: Drawing): number {
   const { items, range, place, selected, pointed, exitCode } = drawing
   const bars = barsOf(lane, range, place)
@@ -108,7 +108,7 @@ function drawBar(
   color: string,
 ): void {
   if (item.endMs === null && count === 1) {
-    // What has no end on record is open to the right.
+    // A bar without a recorded end is open to the right.
     context.globalAlpha = 0.35
     context.fillRect(x, top, width, height)
     context.globalAlpha = 1
@@ -121,7 +121,10 @@ function drawBar(
   context.fillStyle = color
 }
 
-/** Shapes, so that colours need not be told apart: going on is a triangle, a person a square, a wait two bars, the ending a bar over all of the height. */
+/**
+ * Marks have shapes, so that they are distinguishable without colours: a continuation is a triangle, a person a square, a wait two bars, the ending a
+ * bar of full height.
+ */
 function drawMark(
   context: CanvasRenderingContext2D,
   { kind }: TimelineItem,
@@ -144,7 +147,7 @@ function drawMark(
   context.fill()
 }
 
-/** A cross and a line below: seen without colours, too. */
+/** A cross and a line below, so that failures are visible without colours. */
 function drawWrong(context: CanvasRenderingContext2D, { x, width }: Bar, top: number, height: number): void {
   context.fillStyle = colorOf('bad')
   context.fillRect(x, top + height - 4, width, 4)
@@ -170,7 +173,7 @@ function drawLabel(
   top: number,
   height: number,
 ): void {
-  // More would not be seen, and measuring it takes long.
+  // A longer label would not fit, and is slow to measure.
   const text = labelIn(item.label, width - (hasCross ? 18 : 8), labelSize)
   if (text === '') return
   context.fillStyle = colorOf('paper')

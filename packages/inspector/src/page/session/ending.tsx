@@ -14,10 +14,10 @@ import {
   timeBars,
   totalsText,
   whyTitle,
+  pictureOfEnding,
 } from './ending-figures.ts'
-import { pictureOfEnding } from './ending-picture.ts'
 
-/** Why a run ended, and where everything went: the words of `halting why`, and its limits as bars. */
+/** Why a run ended and where everything went: its limits and time as bars, and the text of `halting why`. */
 export function Ending({ run }: { readonly run: RunView }): JSX.Element {
   const limits = limitBars(run)
   return (
@@ -61,7 +61,7 @@ function Facts({ title, facts }: { readonly title: string; readonly facts: reado
       <h3>{title}</h3>
       <ul class="run-goals">
         {facts.map((text, index) => (
-          // Facts of what was recorded keep their places.
+          // The facts of a record do not change their order.
           <li key={index}>{text}</li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { counted, elapsed, money } from '@halting/analysis/words'
 import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 
-/** What a kind is called where there is one of it. */
+/** Singular names of the kinds. */
 export const kindNames = {
   turn: 'turn',
   attempt: 'model',
@@ -17,13 +17,13 @@ export const kindNames = {
   other: 'other',
 } satisfies Record<ItemKind, string>
 
-/** Whether an item took no active time, whatever it is: it is drawn as a mark. */
+/** Whether an item took no active time, so that it is drawn as a mark. */
 export function isMoment({ kind, waitedMs }: TimelineItem): boolean {
   return kind === 'lap' || kind === 'control' || kind === 'ending' || waitedMs !== undefined
 }
 
-/** Tokens, dollars and time of an item, as far as it has some. */
-export function figuresOf(item: TimelineItem): readonly string[] {
+/** Tokens, dollars and time of an item, without those that are zero. */
+export function itemFigures(item: TimelineItem): readonly string[] {
   const { tokens, costUsd, startMs, endMs, waitedMs } = item
   return [
     ...(waitedMs === undefined ? [] : [`waited ${elapsed(waitedMs)}`]),
@@ -33,9 +33,9 @@ export function figuresOf(item: TimelineItem): readonly string[] {
   ]
 }
 
-/** One line that says all of an item: what the pointer and a screen reader are told. */
+/** Everything about an item on one line, for the pointer and for screen readers. */
 export function itemLine(item: TimelineItem): string {
   const { kind, label, status, startMs } = item
   const name = `${kindNames[kind]}${label === '' ? '' : ` ${label}`}`
-  return [name, ...(status === '' ? [] : [status]), ...figuresOf(item), `at ${elapsed(startMs)}`].join(', ')
+  return [name, ...(status === '' ? [] : [status]), ...itemFigures(item), `at ${elapsed(startMs)}`].join(', ')
 }

@@ -1,24 +1,24 @@
 import type { ItemKind, TimelineItem } from '@halting/analysis/view'
 import type { Axis } from './axis.ts'
 
-// Lanes of the timeline: which bar stands where. Made once for a run and a scale; drawing only looks things up.
+// Lanes of the timeline, with the positions of bars. Computed once for a run and a scale, so that drawing needs only lookups.
 
-/** Bars one after another. */
+/** Bars that do not overlap. */
 export interface Lane {
   readonly id: string
   readonly label: string
   readonly scope: string
-  /** How deep in agents. */
+  /** Nesting depth of the agent. */
   readonly depth: number
-  /** Items in the order of their beginnings. */
+  /** Items in the order of their start. */
   readonly ids: Int32Array
   readonly starts: Float64Array
   readonly ends: Float64Array
-  /** The latest end among an item and those before it: rises, so that a bisection finds what reaches into a window. */
+  /** The latest end of an item and those before it. It never decreases, so a bisection finds the items that reach into a range. */
   readonly reach: Float64Array
-  /** How many of the items before each number went wrong. */
-  readonly wrongBefore: Uint32Array
-  /** Where an item stands in the lane. */
+  /** For each index, the number of failed items before it. */
+  readonly failedBefore: Uint32Array
+  /** Indices of items in the lane, by id. */
   readonly places: ReadonlyMap<number, number>
 }
 
@@ -39,10 +39,10 @@ const labels: { readonly [kind in ItemKind]: string } = {
   ending: 'marks',
 }
 
-/** What runs beside others gets lanes of its own, up to this many; what is beyond shares the last. */
-const mostLanes = 24
+/** Parallel items get separate lanes, up to this number; further ones share the last lane. */
+const maxLanes = 24
 
-/** The lanes of what is unfolded: the main loop, and each agent in `unfolded` whose parents are. The bar of a folded agent stands for all that it did. */
+/** The lanes of the main loop, and of each unfolded agent whose parents are unfolded. A folded agent is one bar. */
 export function lanesOf(items: readonly TimelineItem[], axis: Axis, unfolded: ReadonlySet<string>): readonly Lane[] {
   const scopes = groupedByScope(items)
   const lanes: Lane[] = []
@@ -70,16 +70,16 @@ interface Scope {
   readonly children: Set<string>
 }
 
-/** The bar of an agent stands among those of the loop that started it. */
+/** The bar of an agent belongs to the loop that started it. */
 function groupedByScope(items: readonly TimelineItem[]): ReadonlyMap<string, Scope> {
   const scopes = new Map<string, Scope>()
   const scopeOf = (name: string): Scope => {
     const found = scopes.get(name)
     if (found !== undefined) return found
-    const made: Scope = { byKind: new Map(), marks: [], children: new Set() }
-    scopes.set(name, made)
+    const scope: Scope = { byKind: new Map(), marks: [], children: new Set() }
+    scopes.set(name, scope)
     if (name !== '') scopeOf(parentOf(name)).children.add(name)
-    return made
+    return scope
   }
   scopeOf('')
   for (const { id, kind, scope } of items) {
@@ -95,23 +95,23 @@ function groupedByScope(items: readonly TimelineItem[]): ReadonlyMap<string, Sco
   return scopes
 }
 
-/** `agent:3:0:a/agent:1:0:b/` is within `agent:3:0:a/`. */
+/** The parent of a scope: that of `agent:3:0:a/agent:1:0:b/` is `agent:3:0:a/`. */
 export function parentOf(scope: string): string {
   return scope.slice(0, scope.slice(0, -1).lastIndexOf('/') + 1)
 }
 
-/** The scopes of agents among these items, in their order. */
+/** The scopes of agents among these items, in order. */
 export function agentScopes(items: readonly TimelineItem[]): readonly string[] {
   return [...new Set(items.filter(({ scope }) => scope !== '').map(({ scope }) => scope))]
 }
 
-/** Shares items out so that no two in a lane are there at once. */
+/** Distributes items so that no two in a lane overlap. */
 function pack(ids: readonly number[], axis: Axis): readonly number[][] {
   const lanes: number[][] = []
   const free: number[] = []
   for (const id of ids.toSorted((a, b) => axis.startOf(a) - axis.startOf(b) || a - b)) {
     const found = free.findIndex((end) => end <= axis.startOf(id))
-    const lane = found >= 0 ? found : Math.min(lanes.length, mostLanes - 1)
+    const lane = found >= 0 ? found : Math.min(lanes.length, maxLanes - 1)
     const packed = lanes[lane]
     if (packed === undefined) lanes.push([id])
     else packed.push(id)
@@ -135,16 +135,16 @@ function laneOf(
   for (const [index, item] of ids.entries()) {
     latest = Math.max(latest, axis.endOf(item))
     reach[index] = latest
-    wrongBefore[index + 1] = (wrongBefore[index] ?? 0) + (isWrong(items[item]) ? 1 : 0)
+    wrongBefore[index + 1] = (wrongBefore[index] ?? 0) + (hasFailed(items[item]) ? 1 : 0)
   }
   const starts = Float64Array.from(ids, (item) => axis.startOf(item))
   const ends = Float64Array.from(ids, (item) => axis.endOf(item))
   const places = new Map(ids.map((item, index) => [item, index]))
-  return { id, label, scope, depth, ids: Int32Array.from(ids), starts, ends, reach, wrongBefore, places }
+  return { id, label, scope, depth, ids: Int32Array.from(ids), starts, ends, reach, failedBefore: wrongBefore, places }
 }
 
-/** Of calls, of requests, of rules and of stages. */
-const wrong: ReadonlySet<string> = new Set([
+/** Statuses of failed calls, requests, rules and stages. */
+const failedStatuses: ReadonlySet<string> = new Set([
   'failed',
   'invalid',
   'denied',
@@ -161,12 +161,12 @@ const wrong: ReadonlySet<string> = new Set([
   'unmet',
 ])
 
-/** Whether it deserves a look: it failed, was denied, or nobody knows what became of it. An ending is told by its own words. */
-export function isWrong(item: TimelineItem | undefined): boolean {
-  return item !== undefined && item.kind !== 'ending' && wrong.has(item.status)
+/** Whether an item failed, was denied, or has an unknown outcome. Endings show their own text instead. */
+export function hasFailed(item: TimelineItem | undefined): boolean {
+  return item !== undefined && item.kind !== 'ending' && failedStatuses.has(item.status)
 }
 
-/** The first place in rising numbers that is at least this. */
+/** The first index in sorted numbers whose value is at least this. */
 export function firstAtLeast(numbers: Float64Array, value: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
@@ -177,15 +177,15 @@ export function firstAtLeast(numbers: Float64Array, value: number): number {
   return low
 }
 
-/** The item of a lane that is at this place, or nearest to it within the tolerance; undefined where there is none. */
+/** The item of a lane at this position, or the nearest within the tolerance; undefined for none. */
 export function itemAt(lane: Lane, place: number, tolerance: number): number | undefined {
   let best: number | undefined
-  let least = tolerance
+  let nearest = tolerance
   const from = firstAtLeast(lane.reach, place - tolerance)
   for (let index = from; index < lane.ids.length && (lane.starts[index] ?? 0) <= place + tolerance; index++) {
     const distance = Math.max((lane.starts[index] ?? 0) - place, place - (lane.ends[index] ?? 0), 0)
-    if (distance > least) continue
-    least = distance
+    if (distance > nearest) continue
+    nearest = distance
     best = lane.ids[index]
     if (distance === 0) break
   }

@@ -1,19 +1,19 @@
 import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ItemKind, TimelineItem } from '@halting/analysis/view'
-import { isWrong } from './lanes.ts'
+import { hasFailed } from './lanes.ts'
 import { kindNames } from './item-words.ts'
 
-/** Which colour is what, for the kinds that there are. */
+/** A legend of the colours of these items. */
 export function Legend({ items }: { readonly items: readonly TimelineItem[] }): JSX.Element {
   const { kinds, wrong } = useMemo(
     () => ({
       kinds: new Set(items.map(({ kind }) => kind)),
-      wrong: items.reduce((sum, item) => sum + (isWrong(item) ? 1 : 0), 0),
+      wrong: items.reduce((sum, item) => sum + (hasFailed(item) ? 1 : 0), 0),
     }),
     [items],
   )
-  // The keys of this table are the kinds: it must have all of them to compile.
+  // The type of this table guarantees that it has all kinds.
   const all = Object.keys(kindNames) as ItemKind[]
   return (
     <span class="legend">

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { colorOf } from '../common/colors.ts'
-import { panned, whole } from './axis.ts'
+import { panned, wholeRange } from './axis.ts'
 import { useCanvas } from './canvas.ts'
 import { drawLane } from './draw-lanes.ts'
 import type { Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
-const mostRows = 8
+const maxRows = 8
 
 interface OverviewProps {
   readonly model: TimelineModel
@@ -15,15 +15,15 @@ interface OverviewProps {
   readonly exitCode: number | null
 }
 
-/** The whole run on a strip, with a frame around what the timeline shows. The keys of the timeline move the frame. */
+/** The whole run in a strip, with a frame around the visible range. The keys of the timeline move the frame. */
 export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element {
   const { range, selected, items } = model
-  const isHeld = useRef(false)
+  const isDragging = useRef(false)
   const canvas = useCanvas(
     (context, width, height) => {
-      const rows = lanes.filter(({ scope }) => scope === '').slice(0, mostRows)
+      const rows = lanes.filter(({ scope }) => scope === '').slice(0, maxRows)
       const axis = model.axis()
-      const all = whole(axis)
+      const all = wholeRange(axis)
       const each = height / Math.max(1, rows.length)
       for (const [index, lane] of rows.entries()) {
         const place = { left: 0, width, top: index * each, height: each }
@@ -48,7 +48,7 @@ export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element
     [lanes, items],
   )
   const move = ({ offsetX }: PointerEvent): void => {
-    if (!isHeld.current) return
+    if (!isDragging.current) return
     const axis = model.axis()
     const { from, to } = range.value
     range.value = panned(
@@ -63,13 +63,13 @@ export function Overview({ model, lanes, exitCode }: OverviewProps): JSX.Element
       class="overview"
       aria-hidden="true"
       onPointerDown={(event) => {
-        isHeld.current = true
+        isDragging.current = true
         event.currentTarget.setPointerCapture(event.pointerId)
         move(event)
       }}
       onPointerMove={move}
-      onPointerUp={() => (isHeld.current = false)}
-      onPointerCancel={() => (isHeld.current = false)}
+      onPointerUp={() => (isDragging.current = false)}
+      onPointerCancel={() => (isDragging.current = false)}
     />
   )
 }

@@ -2,13 +2,13 @@ import { elapsed, many } from '@halting/analysis/words'
 import type { CallPart } from '@halting/analysis/view'
 import { shownText } from '../common/shown-text.ts'
 
-/** The line that says what a call is: the page and its picture have the same words. */
+/** The summary line of a call, shared by the page and its picture. */
 export interface CallLine {
   readonly name: string
-  /** What it was given, in short. */
-  readonly given: string
-  /** What went wrong with it; '' for nothing. */
-  readonly wrong: '' | 'failed' | 'no result recorded'
+  /** A short form of its input. */
+  readonly input: string
+  /** The failure; '' for none. */
+  readonly failure: '' | 'failed' | 'no result recorded'
   readonly facts: string
 }
 
@@ -20,14 +20,14 @@ export function callLine({ name, input, result, isError, durationMs, changes, ag
   ]
   return {
     name: shownText(name, 100),
-    given: shownText(briefly(input), 160),
-    wrong: result === null ? 'no result recorded' : isError ? 'failed' : '',
+    input: shownText(inputSummaryOf(input), 160),
+    failure: result === null ? 'no result recorded' : isError ? 'failed' : '',
     facts: facts.join(', '),
   }
 }
 
-/** The texts of an input, on one line, without the signs of JSON between them. */
-function briefly(input: string): string {
+/** The texts of a JSON input on one line, without the punctuation. */
+function inputSummaryOf(input: string): string {
   return input
     .slice(0, 2_000)
     .replaceAll(/[{}[\]"\s]+/g, ' ')

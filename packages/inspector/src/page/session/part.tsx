@@ -4,25 +4,24 @@ import { many } from '@halting/analysis/words'
 import type { CallPart, CheckPart, TranscriptPart } from '@halting/analysis/view'
 import { LongText } from '../common/long-text.tsx'
 import { shownText } from '../common/shown-text.ts'
-import { Changes } from './changes.tsx'
 import { callLine } from './part-words.ts'
 
 interface PartProps {
   readonly part: TranscriptPart
   readonly number: number
-  readonly of: number
+  readonly count: number
   readonly isChosen: boolean
   readonly onChoose: () => void
 }
 
-/** One thing that was said or done. A click chooses it, in the timeline too. */
-export function Part({ part, number, of, isChosen, onChoose }: PartProps): JSX.Element {
+/** One part of the transcript. A click selects it, also in the timeline. */
+export function Part({ part, number, count, isChosen, onChoose }: PartProps): JSX.Element {
   return (
     <article
       class={`part ${part.kind}`}
       data-part={number}
       aria-posinset={number + 1}
-      aria-setsize={of}
+      aria-setsize={count}
       aria-current={isChosen ? 'true' : undefined}
       tabIndex={-1}
       onClick={onChoose}
@@ -75,18 +74,18 @@ function Content({ part, isOpen }: { readonly part: TranscriptPart; readonly isO
   }
 }
 
-/** What a round of checks came to. */
+/** The result of a round of checks. */
 function CheckLine({ part }: { readonly part: CheckPart }): JSX.Element {
   return <span class={part.status === 'met' ? 'good' : 'bad'}>{shownText(part.text, 400)}</span>
 }
 
 function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: boolean }): JSX.Element {
   const { input, result, isError, changes, agent } = part
-  const { name, given, wrong, facts } = callLine(part)
+  const { name, input: shortInput, failure, facts } = callLine(part)
   const summary = (
     <>
-      <b>{name}</b> <span class="soft">{given}</span>{' '}
-      {wrong === '' ? null : <span class={wrong === 'failed' ? 'bad' : 'warn'}>{wrong}</span>}{' '}
+      <b>{name}</b> <span class="soft">{shortInput}</span>{' '}
+      {failure === '' ? null : <span class={failure === 'failed' ? 'bad' : 'warn'}>{failure}</span>}{' '}
       <span class="soft numbers">{facts}</span>
     </>
   )
@@ -110,7 +109,7 @@ function Call({ part, isOpen }: { readonly part: CallPart; readonly isOpen: bool
   )
 }
 
-/** What an agent did is folded, and shown a piece at a time. */
+/** The transcript of a subagent: folded, and shown in pieces. */
 function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.Element {
   const [shown, setShown] = useState(40)
   return (
@@ -118,7 +117,7 @@ function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.El
       {() => (
         <div class="agent">
           {parts.slice(0, shown).map((part, index) => (
-            // Parts of what was recorded keep their places.
+            // The parts of a record do not change their order.
             <div key={index} class={`part ${part.kind}`}>
               <Content part={part} isOpen={false} />
             </div>
@@ -136,12 +135,12 @@ function Agent({ parts }: { readonly parts: readonly TranscriptPart[] }): JSX.El
 
 interface FoldedProps {
   readonly summary: JSX.Element | string
-  /** Unfolds it when it becomes true; a person folds it again as they like. */
+  /** Unfolds it when it becomes true; the person may fold it again. */
   readonly isOpen: boolean
   readonly children: () => JSX.Element
 }
 
-/** What is inside is made when it is unfolded for the first time. */
+/** The content is rendered when it is unfolded for the first time. */
 function Folded({ summary, isOpen, children }: FoldedProps): JSX.Element {
   const [isUnfolded, setUnfolded] = useState(isOpen)
   const [wasOpen, setWasOpen] = useState(isOpen)
@@ -155,4 +154,34 @@ function Folded({ summary, isOpen, children }: FoldedProps): JSX.Element {
       {isUnfolded ? children() : null}
     </details>
   )
+}
+
+const atFirst = 200
+
+/** Lines of a patch: added and removed lines have colours in addition to their signs. */
+function Changes({ lines }: { readonly lines: readonly string[] }): JSX.Element {
+  const [most, setMost] = useState(atFirst)
+  return (
+    <>
+      <h4>Changes</h4>
+      <pre class="changes">
+        {lines.slice(0, most).map((line, index) => (
+          <span key={index} class={kindOf(line)}>
+            {shownText(line, 2_000)}
+          </span>
+        ))}
+      </pre>
+      {lines.length > most ? (
+        <button type="button" onClick={() => setMost(most + 1_000)}>
+          {many(lines.length - most, 'more line')}
+        </button>
+      ) : null}
+    </>
+  )
+}
+
+function kindOf(line: string): string | undefined {
+  if (line.startsWith('@@')) return 'hunk'
+  if (line.startsWith('+')) return 'add'
+  return line.startsWith('-') ? 'cut' : undefined
 }

@@ -10,15 +10,15 @@ const pageSize = 20
 
 interface RecordsProps {
   readonly sessionKey: string
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly run: number
-  /** How many the run has. */
+  /** Number of records of the run. */
   readonly count: number
-  /** Whose records are shown; those of the whole run where none is chosen. */
+  /** The item whose records are shown; undefined for the whole run. */
   readonly item: TimelineItem | undefined
 }
 
-/** Records as they are in the file, a piece at a time. */
+/** Records as in the file, in pieces. */
 export function Records({ sessionKey, run, count, item }: RecordsProps): JSX.Element {
   const first = item?.firstRecord ?? 0
   const last = item?.lastRecord ?? count - 1
@@ -27,12 +27,12 @@ export function Records({ sessionKey, run, count, item }: RecordsProps): JSX.Ele
   useEffect(() => setFrom(first), [first, last])
   useEffect(() => {
     let isWanted = true
-    const told = (value: readonly unknown[] | string): void => {
+    const show = (value: readonly unknown[] | string): void => {
       if (isWanted) setRead(value)
     }
     source()
       .records(sessionKey, run, from, Math.min(pageSize, last - from + 1))
-      .then(told, (error: unknown) => told(messageOf(error)))
+      .then(show, (error: unknown) => show(messageOf(error)))
     return () => {
       isWanted = false
     }

@@ -7,13 +7,13 @@ import { messageOf, source } from '../data/store.ts'
 
 interface SearchProps {
   readonly sessionKey: string
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly run: number
-  /** Parts of the transcript. */
+  /** Number of parts of the transcript. */
   readonly count: number
   readonly words: string
   readonly onWords: (words: string) => void
-  /** How many items have the words. */
+  /** Number of items that match. */
   readonly found: number
   readonly onPart: (part: number) => void
 }
@@ -23,7 +23,7 @@ interface Hit {
   readonly excerpt: string
 }
 
-interface Said {
+interface TranscriptSearch {
   readonly hits: readonly Hit[]
   readonly searched: number
   readonly state: 'searching' | 'done' | 'stopped'
@@ -31,12 +31,12 @@ interface Said {
 }
 
 const pageSize = 200
-const mostHits = 200
+const maxHits = 200
 
-/** Searches the items at once, and what was said when Enter is pressed. */
+/** Filters the items while typing, and searches the transcript when Enter is pressed. */
 export function Search(props: SearchProps): JSX.Element {
   const { sessionKey, run, count, words, onWords, found, onPart } = props
-  const [said, setSaid] = useState<Said>()
+  const [result, setResult] = useState<TranscriptSearch>()
   const searching = useRef<AbortController | null>(null)
   const stop = (): void => searching.current?.abort()
   useEffect(() => stop, [sessionKey, run])
@@ -45,7 +45,7 @@ export function Search(props: SearchProps): JSX.Element {
     if (words.trim() === '') return
     const own = new AbortController()
     searching.current = own
-    void searchSaid({ sessionKey, run, count, words }, own.signal, setSaid)
+    void searchTranscript({ sessionKey, run, count, words }, own.signal, setResult)
   }
   return (
     <search class="session-search">
@@ -58,14 +58,14 @@ export function Search(props: SearchProps): JSX.Element {
           value={words}
           onInput={({ currentTarget }) => {
             stop()
-            setSaid(undefined)
+            setResult(undefined)
             onWords(currentTarget.value)
           }}
           onKeyDown={(event) => {
             if (event.key === 'Enter') begin()
             else if (event.key === 'Escape') {
               stop()
-              setSaid(undefined)
+              setResult(undefined)
               onWords('')
               event.currentTarget.blur()
             } else return
@@ -74,21 +74,21 @@ export function Search(props: SearchProps): JSX.Element {
         />
       </label>
       {words === '' ? null : <span role="status">{many(found, 'item')}</span>}
-      {said === undefined ? null : <Hits said={said} count={count} onPart={onPart} onStop={stop} />}
+      {result === undefined ? null : <Hits result={result} count={count} onPart={onPart} onStop={stop} />}
     </search>
   )
 }
 
 interface HitsProps {
-  readonly said: Said
+  readonly result: TranscriptSearch
   readonly count: number
   readonly onPart: (part: number) => void
   readonly onStop: () => void
 }
 
-function Hits({ said: { hits, searched, state, problem }, count, onPart, onStop }: HitsProps): JSX.Element {
+function Hits({ result: { hits, searched, state, problem }, count, onPart, onStop }: HitsProps): JSX.Element {
   const all = state === 'searching' ? `, ${searched} of ${many(count, 'part')} searched` : ''
-  const more = hits.length >= mostHits ? ' (more are not shown)' : ''
+  const more = hits.length >= maxHits ? ' (more are not shown)' : ''
   return (
     <div class="hits">
       <p role="status">
@@ -112,24 +112,24 @@ function Hits({ said: { hits, searched, state, problem }, count, onPart, onStop 
   )
 }
 
-async function searchSaid(
+async function searchTranscript(
   { sessionKey, run, count, words }: Pick<SearchProps, 'sessionKey' | 'run' | 'count' | 'words'>,
   signal: AbortSignal,
-  tell: (said: Said) => void,
+  report: (result: TranscriptSearch) => void,
 ): Promise<void> {
-  const asked = words.trim().toLowerCase()
+  const query = words.trim().toLowerCase()
   const hits: Hit[] = []
   let searched = 0
-  const end = (state: Said['state'], problem?: string): void =>
-    tell({ hits: [...hits], searched, state, ...(problem !== undefined && { problem }) })
+  const end = (state: TranscriptSearch['state'], problem?: string): void =>
+    report({ hits: [...hits], searched, state, ...(problem !== undefined && { problem }) })
   end('searching')
   try {
-    while (searched < count && hits.length < mostHits) {
+    while (searched < count && hits.length < maxHits) {
       const parts = await source().parts(sessionKey, run, searched, pageSize)
       if (signal.aborted) return end('stopped')
       for (const [index, part] of parts.entries()) {
-        const excerpt = excerptOf(part, asked)
-        if (excerpt !== undefined && hits.length < mostHits) hits.push({ part: searched + index, excerpt })
+        const excerpt = excerptOf(part, query)
+        if (excerpt !== undefined && hits.length < maxHits) hits.push({ part: searched + index, excerpt })
       }
       searched += pageSize
       end('searching')
@@ -141,7 +141,7 @@ async function searchSaid(
   }
 }
 
-/** A piece of a part around the words; undefined where it does not have them. */
+/** The text around the words; undefined when the part does not contain them. */
 function excerptOf(part: TranscriptPart, asked: string): string | undefined {
   for (const text of textsOf(part)) {
     const place = text.toLowerCase().indexOf(asked)

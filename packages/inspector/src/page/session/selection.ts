@@ -1,21 +1,21 @@
 import type { Signal } from '@preact/signals'
 import type { TimelineItem } from '@halting/analysis/view'
 
-/** Items whose label, kind or status has all these words, in their order; all of them where nothing is asked for. */
-export function matching(items: readonly TimelineItem[], words: string): Int32Array {
-  const asked = words
+/** Items whose label, kind or status contains all of these words, in order; all items for an empty search. */
+export function matchingItems(items: readonly TimelineItem[], words: string): Int32Array {
+  const terms = words
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '')
-  if (asked.length === 0) return Int32Array.from(items, ({ id }) => id)
+  if (terms.length === 0) return Int32Array.from(items, ({ id }) => id)
   const found = items.filter(({ label, kind, status }) => {
     const text = `${kind} ${status} ${label}`.toLowerCase()
-    return asked.every((word) => text.includes(word))
+    return terms.every((word) => text.includes(word))
   })
   return Int32Array.from(found, ({ id }) => id)
 }
 
-/** The place of an item in such a list; of one that is not in it, where it would stand. */
+/** The index of an item in a list of ids, or the index at which it would be inserted. */
 export function placeIn(ids: Int32Array, id: number): number {
   let [low, high] = [0, ids.length]
   while (low < high) {
@@ -26,14 +26,14 @@ export function placeIn(ids: Int32Array, id: number): number {
   return low
 }
 
-/** The item that is chosen in a run, in all that shows it. */
+/** The selected item of a run, shared by all views of the run. */
 export interface Selection {
   readonly items: readonly TimelineItem[]
-  /** Null where none is. */
+  /** Id of the item; null for none. */
   readonly selected: Signal<number | null>
 }
 
-/** The item that tells of a part of the transcript best: the call rather than the turn around it. */
+/** The item that represents a part of the transcript best: the call rather than the turn around it. */
 export function itemOfPart(items: readonly TimelineItem[], part: number): number | undefined {
   let best: TimelineItem | undefined
   for (const item of items) if (item.part === part && (best === undefined || rank(item) > rank(best))) best = item
@@ -45,7 +45,7 @@ function rank({ kind }: TimelineItem): number {
   return kind === 'turn' ? 1 : 2
 }
 
-/** The part of the transcript to show for an item: its own, else the last before it that one of its loop has. */
+/** The part of the transcript to show for an item: its own, else the last one before it. */
 export function partOf(items: readonly TimelineItem[], id: number): number | null {
   for (let index = id; index >= 0; index--) {
     const part = items[index]?.part

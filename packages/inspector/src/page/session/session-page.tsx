@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useMemo } from 'preact/hooks'
 import { counted, elapsed, many, visible } from '@halting/analysis/words'
 import type { RunOutline, SessionOutline } from '../../server/figures.ts'
 import { endingColor } from '../common/colors.ts'
@@ -10,17 +10,19 @@ import { Tabs, type Tab } from '../common/tabs.tsx'
 import { goTo, type SessionTab } from '../data/route.ts'
 import { useFigures } from '../data/figures.ts'
 import { source, useSession } from '../data/store.ts'
-import { PlotsView } from '../plots/plots-view.tsx'
-import { PicturesOf } from '../picture/picture-buttons.tsx'
+import { PictureContext } from '../picture/picture-buttons.tsx'
 import { titleOf } from '../sessions/columns.tsx'
-import { costInWords } from '../sessions/figure-text.ts'
+import { costWithGaps } from '../sessions/figure-text.ts'
 import { WhatIfView } from '../what-if/what-if-view.tsx'
 import { exitCodeOf, headline } from './ending-figures.ts'
 import { TimelineTab } from './timeline-tab.tsx'
+import type { RunView, SessionView } from '@halting/analysis/view'
+import { PlotFigure } from '../plots/plot-figure.tsx'
+import { runPlots } from '../plots/session-plots.ts'
 
 interface SessionPageProps {
   readonly sessionKey: string
-  /** Counts from 1. */
+  /** Number of the run, from 1. */
   readonly run: number
   readonly tab: SessionTab
 }
@@ -31,7 +33,7 @@ const tabs: readonly Tab<SessionTab>[] = [
   { id: 'what-if', label: 'What if', hint: 'w' },
 ]
 
-/** One session: its runs, and of the chosen one the timeline, the plots, and what other limits would have done. */
+/** One session: its runs, and the timeline, plots and what-if of the selected run. */
 export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Element {
   const loaded = useSession(sessionKey)
   const wantsEnding = useRef(false)
@@ -39,17 +41,17 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
   const show = (next: { readonly run?: number; readonly tab?: SessionTab }): void =>
     goTo({ view: 'session', key: sessionKey, run, tab, ...next })
   const toEnding = (): void => {
-    // It stands below the timeline, once all of a long session was read.
+    // The ending is below the timeline, and is rendered after a long session has been read completely.
     wantsEnding.current = !scrollToEnding()
     if (tab !== 'timeline') show({ tab: 'timeline' })
   }
   useKeys([
-    { keys: ['e'], does: 'Go to the ending', run: toEnding },
-    { keys: ['['], does: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
-    { keys: [']'], does: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
+    { keys: ['e'], description: 'Go to the ending', run: toEnding },
+    { keys: ['['], description: 'Previous run', run: () => show({ run: Math.max(1, run - 1) }) },
+    { keys: [']'], description: 'Next run', run: () => show({ run: Math.min(count, run + 1) }) },
     ...tabs.map(({ id, label, hint = '' }) => ({
       keys: [hint],
-      does: `${label} of the session`,
+      description: `${label} of the session`,
       run: () => show({ tab: id }),
     })),
   ])
@@ -66,25 +68,25 @@ export function SessionPage({ sessionKey, run, tab }: SessionPageProps): JSX.Ele
           <p>This session has no runs.</p>
         )
       ) : (
-        <PicturesOf.Provider value={picturedOf(view, chosen, index)}>
+        <PictureContext.Provider value={pictureContextOf(view, chosen, index)}>
           <Tabs label="Views of the session" tabs={tabs} shown={tab} onShow={(next) => show({ tab: next })}>
             <Pane key={chosen.runId} tab={tab} view={view} index={index} wantsEnding={wantsEnding} />
           </Tabs>
-        </PicturesOf.Provider>
+        </PictureContext.Provider>
       )}
     </article>
   )
 }
 
-/** Whether it is there to be scrolled to. */
+/** Scrolls to the ending; returns false if it is not rendered yet. */
 function scrollToEnding(): boolean {
   const ending = document.querySelector('#ending')
   ending?.scrollIntoView({ block: 'start' })
   return ending !== null
 }
 
-/** What every picture of a run says it is of. */
-function picturedOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
+/** Lines about every picture of a run. */
+function pictureContextOf({ row, isBeginning }: SessionOutline, run: RunOutline, index: number): readonly string[] {
   return [
     titleOf(row),
     [row.program, row.sessionId, row.cwd, row.models.join(', ')].filter((text) => text !== '').join(' · '),
@@ -96,11 +98,11 @@ interface PaneProps {
   readonly tab: SessionTab
   readonly view: SessionOutline
   readonly index: number
-  /** Whether the ending is to be scrolled to once it is there. */
+  /** Whether to scroll to the ending once it is rendered. */
   readonly wantsEnding: { current: boolean }
 }
 
-/** Which figures of the run each tab shows. */
+/** The figures of the run that each tab needs. */
 const figures: { readonly [tab in SessionTab]: string } = {
   timeline: 'items',
   plots: 'points trajectory',
@@ -117,7 +119,7 @@ function Pane({ tab, view: outline, index, wantsEnding }: PaneProps): JSX.Elemen
   if (loaded.kind === 'failed') return <ErrorNote>{loaded.message}</ErrorNote>
   const view = loaded.kind === 'loaded' ? loaded.value : undefined
   const run = view?.runs[index]
-  // Sums of the beginning would say nothing of the run.
+  // Sums of only the beginning would be misleading.
   if (view === undefined || run === undefined || (view.isBeginning && tab !== 'timeline')) return <Busy>Reading …</Busy>
   switch (tab) {
     case 'timeline':
@@ -153,7 +155,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
         {many(row.turns, 'turn')}
         {isBeginning
           ? ''
-          : `, ${counted(row.tokens)} tokens, ${costInWords(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
+          : `, ${counted(row.tokens)} tokens, ${costWithGaps(row.costUsd, row.unpriced)}, ${elapsed(row.activeMs)}, ${many(row.calls, 'call')}${row.failedCalls > 0 ? ` (${counted(row.failedCalls)} failed)` : ''}`}
         {row.isLive ? <strong class="good"> · running</strong> : null}
         {file === null ? null : (
           <>
@@ -175,7 +177,7 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
           {visible(note)}
         </p>
       ))}
-      {isBeginning ? <Busy>The session is long. Until all of it is read, this is its beginning.</Busy> : null}
+      {isBeginning ? <Busy>The session is long. This is its beginning, until all of it has been read.</Busy> : null}
       {run === undefined || isBeginning ? null : (
         <p class="session-run">
           {runs.length > 1 ? (
@@ -200,5 +202,21 @@ function Head({ view, run, index, onRun, onEnding }: HeadProps): JSX.Element {
         </p>
       )}
     </header>
+  )
+}
+
+/** Plots of one run: its context, dollars, tokens, time and retry limits. */
+function PlotsView({ run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
+  const plots = useMemo(() => runPlots(run), [run])
+  const { unpriced } = run
+  return (
+    <div class="plots">
+      {unpriced.length === 0 ? null : (
+        <p class="note warn">No price is known for {unpriced.join(', ')}: its cost is not included in the dollars.</p>
+      )}
+      {plots.map((plot) => (
+        <PlotFigure key={plot.name} plot={plot} />
+      ))}
+    </div>
   )
 }

@@ -1,4 +1,4 @@
-import { panned, showing, whole, zoomed } from './axis.ts'
+import { panned, rangeShowing, wholeRange, zoomed } from './axis.ts'
 import { firstAtLeast, type Lane } from './lanes.ts'
 import { toggleAgent, type TimelineModel } from './timeline-model.ts'
 
@@ -7,7 +7,7 @@ interface KeyActions {
   readonly open: () => void
 }
 
-/** What a key does while the timeline has the focus: arrows go from bar to bar, Enter chooses the one that they came to. */
+/** Handles a key of the focused timeline: arrows move between bars, and Enter selects the current one. */
 export function keyOnTimeline(
   event: KeyboardEvent,
   model: TimelineModel,
@@ -21,21 +21,21 @@ export function keyOnTimeline(
   const goTo = (id: number | undefined): void => {
     if (id === undefined) return
     pointed.value = id
-    range.value = showing(range.value, axis, axis.startOf(id), axis.endOf(id))
+    range.value = rangeShowing(range.value, axis, axis.startOf(id), axis.endOf(id))
   }
   switch (event.key) {
     case 'ArrowLeft':
     case 'ArrowRight': {
       const by = event.key === 'ArrowLeft' ? -1 : 1
       if (event.shiftKey) range.value = panned(range.value, axis, (by * (to - from)) / 5)
-      else goTo(beside(lanes, at, by))
+      else goTo(neighbour(lanes, at, by))
       break
     }
     case 'ArrowUp':
-      goTo(above(lanes, at, -1))
+      goTo(barInNextLane(lanes, at, -1))
       break
     case 'ArrowDown':
-      goTo(above(lanes, at, 1))
+      goTo(barInNextLane(lanes, at, 1))
       break
     case 'Enter':
       if (at === null) return
@@ -50,7 +50,7 @@ export function keyOnTimeline(
       break
     }
     case '0':
-      range.value = whole(axis)
+      range.value = wholeRange(axis)
       break
     case 'f': {
       const scope = items[at ?? -1]?.scope ?? ''
@@ -62,12 +62,12 @@ export function keyOnTimeline(
       return
   }
   event.preventDefault()
-  // What goes on to the page would do something else with the same key.
+  // The page would handle the same key in another way.
   event.stopPropagation()
 }
 
-/** The bar before or after one in its lane; the very first where none is pointed at. */
-function beside(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
+/** The bar before or after one in its lane; the very first one when none is current. */
+function neighbour(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
   if (at === null) return lanes[0]?.ids[0]
   const lane = lanes.find(({ places }) => places.has(at))
   const place = lane?.places.get(at)
@@ -75,8 +75,8 @@ function beside(lanes: readonly Lane[], at: number | null, by: 1 | -1): number |
   return lane.ids[place + by] ?? at
 }
 
-/** The bar in the lane above or below that begins where this one does, or after that. */
-function above(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
+/** The first bar in the lane above or below that begins at the same time or later. */
+function barInNextLane(lanes: readonly Lane[], at: number | null, by: 1 | -1): number | undefined {
   const index = at === null ? -1 : lanes.findIndex(({ places }) => places.has(at))
   if (at === null || index < 0) return lanes[0]?.ids[0]
   const lane = lanes[index]

@@ -1,23 +1,23 @@
 import { signal, type Signal } from '@preact/signals'
-import { axisOf, showing, usualScale, whole, type Axis, type Range, type Scale } from './axis.ts'
+import { axisOf, rangeShowing, usualScale, wholeRange, type Axis, type Range, type Scale } from './axis.ts'
 import { agentScopes, lanesOf, parentOf, type Lane } from './lanes.ts'
 import type { Selection } from './selection.ts'
 
-/** What the timeline of a run shows: its scale, what of it is seen, which agents are unfolded, and where the pointer is. */
+/** State of a run's timeline: its scale, the visible range, unfolded agents, and the current item. */
 export interface TimelineModel extends Selection {
   readonly scale: Signal<Scale>
   readonly range: Signal<Range>
   readonly unfolded: Signal<ReadonlySet<string>>
-  /** The item below the pointer, or that arrow keys came to. */
+  /** The item below the pointer, or the one reached by arrow keys. */
   readonly pointed: Signal<number | null>
   readonly axis: () => Axis
   readonly lanes: () => readonly Lane[]
 }
 
-/** Few enough to be shown at once. */
+/** Up to this number of agents are unfolded at first. */
 const shownAgents = 3
 
-/** A model of these items. What was shown before of the same run stays as it was, for one that goes on. */
+/** A model of these items. For a run that is still running, the state of the earlier model is kept. */
 export function timelineModel(selection: Selection, before?: TimelineModel): TimelineModel {
   const { items } = selection
   const scale = before?.scale ?? signal<Scale>(usualScale(items))
@@ -29,40 +29,40 @@ export function timelineModel(selection: Selection, before?: TimelineModel): Tim
     axes.set(scale.value, found)
     return found
   }
-  // The lanes of one scale and set of agents are made once.
-  let made: { readonly axis: Axis; readonly open: ReadonlySet<string>; readonly lanes: readonly Lane[] } | undefined
+  // The lanes of one scale and set of agents are computed once.
+  let cached: { readonly axis: Axis; readonly open: ReadonlySet<string>; readonly lanes: readonly Lane[] } | undefined
   const lanes = (): readonly Lane[] => {
     const [along, open] = [axis(), unfolded.value]
-    if (made === undefined || made.axis !== along || made.open !== open)
-      made = { axis: along, open, lanes: lanesOf(items, along, open) }
-    return made.lanes
+    if (cached === undefined || cached.axis !== along || cached.open !== open)
+      cached = { axis: along, open, lanes: lanesOf(items, along, open) }
+    return cached.lanes
   }
-  const range = before?.range ?? signal(whole(axis()))
+  const range = before?.range ?? signal(wholeRange(axis()))
   if (before !== undefined) followEnd(range, before.axis(), axis())
   return { ...selection, scale, range, unfolded, pointed: before?.pointed ?? signal(null), axis, lanes }
 }
 
-/** Who saw the end of the run goes on seeing it. */
-function followEnd(range: Signal<Range>, was: Axis, is: Axis): void {
+/** Keeps the end of the run in view if it was visible before. */
+function followEnd(range: Signal<Range>, before: Axis, after: Axis): void {
   const { from, to } = range.peek()
-  if (to < was.length) return
-  range.value = from === 0 ? whole(is) : { from: from + is.length - was.length, to: is.length }
+  if (to < before.length) return
+  range.value = from === 0 ? wholeRange(after) : { from: from + after.length - before.length, to: after.length }
 }
 
-/** Chooses an item and brings it in sight. */
+/** Selects an item and scrolls to it. */
 export function choose(model: TimelineModel, id: number | null): void {
   model.selected.value = id
   if (id === null) return
   const axis = model.axis()
-  model.range.value = showing(model.range.value, axis, axis.startOf(id), axis.endOf(id))
+  model.range.value = rangeShowing(model.range.value, axis, axis.startOf(id), axis.endOf(id))
 }
 
 export function setScale(model: TimelineModel, scale: Scale): void {
   model.scale.value = scale
-  model.range.value = whole(model.axis())
+  model.range.value = wholeRange(model.axis())
 }
 
-/** Folds an agent, or unfolds it and those that it is within. */
+/** Folds an agent, or unfolds it with its parents. */
 export function toggleAgent({ unfolded }: TimelineModel, scope: string): void {
   const next = new Set(unfolded.value)
   if (next.has(scope)) next.delete(scope)
@@ -70,7 +70,7 @@ export function toggleAgent({ unfolded }: TimelineModel, scope: string): void {
   unfolded.value = next
 }
 
-/** Unfolds all agents, or folds them where some are unfolded. */
+/** Unfolds all agents, or folds all if some are unfolded. */
 export function toggleAgents({ items, unfolded }: TimelineModel): void {
   unfolded.value = new Set(unfolded.value.size > 0 ? [] : agentScopes(items))
 }

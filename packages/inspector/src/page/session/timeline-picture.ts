@@ -1,14 +1,14 @@
 import { counted, elapsed, many } from '@halting/analysis/words'
 import type { ItemKind } from '@halting/analysis/view'
 import { endingColor, type ColorName } from '../common/colors.ts'
-import { drawing, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
+import { blockOfHeight, paragraph, type Block, type Pen, type Place } from '../picture/block.ts'
 import { legendBlock } from '../picture/legend.ts'
 import type { Picture } from '../picture/picture.ts'
 import { textWidth } from '../picture/text-width.ts'
-import { ticks, whole as wholeOf } from './axis.ts'
+import { ticks, wholeRange as wholeOf } from './axis.ts'
 import { barsOf, labelIn } from './draw-lanes.ts'
 import { isMoment, itemLine, kindNames } from './item-words.ts'
-import { isWrong, type Lane } from './lanes.ts'
+import { hasFailed, type Lane } from './lanes.ts'
 import type { TimelineModel } from './timeline-model.ts'
 
 const [width, laneHeight, ruler] = [1_200, 22, 20] as const
@@ -16,21 +16,21 @@ const nameLook = { size: 12 }
 const labelLook = { size: 11 }
 const tickLook = { size: 10 }
 
-/** Of an agent in every turn there may be a thousand. */
-const mostLanes = 100
+/** An agent in every turn would make a thousand lanes. */
+const maxLanes = 100
 
-/** What the timeline shows now: each bar says what it is when it is pointed at. */
+/** A picture of the visible timeline; each bar has a tooltip. */
 export function pictureOfTimeline(model: TimelineModel, exitCode: number | null): Picture {
   const { items, scale } = model
   const range = model.range.value
   const axis = model.axis()
   const lanes = model.lanes()
-  const shown = lanes.slice(0, mostLanes)
+  const shownLanes = lanes.slice(0, maxLanes)
   const isPart = range.from > 0 || range.to < wholeOf(axis).to
   const along = scale.value === 'time' ? elapsed : counted
   const kinds = new Set(items.map(({ kind }) => kind))
-  const wrong = items.filter(isWrong).length
-  // The keys of this table are the kinds: it must have all of them to compile.
+  const wrong = items.filter(hasFailed).length
+  // The type of this table guarantees that it has all kinds.
   const known = (Object.keys(kindNames) as ItemKind[]).filter((kind) => kinds.has(kind))
   return {
     title: 'Timeline',
@@ -43,17 +43,17 @@ export function pictureOfTimeline(model: TimelineModel, exitCode: number | null)
         ...known.map((kind) => ({ label: kindNames[kind], color: `kind-${kind}` as const })),
         ...(wrong === 0 ? [] : [{ label: `red line below: failed (${counted(wrong)})`, color: 'bad' as const }]),
       ]),
-      lanesBlock(model, shown, exitCode),
-      ...(lanes.length === shown.length
+      lanesBlock(model, shownLanes, exitCode),
+      ...(lanes.length === shownLanes.length
         ? []
-        : [paragraph(`${many(lanes.length - shown.length, 'more lane')} of agents are not in this picture.`)]),
+        : [paragraph(`${many(lanes.length - shownLanes.length, 'more lane')} of agents are not in this picture.`)]),
     ],
   }
 }
 
 function lanesBlock(model: TimelineModel, lanes: readonly Lane[], exitCode: number | null): Block {
   const names = Math.max(60, ...lanes.map(({ label }) => textWidth(label, nameLook))) + 12
-  return drawing(ruler + lanes.length * laneHeight, (pen, place) => {
+  return blockOfHeight(ruler + lanes.length * laneHeight, (pen, place) => {
     const inner = { ...place, left: place.left + names, width: place.width - names }
     drawRuler(model, pen, inner)
     for (const [index, lane] of lanes.entries()) {
@@ -95,11 +95,11 @@ function drawLane(
     const item = items[lane.ids[bar.index] ?? -1]
     if (item === undefined) continue
     const name: ColorName = item.kind === 'ending' ? endingColor(exitCode) : `kind-${item.kind}`
-    const told = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
-    // A moment is as wide as is seen.
+    const tooltip = itemLine(item) + (bar.count > 1 ? ` and ${counted(bar.count - 1)} more` : '')
+    // A mark has a minimum width, so that it is visible.
     const isMark = isMoment(item)
-    const drawn = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
-    svg.rect(Math.min(bar.x, left + wide - drawn), top + 1, drawn, laneHeight - 2, color(name), told)
+    const barWidth = isMark ? Math.max(5, bar.width) : Math.max(1, bar.width - 1)
+    svg.rect(Math.min(bar.x, left + wide - barWidth), top + 1, barWidth, laneHeight - 2, color(name), tooltip)
     if (bar.isWrong) svg.rect(bar.x, top + laneHeight - 5, bar.width, 4, color('bad'))
     const text = isMark || bar.count > 1 || bar.width < 28 ? '' : labelIn(item.label, bar.width - 8, labelLook.size)
     if (text !== '') svg.text(bar.x + 4, top + 14, text, { ...labelLook, color: color('paper') })

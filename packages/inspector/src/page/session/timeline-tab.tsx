@@ -7,11 +7,10 @@ import { Tabs } from '../common/tabs.tsx'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { Ending } from './ending.tsx'
 import { exitCodeOf } from './ending-figures.ts'
-import { ItemList } from './item-list.tsx'
-import { pictureOfItems } from './items-picture.ts'
+import { ItemList, pictureOfItems } from './item-list.tsx'
 import { Records } from './records.tsx'
 import { Search } from './search.tsx'
-import { itemOfPart, matching, partOf, placeIn } from './selection.ts'
+import { itemOfPart, matchingItems, partOf, placeIn } from './selection.ts'
 import { Timeline } from './timeline.tsx'
 import { choose, timelineModel, toggleAgent, type TimelineModel } from './timeline-model.ts'
 import { Transcript } from './transcript.tsx'
@@ -21,34 +20,36 @@ const panes = [
   { id: 'records', label: 'Records' },
 ] as const
 
+type Pane = (typeof panes)[number]['id']
+
 interface TimelineTabProps {
   readonly sessionKey: string
-  /** Counts from 0. */
+  /** Index of the run, from 0. */
   readonly index: number
   readonly run: RunView
-  /** More comes behind it. */
+  /** Whether this is only the beginning of the session. */
   readonly isBeginning: boolean
 }
 
-/** One run: its timeline, its items, its transcript and its records. What is chosen in one is chosen in all. */
+/** One run: its timeline, items, transcript and records. The selection is shared by all of them. */
 export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTabProps): JSX.Element {
   const selected = useSignal<number | null>(null)
   const before = useRef<TimelineModel | undefined>(undefined)
   const model = useMemo(() => timelineModel({ items: run.items, selected }, before.current), [run])
   before.current = model
   const [words, setWords] = useState('')
-  const [pane, setPane] = useState<(typeof panes)[number]['id']>('transcript')
-  const [saidPart, setSaidPart] = useState<number | null>(null)
-  const ids = useMemo(() => matching(run.items, words), [run, words])
+  const [pane, setPane] = useState<Pane>('transcript')
+  const [foundPart, setFoundPart] = useState<number | null>(null)
+  const ids = useMemo(() => matchingItems(run.items, words), [run, words])
   const chosen = selected.value
-  // A part that was searched for may have no item of its own.
+  // A part found by the search may have no item.
   useEffect(() => {
-    if (chosen !== null) setSaidPart(null)
+    if (chosen !== null) setFoundPart(null)
   }, [chosen])
-  const part = saidPart ?? (chosen === null ? null : partOf(run.items, chosen))
+  const part = foundPart ?? (chosen === null ? null : partOf(run.items, chosen))
   const choosePart = (number: number): void => {
     const item = itemOfPart(run.items, number)
-    if (item === undefined) setSaidPart(number)
+    if (item === undefined) setFoundPart(number)
     else choose(model, item)
   }
   const open = (): void => {
@@ -80,28 +81,38 @@ export function TimelineTab({ sessionKey, index, run, isBeginning }: TimelineTab
             }
           />
         </div>
-        <Tabs label="About the chosen item" tabs={panes} shown={pane} onShow={setPane}>
-          {pane === 'transcript' ? (
-            <Transcript
-              sessionKey={sessionKey}
-              run={index}
-              count={run.parts}
-              version={run}
-              chosen={part}
-              onChoose={choosePart}
-            />
-          ) : (
-            <Records
-              sessionKey={sessionKey}
-              run={index}
-              count={run.records}
-              item={chosen === null ? undefined : run.items[chosen]}
-            />
-          )}
-        </Tabs>
+        <Details
+          {...{ sessionKey, index, run, pane, part }}
+          item={chosen === null ? undefined : run.items[chosen]}
+          onPane={setPane}
+          onPart={choosePart}
+        />
       </div>
       {isBeginning ? null : <Ending run={run} />}
     </>
+  )
+}
+
+interface DetailsProps extends Omit<TimelineTabProps, 'isBeginning'> {
+  readonly pane: Pane
+  /** The part of the transcript that is selected. */
+  readonly part: number | null
+  readonly item: RunView['items'][number] | undefined
+  readonly onPane: (pane: Pane) => void
+  readonly onPart: (part: number) => void
+}
+
+/** The transcript or the records around the selected item. */
+function Details({ sessionKey, index, run, pane, part, item, onPane, onPart }: DetailsProps): JSX.Element {
+  const common = { sessionKey, run: index }
+  return (
+    <Tabs label="About the selected item" tabs={panes} shown={pane} onShow={onPane}>
+      {pane === 'transcript' ? (
+        <Transcript {...common} count={run.parts} version={run} chosen={part} onChoose={onPart} />
+      ) : (
+        <Records {...common} count={run.records} item={item} />
+      )}
+    </Tabs>
   )
 }
 
@@ -121,14 +132,14 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     if (id !== undefined) choose(model, id)
   }
   useKeys([
-    { keys: ['j', 'ArrowDown'], does: 'Next item', run: () => step(1) },
-    { keys: ['k', 'ArrowUp'], does: 'Previous item', run: () => step(-1) },
-    { keys: ['Enter'], does: 'Go to the item in the transcript', run: open },
-    { keys: ['Escape'], does: 'Clear the selection', run: () => (selected.value = null) },
-    { keys: ['r'], does: 'Switch between records and transcript', run: onPane },
+    { keys: ['j', 'ArrowDown'], description: 'Next item', run: () => step(1) },
+    { keys: ['k', 'ArrowUp'], description: 'Previous item', run: () => step(-1) },
+    { keys: ['Enter'], description: 'Go to the item in the transcript', run: open },
+    { keys: ['Escape'], description: 'Clear the selection', run: () => (selected.value = null) },
+    { keys: ['r'], description: 'Switch between records and transcript', run: onPane },
     {
       keys: ['f'],
-      does: 'Fold or unfold the subagent of the item',
+      description: 'Fold or unfold the subagent of the item',
       run: () => {
         const scope = items[selected.value ?? -1]?.scope ?? ''
         if (scope !== '') toggleAgent(model, scope)
@@ -136,13 +147,13 @@ function useTimelineKeys({ model, ids, open, onPane }: TimelineKeys): void {
     },
     {
       keys: ['/'],
-      does: 'Search in the session',
+      description: 'Search in the session',
       run: () => document.querySelector<HTMLElement>('#session-search')?.focus(),
     },
   ])
 }
 
-/** One that is not in the list stands between two that are. */
+/** The next index; an item that is not in the list counts as between two others. */
 function nextPlace(ids: Int32Array, at: number, by: 1 | -1): number {
   const place = placeIn(ids, at)
   return by > 0 && ids[place] !== at ? place : place + by

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { counted, elapsed, visible } from '@halting/analysis/words'
 import { colorOf } from '../common/colors.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { panned, scales, ticks, whole, zoomed, type Scale } from './axis.ts'
+import { panned, scales, ticks, wholeRange, zoomed, type Scale } from './axis.ts'
 import { useCanvas } from './canvas.ts'
 import { drawLane } from './draw-lanes.ts'
 import { itemLine } from './item-words.ts'
@@ -20,51 +20,21 @@ const rulerHeight = 20
 
 interface TimelineProps {
   readonly model: TimelineModel
-  /** Of the run; null for one that did not end. */
+  /** Exit code of the run; null for one that has not ended. */
   readonly exitCode: number | null
   readonly onOpen: () => void
 }
 
-/** A run along time or along its records, in lanes. The list beside it says the same in text. */
+/** A run in lanes along time or along its records. The list of items has the same content as text. */
 export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Element {
-  const { scale, range, unfolded, pointed, items } = model
+  const { pointed, items } = model
   const help = useId()
-  // Not a computed value: that would stay when the run goes on, which makes another model of the same signals.
+  // Not a computed value: that would stay when the run grows, which creates another model of the same signals.
   const lanes = model.lanes()
-  const tells = pointed.value === null ? undefined : items[pointed.value]
-  const hasAgents = items.some(({ kind }) => kind === 'agent')
+  const current = pointed.value === null ? undefined : items[pointed.value]
   return (
     <section class="timeline" aria-label="Timeline">
-      <div class="timeline-tools">
-        <label>
-          Axis{' '}
-          <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
-            {scales.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
-        <span role="group" aria-label="Zoom">
-          <button type="button" aria-label="Zoom in" onClick={() => zoom(model, 0.5)}>
-            +
-          </button>
-          <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
-            −
-          </button>
-          <button type="button" onClick={() => (range.value = whole(model.axis()))}>
-            All
-          </button>
-        </span>
-        {hasAgents ? (
-          <button type="button" aria-pressed={unfolded.value.size > 0} onClick={() => toggleAgents(model)}>
-            Unfold agents
-          </button>
-        ) : null}
-        <PictureButtons name="timeline" pictureOf={() => pictureOfTimeline(model, exitCode)} />
-        <Legend items={items} />
-      </div>
+      <TimelineTools model={model} exitCode={exitCode} />
       <p class="hidden-text" id={help}>
         Left and right go to the next bar, up and down to the next lane, Enter selects, plus and minus zoom, 0 shows
         everything, f folds a subagent. The list of items has the same content as text.
@@ -80,12 +50,50 @@ export function Timeline({ model, exitCode, onOpen }: TimelineProps): JSX.Elemen
         <Lanes model={model} lanes={lanes} exitCode={exitCode} describedBy={help} onOpen={onOpen} />
       </div>
       <Overview model={model} lanes={lanes} exitCode={exitCode} />
-      <p class="tells" role="status">
-        {tells === undefined
+      <p class="current-item" role="status">
+        {current === undefined
           ? 'Point at a bar, or select one with the arrow keys.'
-          : visible(itemLine(tells)).slice(0, 400)}
+          : visible(itemLine(current)).slice(0, 400)}
       </p>
     </section>
+  )
+}
+
+/** The axis, the zoom and what else applies to the whole timeline. */
+function TimelineTools({ model, exitCode }: Pick<TimelineProps, 'model' | 'exitCode'>): JSX.Element {
+  const { scale, range, unfolded, items } = model
+  const hasAgents = items.some(({ kind }) => kind === 'agent')
+  return (
+    <div class="timeline-tools">
+      <label>
+        Axis{' '}
+        <select value={scale.value} onChange={({ currentTarget }) => setScale(model, scaleOf(currentTarget.value))}>
+          {scales.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <span role="group" aria-label="Zoom">
+        <button type="button" aria-label="Zoom in" onClick={() => zoom(model, 0.5)}>
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" onClick={() => zoom(model, 2)}>
+          −
+        </button>
+        <button type="button" onClick={() => (range.value = wholeRange(model.axis()))}>
+          All
+        </button>
+      </span>
+      {hasAgents ? (
+        <button type="button" aria-pressed={unfolded.value.size > 0} onClick={() => toggleAgents(model)}>
+          Unfold agents
+        </button>
+      ) : null}
+      <PictureButtons name="timeline" pictureOf={() => pictureOfTimeline(model, exitCode)} />
+      <Legend items={items} />
+    </div>
   )
 }
 
@@ -110,7 +118,7 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
         const state = { selected: selected.value, pointed: pointed.value, range: range.value }
         bars += drawLane(context, lane, { items, exitCode, place, hasLabels: true, ...state })
       }
-      // What was drawn, for tests.
+      // The number of bars, for tests.
       if (canvas.current !== null) canvas.current.dataset['bars'] = String(bars)
     },
     [lanes, items],
@@ -124,29 +132,17 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
     return lane === undefined ? null : (itemAt(lane, placeAt(offsetX), placeAt(5) - placeAt(0)) ?? null)
   }
   const move = (event: PointerEvent): void => {
-    const held = drag.current
-    if (held === null) {
+    const started = drag.current
+    if (started === null) {
       pointed.value = found(event)
       return
     }
-    const by = placeAt(held.x) - placeAt(event.offsetX)
-    if (Math.abs(held.x - event.offsetX) < 4 && !held.hasMoved) return
+    const by = placeAt(started.x) - placeAt(event.offsetX)
+    if (Math.abs(started.x - event.offsetX) < 4 && !started.hasMoved) return
     range.value = panned(range.value, model.axis(), by)
     drag.current = { x: event.offsetX, hasMoved: true }
   }
-  useEffect(() => {
-    const element = canvas.current
-    const turn = (event: WheelEvent): void => {
-      event.preventDefault()
-      const along = event.shiftKey ? event.deltaY : event.deltaX
-      if (Math.abs(along) > Math.abs(event.shiftKey ? 0 : event.deltaY))
-        range.value = panned(range.value, model.axis(), placeAt(along) - placeAt(0))
-      else range.value = zoomed(range.value, model.axis(), placeAt(event.offsetX), 1.0015 ** event.deltaY)
-    }
-    // Not passive: the page would scroll.
-    element?.addEventListener('wheel', turn, { passive: false })
-    return () => element?.removeEventListener('wheel', turn)
-  }, [model])
+  useWheel(canvas, model, placeAt)
   return (
     <canvas
       ref={canvas}
@@ -162,9 +158,9 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
       }}
       onPointerMove={move}
       onPointerUp={(event) => {
-        const held = drag.current
+        const started = drag.current
         drag.current = null
-        if (held !== null && !held.hasMoved) selected.value = found(event)
+        if (started !== null && !started.hasMoved) selected.value = found(event)
       }}
       onPointerCancel={() => (drag.current = null)}
       onPointerLeave={() => (pointed.value = null)}
@@ -176,6 +172,28 @@ function Lanes({ model, lanes, exitCode, describedBy, onOpen }: LanesProps): JSX
       onKeyDown={(event) => keyOnTimeline(event, model, lanes, { choose: (id) => choose(model, id), open: onOpen })}
     />
   )
+}
+
+/** The wheel zooms the timeline around the pointer; sideways, or with Shift, it scrolls. */
+function useWheel(
+  canvas: { readonly current: HTMLCanvasElement | null },
+  model: TimelineModel,
+  placeAt: (x: number) => number,
+): void {
+  const { range } = model
+  useEffect(() => {
+    const element = canvas.current
+    const onWheel = (event: WheelEvent): void => {
+      event.preventDefault()
+      const along = event.shiftKey ? event.deltaY : event.deltaX
+      if (Math.abs(along) > Math.abs(event.shiftKey ? 0 : event.deltaY))
+        range.value = panned(range.value, model.axis(), placeAt(along) - placeAt(0))
+      else range.value = zoomed(range.value, model.axis(), placeAt(event.offsetX), 1.0015 ** event.deltaY)
+    }
+    // Not passive: the page would scroll.
+    element?.addEventListener('wheel', onWheel, { passive: false })
+    return () => element?.removeEventListener('wheel', onWheel)
+  }, [model])
 }
 
 function drawRuler(
@@ -197,7 +215,7 @@ function drawRuler(
     context.lineTo(x, height)
     context.stroke()
     const text = scale.value === 'time' ? elapsed(place) : counted(place)
-    // At the edge it stands on the other side of its line.
+    // At the edge, the label is on the other side of its line.
     const isAtEdge = x + 3 + context.measureText(text).width > width
     context.textAlign = isAtEdge ? 'right' : 'left'
     context.fillText(text, isAtEdge ? x - 3 : x + 3, 3)

@@ -1,32 +1,32 @@
 import { counted, many } from '@halting/analysis/words'
 import type { CallPart, TranscriptPart } from '@halting/analysis/view'
-import { below, code, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, code, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { callLine } from './part-words.ts'
 
-/** What is seen of the transcript: parts one after another, from this number on. */
+/** The visible parts of the transcript, from this index on. */
 export interface PicturedTranscript {
   readonly parts: readonly TranscriptPart[]
   readonly from: number
-  /** How many the run has. */
+  /** Number of parts of the run. */
   readonly count: number
-  /** Whether what a part folds is seen, by its number. */
+  /** Whether a part, by index, is unfolded. */
   readonly isOpen: (number: number) => boolean
 }
 
-/** As many as one reads in a picture. */
-const mostParts = 40
-const [mostLines, mostFolded] = [16, 4_000] as const
+/** The maximum number of parts in a picture. */
+const maxParts = 40
+const [maxLines, maxFolded] = [16, 4_000] as const
 
 export function pictureOfTranscript({ parts, from, count, isOpen }: PicturedTranscript): Picture {
-  const shown = parts.slice(0, mostParts)
-  const last = from + shown.length
+  const shownParts = parts.slice(0, maxParts)
+  const last = from + shownParts.length
   return {
     title: 'Transcript',
     about: [`Parts ${counted(from + 1)} to ${counted(last)} of ${counted(count)}.`],
     width: 960,
     blocks: [
-      ...shown.map((part, index) => partBlock(part, isOpen(from + index))),
+      ...shownParts.map((part, index) => partBlock(part, isOpen(from + index))),
       ...(last < count ? [paragraph(`${counted(count - last)} later parts are not in this picture.`)] : []),
     ],
   }
@@ -36,19 +36,19 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
   const title = (text: string): Block => paragraph(text, { color: 'soft', size: 12, isBold: true })
   switch (part.kind) {
     case 'person':
-      return below([title(part.by), paragraph(part.text, { mostLines })], tight)
+      return stacked([title(part.by), paragraph(part.text, { maxLines })], tight)
     case 'answer':
-      return below([title('answer'), paragraph(part.text, { mostLines })], tight)
+      return stacked([title('answer'), paragraph(part.text, { maxLines })], tight)
     case 'thinking':
-      return isOpen ? below([title('thinking'), paragraph(part.text, { mostLines })], tight) : title('thinking')
+      return isOpen ? stacked([title('thinking'), paragraph(part.text, { maxLines })], tight) : title('thinking')
     case 'note':
-      return below([
-        paragraph(part.text, { mostLines }),
-        ...(isOpen && part.more !== undefined ? [paragraph(part.more, { mostLines })] : []),
+      return stacked([
+        paragraph(part.text, { maxLines }),
+        ...(isOpen && part.more !== undefined ? [paragraph(part.more, { maxLines })] : []),
       ])
     case 'check': {
       const line = paragraph(part.text, { size: 13, ...(part.status === 'met' ? {} : { color: 'bad' as const }) })
-      return isOpen && part.more !== '' ? below([line, code(part.more.slice(0, mostFolded))]) : line
+      return isOpen && part.more !== '' ? stacked([line, code(part.more.slice(0, maxFolded))]) : line
     }
     case 'call':
       return callBlock(part, isOpen)
@@ -56,10 +56,10 @@ function partBlock(part: TranscriptPart, isOpen: boolean): Block {
 }
 
 function callBlock(part: CallPart, isOpen: boolean): Block {
-  const { name, given, wrong, facts } = callLine(part)
-  const line = paragraph([name, given, wrong, facts].filter((text) => text !== '').join(' · '), {
+  const { name, input: shortInput, failure, facts } = callLine(part)
+  const line = paragraph([name, shortInput, failure, facts].filter((text) => text !== '').join(' · '), {
     size: 13,
-    ...(wrong === '' ? {} : { color: 'bad' }),
+    ...(failure === '' ? {} : { color: 'bad' }),
   })
   if (!isOpen) return line
   const { input, changes, result, isError, agent } = part
@@ -68,9 +68,9 @@ function callBlock(part: CallPart, isOpen: boolean): Block {
       ? []
       : [
           paragraph(title, { color: 'soft', size: 12 }),
-          code(text.length > mostFolded ? `${text.slice(0, mostFolded)}…` : text),
+          code(text.length > maxFolded ? `${text.slice(0, maxFolded)}…` : text),
         ]
-  return below([
+  return stacked([
     line,
     ...folded('Input', input),
     ...folded('Changes', changes.join('\n')),

@@ -11,13 +11,13 @@ export interface Column {
   readonly name: ColumnName
   readonly title: string
   readonly isNumber: boolean
-  /** What stands in it. */
+  /** The content as text. */
   readonly text: (row: SessionRow) => string
-  /** How it is shown, where that is more than its text. */
+  /** The rendered content, if it is more than the text. */
   readonly cell?: (row: SessionRow) => JSX.Element
 }
 
-/** The columns in their order. What does not fit on a narrow screen stands in the details of the chosen session. */
+/** The columns in order. Those that do not fit on a narrow screen appear in the details of the selected session. */
 export const columns: readonly Column[] = [
   { name: 'title', title: 'Session', isNumber: false, text: titleOf, cell: (row) => <TitleLink row={row} /> },
   { name: 'ending', title: 'Ending', isNumber: false, text: endingText, cell: (row) => <EndingMark row={row} /> },
@@ -39,35 +39,35 @@ export const columns: readonly Column[] = [
   },
 ]
 
-/** A figure that only the records of a session tell. */
+/** A figure that is unknown when only the status of a session was read. */
 function ifRead(text: (row: SessionRow) => string): (row: SessionRow) => string {
   return (row) => (row.isStatusOnly === true ? '–' : text(row))
 }
 
-/** What a session cost. What has no price is not in it, and the figure says so. */
+/** The cost of a session, marked as incomplete when a model has no price. */
 function costText({ costUsd, unpriced }: SessionRow): string {
   if (unpriced.length === 0) return money(costUsd)
   return costUsd === 0 ? 'no price' : `${money(costUsd)} + ?`
 }
 
-/** The runs that count here, and beside them those that are copies. */
+/** The number of counted runs, with the number of copies in parentheses. */
 function runsText(row: SessionRow): string {
   const own = counted(ownRuns(row))
   return row.copiedRuns === 0 ? own : `${own} (+${counted(row.copiedRuns)})`
 }
 
-/** What a session is called; its id where it has no title. */
+/** The title of a session, or its id without one. */
 export function titleOf({ title, sessionId }: SessionRow): string {
   return visible(title.trim() === '' ? sessionId : title)
 }
 
-/** Where its last run is looked at. */
+/** The address of its last run. */
 export function sessionAddress({ key, runs }: SessionRow): string {
   return addressOf({ view: 'session', key, run: Math.max(1, runs), tab: 'timeline' })
 }
 
 function TitleLink({ row }: { readonly row: SessionRow }): JSX.Element {
-  // Keys go to the row; the link is for those who point.
+  // Keys are handled by the row; the link is for the mouse.
   return (
     <a href={sessionAddress(row)} tabIndex={-1}>
       {titleOf(row)}
@@ -75,24 +75,24 @@ function TitleLink({ row }: { readonly row: SessionRow }): JSX.Element {
   )
 }
 
-/** How it ended, and that it goes on where the word does not say so. */
+/** The ending, and whether the session is live if the ending does not show it. */
 function endingText(row: SessionRow): string {
-  const goesOn = row.isLive && standingOf(row) !== 'running'
-  return `${visible(endingOf(row))}${goesOn ? ', live' : ''}`
+  const isShownAsLive = row.isLive && standingOf(row) !== 'running'
+  return `${visible(endingOf(row))}${isShownAsLive ? ', live' : ''}`
 }
 
-/** The colour of how a session stands. */
-export function standingColor(row: SessionRow): ColorName {
+/** The colour of the session's status. */
+export function statusColor(row: SessionRow): ColorName {
   const standing = standingOf(row)
   return standing === 'running' ? 'accent' : standing === 'unread' ? 'bad' : endingColor(row.exitCode)
 }
 
-/** How it ended: a mark and the word. */
+/** The ending: a mark and a word. */
 function EndingMark({ row }: { readonly row: SessionRow }): JSX.Element {
   const standing = standingOf(row)
   return (
     <span class={`ending ending-${standing}`} title={standings[standing]}>
-      <span class="mark" aria-hidden="true" style={{ background: `var(--${standingColor(row)})` }} />
+      <span class="mark" aria-hidden="true" style={{ background: `var(--${statusColor(row)})` }} />
       {endingText(row)}
     </span>
   )

@@ -1,7 +1,7 @@
 import { counted, many } from '@halting/analysis/words'
 import type { ColorName } from '../common/colors.ts'
-import { bars } from '../picture/bars.ts'
-import { drawing, paragraph, type Block } from '../picture/block.ts'
+import { barRows } from '../picture/bars.ts'
+import { blockOfHeight, paragraph, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import type { Histogram, WordCount } from './distribution.ts'
 import { edgeText, rangeText } from './figure-text.ts'
@@ -9,16 +9,16 @@ import type { FigureName } from './row-kinds.ts'
 
 const [width, plotHeight] = [640, 220] as const
 
-/** What a distribution is of: its name, how many sessions, and which filters let them through. */
-export interface DistributionOf {
+/** The subject of a distribution: its name, the number of sessions, and the active filters. */
+export interface DistributionSubject {
   readonly title: string
   readonly sessions: number
   readonly about: readonly string[]
 }
 
-/** A histogram as a picture: its bars with what each stands for, its edges and how many sessions the highest bar has. */
+/** A picture of a histogram: its bars with tooltips, its range, and the number of sessions of the highest bar. */
 export function pictureOfHistogram(
-  { title, sessions, about }: DistributionOf,
+  { title, sessions, about }: DistributionSubject,
   figure: FigureName,
   { bins, scale }: Histogram,
 ): Picture {
@@ -32,7 +32,7 @@ export function pictureOfHistogram(
 }
 
 function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: number): Block {
-  return drawing(plotHeight, ({ svg, color }, { left, top, width: wide, height }) => {
+  return blockOfHeight(plotHeight, ({ svg, color }, { left, top, width: wide, height }) => {
     const bottom = top + height - 24
     const step = wide / Math.max(1, bins.length)
     for (const [index, bin] of bins.entries()) {
@@ -51,18 +51,18 @@ function histogramBlock(figure: FigureName, bins: Histogram['bins'], highest: nu
   })
 }
 
-/** As many as can be told apart. */
-const mostWords = 60
+/** More bars would not be distinguishable. */
+const maxWords = 60
 
-/** How often each word is there, as a picture of bars with their names and counts. */
+/** A picture of word counts as bars. */
 export function pictureOfWords(
-  { title, sessions, about }: DistributionOf,
+  { title, sessions, about }: DistributionSubject,
   counts: readonly (WordCount & { readonly color: ColorName })[],
 ): Picture {
   const highest = Math.max(1, ...counts.map(({ count }) => count))
-  const shown = counts.slice(0, mostWords)
-  const left = counts.length - shown.length
-  const all = shown.map(({ word, count, color }) => ({
+  const shownCounts = counts.slice(0, maxWords)
+  const left = counts.length - shownCounts.length
+  const all = shownCounts.map(({ word, count, color }) => ({
     label: word,
     share: count / highest,
     value: counted(count),
@@ -72,6 +72,6 @@ export function pictureOfWords(
     title: `${title} of ${many(sessions, 'session')}`,
     about,
     width,
-    blocks: [bars(all), ...(left === 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)])],
+    blocks: [barRows(all), ...(left === 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)])],
   }
 }

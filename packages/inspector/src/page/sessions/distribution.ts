@@ -1,22 +1,22 @@
 import type { Range } from './filter.ts'
 import type { FigureName } from './row-kinds.ts'
 
-/** One bar of a histogram: how many values lie in its range. */
+/** One bar of a histogram: the number of values in its range. */
 export interface Bin extends Range {
   readonly count: number
 }
 
 export interface Histogram {
-  /** Each value lies in one of them, and in no other. In order, with no gap. */
+  /** In order, without gaps; each value is in exactly one. */
   readonly bins: readonly Bin[]
   readonly scale: 'logarithmic' | 'linear'
 }
 
-const mostBins = 24
-/** Where the largest value is this many times the smallest one, a linear scale would show one bar. */
+const maxBins = 24
+/** If the largest value is this many times the smallest, a linear scale would show one bar. */
 const farApart = 20
 
-/** Bars of values that are not negative. Edges are round numbers. Where some are zero and the scale is logarithmic, the first bar is theirs. */
+/** A histogram of non-negative values, with round numbers as edges. On a logarithmic scale, zeros get a bar of their own in front. */
 export function histogramOf(values: readonly number[], figure: FigureName): Histogram {
   const positive = values.filter((value) => value > 0)
   if (positive.length === 0) {
@@ -49,13 +49,13 @@ function bounds(values: readonly number[]): readonly [number, number] {
   return [lowest, highest]
 }
 
-/** 1, 2, 5, 10 …; whole powers of ten where that would be too many. The last one is above all. */
+/** 1, 2, 5, 10 …; only powers of ten if that would be too many. The last edge is above all values. */
 function logarithmicEdges(lowest: number, highest: number): readonly number[] {
   const first = Math.floor(Math.log10(lowest)) - 1
   const last = Math.ceil(Math.log10(highest)) + 1
-  const steps = (last - first) * 3 > mostBins + 6 ? [1] : [1, 2, 5]
+  const steps = (last - first) * 3 > maxBins + 6 ? [1] : [1, 2, 5]
   const all: number[] = []
-  // From decimals, so that an edge is the number that it is written as.
+  // Parsed from decimals, so that an edge is exactly the number that is displayed.
   for (let power = first; power <= last; power++) all.push(...steps.map((step) => Number(`${step}e${power}`)))
   return between(all, lowest, highest)
 }
@@ -76,7 +76,7 @@ function timeEdges(lowest: number, highest: number): readonly number[] {
   return inTable ? between(roundTimes, lowest, highest) : logarithmicEdges(lowest, highest)
 }
 
-/** From the last edge that no value lies below to the first that is above all. */
+/** From the last edge at or below all values to the first above all of them. */
 function between(edges: readonly number[], lowest: number, highest: number): readonly number[] {
   const first = edges.findLastIndex((edge) => edge <= lowest)
   const last = edges.findIndex((edge) => edge > highest)
@@ -84,9 +84,9 @@ function between(edges: readonly number[], lowest: number, highest: number): rea
 }
 
 function linearEdges(lowest: number, highest: number, figure: FigureName): readonly number[] {
-  // A step that the digits of an edge can show: values that all but agree make one bar.
-  const least = Math.max(figure === 'costUsd' ? 1e-9 : 1, highest * 1e-9)
-  const step = roundStep(Math.max(least, (highest - lowest || highest) / 10))
+  // The step must be visible in the digits of an edge: values that are almost equal make one bar.
+  const minStep = Math.max(figure === 'costUsd' ? 1e-9 : 1, highest * 1e-9)
+  const step = roundStep(Math.max(minStep, (highest - lowest || highest) / 10))
   const about = Math.floor(lowest / step)
   const first = edge(about, step) > lowest ? about - 1 : about
   const edges = [edge(first, step)]
@@ -94,7 +94,7 @@ function linearEdges(lowest: number, highest: number, figure: FigureName): reado
   return edges
 }
 
-/** What rounding of binary fractions added is left out. */
+/** Removes floating-point errors. */
 function edge(count: number, step: number): number {
   return Number((count * step).toPrecision(12))
 }
@@ -114,7 +114,7 @@ function filled(edges: readonly number[], values: readonly number[]): readonly B
   return counts.map((count, index) => ({ from: edges[index] ?? 0, below: edges[index + 1] ?? Infinity, count }))
 }
 
-/** The last edge that is not above the value. */
+/** Index of the last edge that is not above the value. */
 function placeOf(value: number, edges: readonly number[]): number {
   let low = 0
   let high = edges.length - 1
@@ -126,13 +126,13 @@ function placeOf(value: number, edges: readonly number[]): number {
   return low
 }
 
-/** How many rows have a word. */
+/** The number of rows with a word. */
 export interface WordCount {
   readonly word: string
   readonly count: number
 }
 
-/** The most frequent words first; those of equal count in the order of their letters. A row that has a word twice counts once. */
+/** The most frequent words first; ties in alphabetical order. A row counts once per word. */
 export function wordCounts(words: readonly (readonly string[])[]): readonly WordCount[] {
   const counts = new Map<string, number>()
   for (const ofRow of words) {

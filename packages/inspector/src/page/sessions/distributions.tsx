@@ -4,9 +4,9 @@ import { counted, many } from '@halting/analysis/words'
 import type { SessionRow } from '@halting/analysis/view'
 import { endingColor, type ColorName } from '../common/colors.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { useRoving } from '../common/roving.ts'
+import { useRoving } from '../common/roving-focus.ts'
 import { histogramOf, wordCounts, type Bin, type Histogram } from './distribution.ts'
-import { pictureOfHistogram, pictureOfWords, type DistributionOf } from './distribution-picture.ts'
+import { pictureOfHistogram, pictureOfWords, type DistributionSubject } from './distribution-picture.ts'
 import { edgeText, rangeText } from './figure-text.ts'
 import {
   rowsShown,
@@ -18,9 +18,9 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
-import { wordText } from './filter-text.ts'
+import { wordLabel } from './filter-text.ts'
 import { endingOf, isOnlyCopy, type FigureName } from './row-kinds.ts'
-import { shownText } from './sessions-picture.ts'
+import { filterText } from './sessions-picture.ts'
 
 interface DistributionsProps {
   readonly rows: readonly SessionRow[]
@@ -41,10 +41,10 @@ const drawnWords: readonly (readonly [WordDimension, string])[] = [
   ['model', 'Models'],
 ]
 
-/** How figures, endings and models are spread over the sessions. A bar shows the sessions that it is made of; a second click shows all again. */
+/** Distributions of figures, endings and models. A click on a bar filters for its sessions; a second click removes the filter. */
 export function Distributions({ rows, ...rest }: DistributionsProps): JSX.Element {
-  const told = useMemo(() => rows.filter((row) => row.problem === undefined && !isOnlyCopy(row)), [rows])
-  const props = { ...rest, rows: told }
+  const counted = useMemo(() => rows.filter((row) => row.problem === undefined && !isOnlyCopy(row)), [rows])
+  const props = { ...rest, rows: counted }
   return (
     <section class="distributions" aria-label="Distributions">
       {drawnFigures.map(([figure, title]) => (
@@ -57,7 +57,7 @@ export function Distributions({ rows, ...rest }: DistributionsProps): JSX.Elemen
   )
 }
 
-/** Rows that all other filters let through: of these a bar is chosen. */
+/** Rows that pass all other filters, from which this distribution selects. */
 function useOthers(props: DistributionsProps, left: RangeDimension | WordDimension): readonly SessionRow[] {
   const { rows, filter, outlierKeys } = props
   return useMemo(() => rowsShown(rows, filter, outlierKeys, left), [rows, filter, outlierKeys, left])
@@ -65,8 +65,8 @@ function useOthers(props: DistributionsProps, left: RangeDimension | WordDimensi
 
 function FigureBars(props: DistributionsProps & { readonly figure: FigureName; readonly title: string }): JSX.Element {
   const { filter, onFilter, figure, title } = props
-  const others = useOthers(props, figure)
-  const rows = useMemo(() => others.filter((row) => isKnownOf(row, figure)), [others, figure])
+  const otherRows = useOthers(props, figure)
+  const rows = useMemo(() => otherRows.filter((row) => isKnownOf(row, figure)), [otherRows, figure])
   const histogram = useMemo(
     (): Histogram =>
       histogramOf(
@@ -123,7 +123,7 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
           <PictureButtons
             name={`${title} of sessions`}
             pictureOf={() =>
-              pictureOfHistogram(pictured(title, rows, withRange(filter, figure, undefined)), figure, histogram)
+              pictureOfHistogram(subjectOf(title, rows, withRange(filter, figure, undefined)), figure, histogram)
             }
           />
         </div>
@@ -132,17 +132,17 @@ function FigureBars(props: DistributionsProps & { readonly figure: FigureName; r
   )
 }
 
-/** What a session without a price cost, nobody knows: it is not nothing. */
+/** The cost of a session without a price is unknown, and not zero. */
 function isKnownOf({ costUsd, unpriced }: SessionRow, figure: FigureName): boolean {
   return figure !== 'costUsd' || costUsd > 0 || unpriced.length === 0
 }
 
-/** What a picture says it is of. */
-function pictured(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionOf {
-  return { title, sessions: rows.length, about: [shownText(others, '')] }
+/** The subject of a picture. */
+function subjectOf(title: string, rows: readonly SessionRow[], others: SessionFilter): DistributionSubject {
+  return { title, sessions: rows.length, about: [filterText(others, '')] }
 }
 
-const mostBars = 12
+const maxBars = 12
 
 function WordBars(
   props: DistributionsProps & { readonly dimension: WordDimension; readonly title: string },
@@ -151,8 +151,8 @@ function WordBars(
   const rows = useOthers(props, dimension)
   const counts = useMemo(() => wordCounts(rows.map((row) => wordsOf(row, dimension))), [rows, dimension])
   const codes = useMemo(() => new Map(rows.map((row) => [endingOf(row), row.exitCode])), [rows])
-  const shown = counts.slice(0, mostBars)
-  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shown.length)
+  const shownCounts = counts.slice(0, maxBars)
+  const { group, onKeyDown, tabIndexOf, onFocus } = useRoving(shownCounts.length)
   const highest = Math.max(1, ...counts.map(({ count }) => count))
   const chosen = filter.words[dimension] ?? []
   const colorOfWord = (word: string): ColorName =>
@@ -164,7 +164,7 @@ function WordBars(
         <span class="soft">{counts.length === 0 ? ': no session' : ''}</span>
       </figcaption>
       <div ref={group} class="bars" role="group" aria-label={`${title} of sessions`} onKeyDown={onKeyDown}>
-        {shown.map(({ word, count }, index) => {
+        {shownCounts.map(({ word, count }, index) => {
           const color = colorOfWord(word)
           return (
             <button
@@ -173,13 +173,13 @@ function WordBars(
               data-roving
               data-count={count}
               class="bar"
-              aria-label={`${wordText(dimension, word)}: ${many(count, 'session')}`}
+              aria-label={`${wordLabel(dimension, word)}: ${many(count, 'session')}`}
               aria-pressed={chosen.includes(word)}
               tabIndex={tabIndexOf(index)}
               onFocus={() => onFocus(index)}
               onClick={() => onFilter(withWord(filter, dimension, word))}
             >
-              <span class="bar-name">{wordText(dimension, word)}</span>
+              <span class="bar-name">{wordLabel(dimension, word)}</span>
               <span class="bar-track">
                 <span style={{ width: `${(100 * count) / highest}%`, background: `var(--${color})` }} />
               </span>
@@ -187,19 +187,19 @@ function WordBars(
             </button>
           )
         })}
-        {counts.length > shown.length ? (
-          <span class="soft">and {many(counts.length - shown.length, 'other')}</span>
+        {counts.length > shownCounts.length ? (
+          <span class="soft">and {many(counts.length - shownCounts.length, 'other')}</span>
         ) : null}
       </div>
-      {shown.length === 0 ? null : (
+      {shownCounts.length === 0 ? null : (
         <div class="pictures">
           <PictureButtons
             name={`${title} of sessions`}
             pictureOf={() =>
               pictureOfWords(
-                pictured(title, rows, withWords(filter, dimension, [])),
+                subjectOf(title, rows, withWords(filter, dimension, [])),
                 counts.map(({ word, count }) => ({
-                  word: wordText(dimension, word),
+                  word: wordLabel(dimension, word),
                   count,
                   color: colorOfWord(word),
                 })),

@@ -2,14 +2,14 @@ import { counted, elapsed, many, money, visible } from '@halting/analysis/words'
 import type { Range, RangeDimension } from './filter.ts'
 import { figureNames, type FigureName } from './row-kinds.ts'
 
-/** A figure as text, with its unit where the text alone would not say it. */
+/** A figure as text, with a unit if it needs one. */
 export function figureText(figure: FigureName, value: number): string {
   if (figure === 'costUsd') return money(value)
   return figure === 'activeMs' ? elapsed(value) : counted(value)
 }
 
-/** What was spent, and which models are not in it because they have no price: `no price`, `$0.0123 without gpt-x`. */
-export function costInWords(costUsd: number, unpriced: readonly string[]): string {
+/** The cost, with the models that are not included because they have no price: `no price`, `$0.0123 without gpt-x`. */
+export function costWithGaps(costUsd: number, unpriced: readonly string[]): string {
   if (unpriced.length === 0) return money(costUsd)
   return costUsd === 0 ? 'no price' : `${money(costUsd)} without ${unpriced.map((model) => visible(model)).join(', ')}`
 }
@@ -23,13 +23,13 @@ export function rangeText(dimension: RangeDimension, { from, below }: Range): st
   return below === undefined ? `${text(from)}${unit} or more` : `${text(from)} to ${text(below)}${unit}`
 }
 
-/** An edge of a range, with the digits that it needs: `$0.00002` is not `$0.0000`. */
+/** The bound of a range with as many digits as it needs: `$0.00002` and not `$0.0000`. */
 export function edgeText(figure: FigureName, value: number): string {
   const isSmall = figure === 'costUsd' && value > 0 && value < 0.0001
   return isSmall ? `$${value.toFixed(9).replace(/0+$/, '')}` : figureText(figure, value)
 }
 
-/** `2026-11-23 14:05`, in the time of whoever looks. */
+/** `2026-11-23 14:05`, in the time zone of the browser. */
 export function dayAndTime(at: number): string {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return 'unknown'

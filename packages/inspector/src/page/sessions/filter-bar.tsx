@@ -17,7 +17,7 @@ import {
   type SessionFilter,
   type WordDimension,
 } from './filter.ts'
-import { filterChips, wordText } from './filter-text.ts'
+import { filterChips, wordLabel } from './filter-text.ts'
 import { RangeFields } from './range-fields.tsx'
 
 interface FilterBarProps {
@@ -41,7 +41,7 @@ const flagTitles: { readonly [flag in FlagDimension]: string } = {
   outlier: 'outliers',
 }
 
-/** Which sessions are shown: what is set, and how to set it. */
+/** The active filters, and controls to change them. */
 export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProps): JSX.Element {
   const chips = filterChips(filter)
   const flagCounts = useMemo(() => countsOfFlags(rows, outlierKeys), [rows, outlierKeys])
@@ -97,7 +97,7 @@ export function FilterBar({ rows, outlierKeys, filter, onFilter }: FilterBarProp
   )
 }
 
-/** How many of all sessions are so. */
+/** The number of all sessions with each flag. */
 function countsOfFlags(
   rows: readonly SessionRow[],
   outlierKeys: ReadonlySet<string>,
@@ -107,17 +107,17 @@ function countsOfFlags(
   return { live: count('live'), problem: count('problem'), outlier: count('outlier') }
 }
 
-/** Of folders there may be hundreds; the search finds the others. */
-const mostWords = 40
+/** There may be hundreds of folders; the text search finds the others. */
+const maxWords = 40
 
 function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension }): JSX.Element {
   const { rows, outlierKeys, filter, onFilter, dimension } = props
   const chosen = filter.words[dimension] ?? []
   const counts = useMemo(() => {
-    const others = rowsShown(rows, filter, outlierKeys, dimension)
-    return wordCounts(others.map((row) => wordsOf(row, dimension)))
+    const otherRows = rowsShown(rows, filter, outlierKeys, dimension)
+    return wordCounts(otherRows.map((row) => wordsOf(row, dimension)))
   }, [rows, filter, outlierKeys])
-  const listed = counts.slice(0, mostWords)
+  const listed = counts.slice(0, maxWords)
   const missing = chosen.filter((word) => listed.every((each) => each.word !== word))
   const all = [...missing.map((word) => ({ word, count: 0 })), ...listed]
   return (
@@ -135,7 +135,7 @@ function WordChoice(props: FilterBarProps & { readonly dimension: WordDimension 
                 checked={chosen.includes(word)}
                 onChange={() => onFilter(withWord(filter, dimension, word))}
               />
-              {wordText(dimension, word)} <span class="soft numbers">{counted(count)}</span>
+              {wordLabel(dimension, word)} <span class="soft numbers">{counted(count)}</span>
             </label>
           </li>
         ))}
@@ -155,7 +155,7 @@ const spans: readonly (readonly [string, number])[] = [
   ['the last 30 days', 30 * 24 * hour],
 ]
 
-/** A beginning in the past; another one can be written among the ranges. */
+/** Selects a recent period; any other period can be entered among the ranges. */
 function SinceChoice(props: Pick<FilterBarProps, 'filter' | 'onFilter'>): JSX.Element {
   const { filter, onFilter } = props
   const isSet = filter.ranges.changedAt !== undefined

@@ -13,7 +13,7 @@ import { visible } from '@halting/analysis/words'
 import { rangeText } from './figure-text.ts'
 import { figureNames, standings } from './row-kinds.ts'
 
-/** One thing that a filter asks, in words, and the filter without it. */
+/** One condition of a filter in words, and the filter without it. */
 export interface FilterChip {
   readonly text: string
   readonly without: SessionFilter
@@ -30,21 +30,21 @@ const flagTexts: { readonly [flag in FlagDimension]: string } = {
   outlier: 'outliers only',
 }
 
-/** A word as it is shown: how a session stands is a sentence, a folder may be unknown. */
-export function wordText(dimension: WordDimension, word: string): string {
-  // The words of this dimension are the names of `standings`; an address may say others.
+/** A word for display: a status in words, or a placeholder for an empty one. */
+export function wordLabel(dimension: WordDimension, word: string): string {
+  // Words of this dimension are keys of `standings`, but an address may contain others.
   if (dimension === 'standing') return Object.entries(standings).find(([name]) => name === word)?.[1] ?? visible(word)
   return word === '' ? '(none)' : visible(word)
 }
 
-/** All that a filter asks, one by one. */
+/** All conditions of a filter. */
 export function filterChips(filter: SessionFilter): readonly FilterChip[] {
   const text = filter.text.trim()
   return [
     ...(text === '' ? [] : [{ text: `has “${visible(text)}”`, without: { ...filter, text: '' } }]),
     ...wordDimensions.flatMap((dimension) =>
       (filter.words[dimension] ?? []).map((word) => ({
-        text: `${dimension === 'standing' ? '' : `${dimension}: `}${wordText(dimension, word)}`,
+        text: `${dimension === 'standing' ? '' : `${dimension}: `}${wordLabel(dimension, word)}`,
         without: withWord(filter, dimension, word),
       })),
     ),

@@ -1,19 +1,19 @@
 import type { SessionRow } from '@halting/analysis/view'
 import { endingOf, figures, standingOf, type FigureName } from './row-kinds.ts'
 
-/** From this value on, and below that one. Undefined: no bound. */
+/** A half-open range: from the first value, below the second. Undefined: no bound. */
 export interface Range {
   readonly from?: number
   readonly below?: number
 }
 
-/** What can be chosen out of the words that rows have. None chosen: all. */
+/** Dimensions in which words of rows can be selected. None selected means all. */
 export type WordDimension = 'ending' | 'standing' | 'model' | 'folder' | 'program'
 export type RangeDimension = FigureName | 'changedAt'
 export type FlagDimension = 'live' | 'problem' | 'outlier'
 export type Dimension = 'text' | WordDimension | RangeDimension | FlagDimension
 
-/** Which sessions are shown. A row has to satisfy every dimension that is set. */
+/** The filter of the list. A row must satisfy every dimension that is set. */
 export interface SessionFilter {
   readonly text: string
   readonly words: { readonly [dimension in WordDimension]?: readonly string[] }
@@ -27,7 +27,7 @@ export const wordDimensions: readonly WordDimension[] = ['ending', 'standing', '
 export const rangeDimensions: readonly RangeDimension[] = [...figures, 'changedAt']
 export const flagDimensions: readonly FlagDimension[] = ['live', 'problem', 'outlier']
 
-/** The words of a row by which it is chosen. */
+/** The words of a row in a dimension. */
 export function wordsOf(row: SessionRow, dimension: WordDimension): readonly string[] {
   switch (dimension) {
     case 'ending':
@@ -44,49 +44,49 @@ export function wordsOf(row: SessionRow, dimension: WordDimension): readonly str
 }
 
 /**
- * The rows that are shown. Outliers are found among all rows, so they are handed in by key. One dimension may be left out: a plot of endings shows what the other
- * filters let through, so that another ending can be chosen.
+ * The rows that pass the filter. Outliers are passed in by key, because they are determined among all rows. `left`: a dimension to ignore, so that a
+ * distribution of endings shows what the other filters let through.
  */
 export function rowsShown(
   rows: readonly SessionRow[],
   filter: SessionFilter,
   outliers: ReadonlySet<string>,
-  left?: Dimension,
+  ignored?: Dimension,
 ): readonly SessionRow[] {
-  // Of thousands none is looked at where nothing is asked, each time that one of them changes.
-  return asksNothing(filter, left) ? rows : rows.filter((row) => isShownBut(row, filter, outliers, left))
+  // Without an active filter, thousands of rows need not be checked after each change.
+  return isInactive(filter, ignored) ? rows : rows.filter((row) => passesFilter(row, filter, outliers, ignored))
 }
 
-function asksNothing({ text, words, ranges, flags }: SessionFilter, left: Dimension | undefined): boolean {
+function isInactive({ text, words, ranges, flags }: SessionFilter, ignored: Dimension | undefined): boolean {
   return (
-    (left === 'text' || text.trim() === '') &&
-    wordDimensions.every((each) => each === left || (words[each] ?? []).length === 0) &&
-    rangeDimensions.every((each) => each === left || ranges[each] === undefined) &&
-    flags.every((each) => each === left)
+    (ignored === 'text' || text.trim() === '') &&
+    wordDimensions.every((each) => each === ignored || (words[each] ?? []).length === 0) &&
+    rangeDimensions.every((each) => each === ignored || ranges[each] === undefined) &&
+    flags.every((each) => each === ignored)
   )
 }
 
-function isShownBut(
+function passesFilter(
   row: SessionRow,
   filter: SessionFilter,
   outliers: ReadonlySet<string>,
-  left: Dimension | undefined,
+  ignored: Dimension | undefined,
 ): boolean {
-  if (left !== 'text' && !hasText(row, filter.text)) return false
+  if (ignored !== 'text' && !hasText(row, filter.text)) return false
   for (const dimension of wordDimensions) {
     const chosen = filter.words[dimension]
-    if (dimension === left || chosen === undefined || chosen.length === 0) continue
-    if (!wordsOf(row, dimension).some((word) => chosen.some((each) => holds(dimension, each, word)))) return false
+    if (dimension === ignored || chosen === undefined || chosen.length === 0) continue
+    if (!wordsOf(row, dimension).some((word) => chosen.some((each) => matchesWord(dimension, each, word)))) return false
   }
   for (const dimension of rangeDimensions) {
     const range = filter.ranges[dimension]
-    if (dimension !== left && range !== undefined && !isIn(row[dimension], range)) return false
+    if (dimension !== ignored && range !== undefined && !isInRange(row[dimension], range)) return false
   }
-  return filter.flags.every((flag) => flag === left || hasFlag(row, flag, outliers))
+  return filter.flags.every((flag) => flag === ignored || hasFlag(row, flag, outliers))
 }
 
-/** A folder holds those below it. */
-function holds(dimension: WordDimension, chosen: string, word: string): boolean {
+/** Whether a selected word matches. A folder also matches the folders below it. */
+function matchesWord(dimension: WordDimension, chosen: string, word: string): boolean {
   if (chosen === word) return true
   return dimension === 'folder' && (word.startsWith(`${chosen}/`) || word.startsWith(`${chosen}\\`))
 }
@@ -102,20 +102,20 @@ export function hasFlag(row: SessionRow, flag: FlagDimension, outliers: Readonly
   }
 }
 
-/** Every word of it in the title, the folder or the id; letters of either case. */
+/** Whether the title, the folder or the id contains every word of the text, ignoring case. */
 function hasText(row: SessionRow, text: string): boolean {
-  const asked = text.trim().toLowerCase()
-  if (asked === '') return true
+  const query = text.trim().toLowerCase()
+  if (query === '') return true
   const all = `${row.title}\n${row.cwd}\n${row.sessionId}`.toLowerCase()
-  return asked.split(/\s+/).every((word) => all.includes(word))
+  return query.split(/\s+/).every((word) => all.includes(word))
 }
 
-/** What has no value is in no range. */
-export function isIn(value: number | null, { from = -Infinity, below = Infinity }: Range): boolean {
+/** Whether a value is in a range. A missing value is in no range. */
+export function isInRange(value: number | null, { from = -Infinity, below = Infinity }: Range): boolean {
   return value !== null && value >= from && value < below
 }
 
-/** With this word chosen, or no more. */
+/** Adds a word to the selection, or removes it. */
 export function withWord(filter: SessionFilter, dimension: WordDimension, word: string): SessionFilter {
   const chosen = filter.words[dimension] ?? []
   const next = chosen.includes(word) ? chosen.filter((each) => each !== word) : [...chosen, word]
@@ -127,7 +127,7 @@ export function withWords(filter: SessionFilter, dimension: WordDimension, chose
   return { ...filter, words: chosen.length === 0 ? others : { ...others, [dimension]: chosen } }
 }
 
-/** With this range, or without one. */
+/** Sets or removes a range. */
 export function withRange(filter: SessionFilter, dimension: RangeDimension, range: Range | undefined): SessionFilter {
   const { [dimension]: _, ...others } = filter.ranges
   const isOpen = range === undefined || (range.from === undefined && range.below === undefined)

@@ -4,68 +4,68 @@ import type { SessionRow } from '@halting/analysis/view'
 import { replaceRoute, route } from '../data/route.ts'
 import { rows } from '../data/store.ts'
 import { rowsShown, type SessionFilter } from './filter.ts'
-import { outliersOf, type Outlier } from './outliers.ts'
+import { findOutliers, type Outlier } from './outliers.ts'
 import { listStateOf, queryOf, type ListState } from './query.ts'
-import type { SearchProgress } from './search-said.ts'
-import { isSorted, keptInPlace, sorted, type Sorting } from './sorting.ts'
+import type { SearchProgress } from './search-content.ts'
+import { isSorted, mergedInPlace, sorted, type Sorting } from './sorting.ts'
 
-/** The session that is looked at, by key; it stays when the list is left and when others come. */
+/** Key of the active session. It is kept when the list is left or changes. */
 export const activeKey = signal<string | null>(null)
 
-/** Those that are marked for comparing, two at most, in the order in which they were. */
-export const marked = signal<readonly string[]>([])
+/** Keys of the sessions that are marked for comparison, at most two, in the order of marking. */
+export const markedKeys = signal<readonly string[]>([])
 
-/** What was found in what was said; null where nobody looked. */
-export const said = signal<SearchProgress | null>(null)
+/** The result of the search in content; null when there was no search. */
+export const contentSearch = signal<SearchProgress | null>(null)
 
-/** Counts up when a person wants the list sorted anew. */
-const sortedAgain = signal(0)
+/** Incremented when the person sorts again. */
+const sortRequests = signal(0)
 
-/** Sorts by figures as they are now. */
+/** Sorts the list by the current figures. */
 export function sortAgain(): void {
-  sortedAgain.value++
+  sortRequests.value++
 }
 
-/** Marks a session, or takes the mark back. Of three, the first gives way. */
+/** Marks a session, or removes the mark. With a third mark, the first one is removed. */
 export function toggleMark(key: string): void {
-  const others = marked.value.filter((each) => each !== key)
-  marked.value = others.length < marked.value.length ? others : [...others, key].slice(-2)
+  const otherKeys = markedKeys.value.filter((each) => each !== key)
+  markedKeys.value = otherKeys.length < markedKeys.value.length ? otherKeys : [...otherKeys, key].slice(-2)
 }
 
-/** Shows other sessions, or in another order. The address says which. */
+/** Changes filter or sorting, by changing the address. */
 export function showList(next: ListState): void {
   const query = queryOf(next)
   replaceRoute(query === '' ? { view: 'sessions' } : { view: 'sessions', query })
 }
 
 export interface ShownList extends ListState {
-  /** All there are. */
+  /** All sessions. */
   readonly all: readonly SessionRow[]
-  /** Those that the filters let through, in order. */
+  /** Sessions that pass the filters, in order. */
   readonly shown: readonly SessionRow[]
   readonly outliers: ReadonlyMap<string, readonly Outlier[]>
   readonly outlierKeys: ReadonlySet<string>
-  /** Sessions changed since they were sorted: the order is not that of their figures any more. */
+  /** Whether sessions changed after they were sorted, so that the order no longer fits their figures. */
   readonly isStale: boolean
 }
 
-/** What is shown now, for a component that is drawn again when it changes. */
+/** The current list as a hook; the component is rendered again when it changes. */
 export function useShownList(): ShownList {
   const { value: shownRoute } = route
   const query = shownRoute.view === 'sessions' ? (shownRoute.query ?? '') : ''
   const { filter, sorting } = useMemo(() => listStateOf(query), [query])
   const all = rows.value
-  const outliers = useMemo(() => byKey(outliersOf(all)), [all])
+  const outliers = useMemo(() => byKey(findOutliers(all)), [all])
   const outlierKeys = useMemo(() => new Set(outliers.keys()), [outliers])
-  const found = said.value
-  const saidKeys = useMemo(() => (found === null ? null : new Set(found.hits.map(({ key }) => key))), [found])
+  const found = contentSearch.value
+  const foundKeys = useMemo(() => (found === null ? null : new Set(found.hits.map(({ key }) => key))), [found])
   const chosen = useMemo(
-    () => rowsShown(all, filter, outlierKeys).filter(({ key }) => saidKeys === null || saidKeys.has(key)),
-    [all, filter, outlierKeys, saidKeys],
+    () => rowsShown(all, filter, outlierKeys).filter(({ key }) => foundKeys === null || foundKeys.has(key)),
+    [all, filter, outlierKeys, foundKeys],
   )
-  const shown = useOrder(chosen, filter, sorting)
-  const isStale = useMemo(() => !isSorted(shown, sorting), [shown, sorting])
-  return { filter, sorting, all, shown, outliers, outlierKeys, isStale }
+  const ordered = useOrder(chosen, filter, sorting)
+  const isStale = useMemo(() => !isSorted(ordered, sorting), [ordered, sorting])
+  return { filter, sorting, all, shown: ordered, outliers, outlierKeys, isStale }
 }
 
 interface Order {
@@ -76,16 +76,16 @@ interface Order {
   readonly rows: readonly SessionRow[]
 }
 
-/** Sorts when a person chose something. Where only sessions changed, they stay where they are. */
+/** Sorts when filter or sorting change. When only sessions change, they keep their positions. */
 function useOrder(chosen: readonly SessionRow[], filter: SessionFilter, sorting: Sorting): readonly SessionRow[] {
   const last = useRef<Order | null>(null)
-  const again = sortedAgain.value
+  const again = sortRequests.value
   const before = last.current
   const isAsChosen =
     before !== null && before.filter === filter && before.sorting === sorting && before.sortedAgain === again
   if (isAsChosen && before.chosen === chosen) return before.rows
   const inOrder = isAsChosen
-    ? keptInPlace(
+    ? mergedInPlace(
         before.rows.map(({ key }) => key),
         chosen,
         sorting,

@@ -5,10 +5,11 @@ import type { SessionRow } from '@halting/analysis/view'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
 import { sessionAddress, titleOf } from './columns.tsx'
 import { withFlag, type SessionFilter } from './filter.ts'
-import { said } from './list-state.ts'
-import { pictureOfOutliers } from './outliers-picture.ts'
+import { contentSearch } from './list-state.ts'
 import { outlierRules, type Outlier } from './outliers.ts'
-import { shownText } from './sessions-picture.ts'
+import { filterText } from './sessions-picture.ts'
+import { paragraph } from '../picture/block.ts'
+import type { Picture } from '../picture/picture.ts'
 
 interface OutlierListProps {
   readonly rows: readonly SessionRow[]
@@ -17,11 +18,11 @@ interface OutlierListProps {
   readonly onFilter: (filter: SessionFilter) => void
 }
 
-const mostListed = 10
+const maxListed = 10
 
-/** Sessions that somebody should look at, with why. */
+/** A list of outliers, with reasons. */
 export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListProps): JSX.Element {
-  // The dearest first: that is where looking pays.
+  // The most expensive first, because these matter most.
   const found = useMemo(
     () => rows.filter(({ key }) => outliers.has(key)).toSorted((a, b) => b.costUsd - a.costUsd),
     [rows, outliers],
@@ -32,11 +33,11 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
       {found.length === 0 ? null : (
         <PictureButtons
           name="outliers"
-          pictureOf={() => pictureOfOutliers(found, outliers, [shownText(filter, said.value?.text ?? '')])}
+          pictureOf={() => pictureOfOutliers(found, outliers, [filterText(filter, contentSearch.value?.text ?? '')])}
         />
       )}
       <ul>
-        {found.slice(0, mostListed).map((row) => (
+        {found.slice(0, maxListed).map((row) => (
           <li key={row.key}>
             <a href={sessionAddress(row)}>{titleOf(row)}</a>:{' '}
             {(outliers.get(row.key) ?? []).map(({ why }) => (
@@ -45,7 +46,7 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
           </li>
         ))}
       </ul>
-      {found.length <= mostListed ? null : (
+      {found.length <= maxListed ? null : (
         <p>
           <button type="button" onClick={() => onFilter(withFlag(filter, 'outlier', true))}>
             All {counted(found.length)} in the table
@@ -62,4 +63,28 @@ export function OutlierList({ rows, outliers, filter, onFilter }: OutlierListPro
       </details>
     </section>
   )
+}
+
+/** The maximum number of outliers in a picture. */
+const maxPictured = 100
+
+/** A picture of the outliers, with reasons. */
+function pictureOfOutliers(
+  found: readonly SessionRow[],
+  outliers: ReadonlyMap<string, readonly Outlier[]>,
+  about: readonly string[],
+): Picture {
+  const left = found.length - maxPictured
+  return {
+    title: many(found.length, 'outlier'),
+    about,
+    width: 960,
+    blocks: [
+      ...found.slice(0, maxPictured).map((row) => {
+        const why = (outliers.get(row.key) ?? []).map((each) => each.why).join(' ')
+        return paragraph(`${titleOf(row)}: ${why}`, { size: 13, maxLines: 5 })
+      }),
+      ...(left <= 0 ? [] : [paragraph(`${counted(left)} more are not in this picture.`)]),
+    ],
+  }
 }

@@ -3,10 +3,10 @@ import type { SessionRow } from '@halting/analysis/view'
 import { figureText } from './figure-text.ts'
 import { figureNames, ownRuns, standingOf, type FigureName } from './row-kinds.ts'
 
-/** By which rule a session is one that somebody should look at. */
+/** The rule by which a session is an outlier. */
 export type OutlierRule = 'far' | 'failed-with-cost' | 'open' | 'failed-calls'
 
-/** What each rule says, for the page. */
+/** Descriptions of the rules for the page. */
 export const outlierRules: { readonly [rule in OutlierRule]: string } = {
   far: 'A figure is more than 1.5 interquartile ranges away from the others on a logarithmic scale, and is at least twice or at most half of the usual value.',
   'failed-with-cost': 'It failed, and it cost something.',
@@ -17,28 +17,28 @@ export const outlierRules: { readonly [rule in OutlierRule]: string } = {
 export interface Outlier {
   readonly key: string
   readonly rule: OutlierRule
-  /** Why it is one, in words. */
+  /** The reason in words. */
   readonly why: string
 }
 
-const compared: readonly FigureName[] = ['costUsd', 'turns', 'tokens', 'activeMs']
-/** Of fewer nobody can say what is usual. */
-const fewest = 8
+const comparedFigures: readonly FigureName[] = ['costUsd', 'turns', 'tokens', 'activeMs']
+/** With fewer sessions, no value is unusual. */
+const fewestSessions = 8
 
-/** All sessions that a rule names, in the order of the rows; one session may be named by several. */
-export function outliersOf(rows: readonly SessionRow[]): readonly Outlier[] {
+/** All outliers in the order of the rows. A session may be an outlier by several rules. */
+export function findOutliers(rows: readonly SessionRow[]): readonly Outlier[] {
   const readable = rows.filter(({ problem }) => problem === undefined)
-  const fences = compared.flatMap((figure) => fenceOf(readable, figure) ?? [])
+  const fences = comparedFigures.flatMap((figure) => fenceOf(readable, figure) ?? [])
   const found: Outlier[] = []
-  // Most rows are none: of thousands each of them costs a few comparisons.
+  // Most rows are not outliers, and cost only a few comparisons each.
   for (const row of readable) {
-    for (const fence of fences) found.push(...farFrom(fence, row))
-    found.push(...failedWithCost(row), ...openOne(row), ...failedCalls(row))
+    for (const fence of fences) found.push(...outOfBounds(fence, row))
+    found.push(...failedWithCost(row), ...openSession(row), ...failedCalls(row))
   }
   return found
 }
 
-/** What is usual of a figure: its quartiles, and how far from them is far. */
+/** The usual range of a figure: its quartiles, and the bounds beyond which values are outliers. */
 export interface Fence {
   readonly figure: FigureName
   readonly quartiles: readonly [number, number]
@@ -46,17 +46,17 @@ export interface Fence {
   readonly high: number
 }
 
-/** Undefined where too few sessions have the figure. Zeros have no logarithm, and are left out. */
+/** Undefined when too few sessions have the figure. Zeros are left out, because they have no logarithm. */
 export function fenceOf(rows: readonly SessionRow[], figure: FigureName): Fence | undefined {
-  // Numbers alone are sorted several times as fast.
+  // Sorting a typed array is several times as fast.
   const logs = Float64Array.from(
     rows.map((row) => row[figure]).filter((value) => value > 0),
     Math.log,
   ).toSorted()
-  if (logs.length < fewest) return undefined
+  if (logs.length < fewestSessions) return undefined
   const first = quantile(logs, 0.25)
   const third = quantile(logs, 0.75)
-  // Where half of the sessions agree to the last digit, the next digit would be an outlier.
+  // If half of the sessions are almost equal, tiny differences would be outliers.
   const reach = Math.max(1.5 * (third - first), Math.LN2)
   return {
     figure,
@@ -73,12 +73,12 @@ function quantile(values: Float64Array, share: number): number {
   return below + (above - below) * (place - Math.floor(place))
 }
 
-function farFrom({ figure, quartiles: [first, third], low, high }: Fence, row: SessionRow): readonly Outlier[] {
+function outOfBounds({ figure, quartiles: [first, third], low, high }: Fence, row: SessionRow): readonly Outlier[] {
   const value = row[figure]
-  // A session that is still at work has not come to its figures yet.
+  // The figures of a running session are not final.
   const isLow = value > 0 && value < low && standingOf(row) !== 'running'
   if (!isLow && value <= high) return []
-  const usual = `half of the sessions lie between ${figureText(figure, first)} and ${figureText(figure, third)}`
+  const usual = `half of the sessions are between ${figureText(figure, first)} and ${figureText(figure, third)}`
   const how = isLow ? 'Unusually low' : 'Unusually high'
   return [{ key: row.key, rule: 'far', why: `${how}: ${figureNames[figure]} ${figureText(figure, value)}; ${usual}.` }]
 }
@@ -89,7 +89,7 @@ function failedWithCost(row: SessionRow): readonly Outlier[] {
   return [{ key: row.key, rule: 'failed-with-cost', why }]
 }
 
-function openOne(row: SessionRow): readonly Outlier[] {
+function openSession(row: SessionRow): readonly Outlier[] {
   if (standingOf(row) !== 'open' || ownRuns(row) === 0) return []
   const why = `Its last run has no ending after ${many(row.turns, 'turn')}, and no process works on it.`
   return [{ key: row.key, rule: 'open', why }]

@@ -10,13 +10,13 @@ import {
 } from './filter.ts'
 import { columnNames, usualSorting, type Sorting } from './sorting.ts'
 
-/** What the address of the list says: which sessions, in which order. */
+/** The state of the list that is stored in the address: filter and sorting. */
 export interface ListState {
   readonly filter: SessionFilter
   readonly sorting: Sorting
 }
 
-/** The query of an address; '' for all sessions in the usual order. */
+/** The query of an address; '' for all sessions in the default order. */
 export function queryOf({ filter, sorting }: ListState): string {
   const query = new URLSearchParams()
   if (filter.text.trim() !== '') query.set('text', filter.text)
@@ -34,26 +34,26 @@ export function queryOf({ filter, sorting }: ListState): string {
   return query.toString()
 }
 
-/** What a query asks for. What it says and nobody knows is left out: an address may be an old one. */
+/** Parses a query. Unknown values are ignored, because an address may come from an earlier version. */
 export function listStateOf(query: string): ListState {
-  const asked = new URLSearchParams(query)
-  let filter: SessionFilter = { text: asked.get('text') ?? '', words: {}, ranges: {}, flags: [] }
+  const parameters = new URLSearchParams(query)
+  let filter: SessionFilter = { text: parameters.get('text') ?? '', words: {}, ranges: {}, flags: [] }
   for (const dimension of wordDimensions) {
-    filter = withWords(filter, dimension, [...new Set(asked.getAll(dimension))])
+    filter = withWords(filter, dimension, [...new Set(parameters.getAll(dimension))])
   }
-  for (const dimension of rangeDimensions) filter = withRange(filter, dimension, rangeOf(asked.get(dimension)))
-  const only = (asked.get('only') ?? '').split(',')
+  for (const dimension of rangeDimensions) filter = withRange(filter, dimension, rangeOf(parameters.get(dimension)))
+  const only = (parameters.get('only') ?? '').split(',')
   for (const flag of flagDimensions) filter = withFlag(filter, flag, only.includes(flag))
-  return { filter, sorting: sortingOf(asked.get('sort')) }
+  return { filter, sorting: sortingOf(parameters.get('sort')) }
 }
 
 function rangeOf(text: string | null): Range | undefined {
   const [, from = '', below = ''] = /^(.*?)\.\.(.*)$/.exec(text ?? '') ?? []
-  const given = { from: numberOf(from), below: numberOf(below) }
-  if (given.from === undefined && given.below === undefined) return undefined
+  const range = { from: numberOf(from), below: numberOf(below) }
+  if (range.from === undefined && range.below === undefined) return undefined
   return {
-    ...(given.from === undefined ? {} : { from: given.from }),
-    ...(given.below === undefined ? {} : { below: given.below }),
+    ...(range.from === undefined ? {} : { from: range.from }),
+    ...(range.below === undefined ? {} : { below: range.below }),
   }
 }
 

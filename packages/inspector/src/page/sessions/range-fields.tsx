@@ -8,7 +8,7 @@ interface RangeFieldsProps {
 
 interface FieldKind {
   readonly title: string
-  /** How many of what a row has are one of what is written: a person writes seconds. */
+  /** Factor from the unit of the field to that of the row: the field for time is in seconds. */
   readonly unit: number
 }
 
@@ -22,7 +22,7 @@ const kinds: { readonly [dimension in RangeDimension]: FieldKind } = {
   changedAt: { title: 'Changed', unit: 1 },
 }
 
-/** From and below, for every figure. */
+/** Lower and upper bounds for every figure. */
 export function RangeFields({ filter, onFilter }: RangeFieldsProps): JSX.Element {
   const set = rangeDimensions.filter((dimension) => filter.ranges[dimension] !== undefined).length
   return (
@@ -51,10 +51,10 @@ function Field({ filter, onFilter, dimension, bound }: FieldProps): JSX.Element 
   const value = filter.ranges[dimension]?.[bound]
   const isTime = dimension === 'changedAt'
   const change = (text: string): void => {
-    const given = text === '' ? undefined : isTime ? new Date(text).getTime() : Number(text) * unit
+    const bounded = text === '' ? undefined : isTime ? new Date(text).getTime() : Number(text) * unit
     const { [bound]: _, ...other } = filter.ranges[dimension] ?? {}
-    const isGiven = given !== undefined && Number.isFinite(given)
-    onFilter(withRange(filter, dimension, isGiven ? { ...other, [bound]: given } : other))
+    const isValid = bounded !== undefined && Number.isFinite(bounded)
+    onFilter(withRange(filter, dimension, isValid ? { ...other, [bound]: bounded } : other))
   }
   return (
     <label>
@@ -70,7 +70,7 @@ function Field({ filter, onFilter, dimension, bound }: FieldProps): JSX.Element 
   )
 }
 
-/** As the field takes it: in the time of whoever looks, without a zone. */
+/** A local time without a zone, as the field expects it. */
 function localTime(at: number): string {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return ''

@@ -1,6 +1,6 @@
 import type { SessionRow } from '@halting/analysis/view'
 
-/** How a session stands, coarsely: by the exit code of its last run, or what it is without one. */
+/** The status of a session, from the exit code of its last run or what is known without one. */
 export type Standing =
   | 'done'
   | 'limit'
@@ -12,7 +12,7 @@ export type Standing =
   | 'open'
   | 'unread'
 
-/** In the order in which they are shown, with their words. */
+/** Statuses in display order, in words. */
 export const standings: { readonly [standing in Standing]: string } = {
   done: 'done',
   limit: 'ended by a limit',
@@ -25,7 +25,7 @@ export const standings: { readonly [standing in Standing]: string } = {
   unread: 'could not be read',
 }
 
-/** How this session stands. */
+/** The status of a session. */
 export function standingOf(row: SessionRow): Standing {
   if (row.problem !== undefined) return 'unread'
   if (row.ending === null) return row.isLive ? 'running' : 'open'
@@ -40,31 +40,31 @@ export function standingOf(row: SessionRow): Standing {
       return 'waiting'
     case 1:
       return 'failed'
-    // 130, 143, and none: whoever listened went away.
+    // 130, 143, or none because the reader went away.
     default:
       return 'interrupted'
   }
 }
 
-/** How many of its runs count here. */
+/** The number of runs that are not copies. */
 export function ownRuns({ runs, copiedRuns }: SessionRow): number {
   return runs - copiedRuns
 }
 
-/** Whether nothing was run in it yet: all of it counts in the session of which it is a copy. */
+/** Whether all of its runs are copies, which count in their original session. */
 export function isOnlyCopy(row: SessionRow): boolean {
   return row.copiedRuns > 0 && ownRuns(row) === 0
 }
 
-/** Why its last run ended; `running`, `open` or `unread` where it did not. */
+/** The ending of its last run, or `running`, `open` or `unread`. */
 export function endingOf(row: SessionRow): string {
   return row.problem === undefined && row.ending !== null ? row.ending : standingOf(row)
 }
 
-/** Figures of a session that are compared, drawn and limited to a range. */
+/** Figures that can be compared, plotted and filtered. */
 export type FigureName = 'costUsd' | 'turns' | 'tokens' | 'activeMs' | 'calls' | 'failedCalls'
 
-/** Their names, as words. */
+/** Their names in words. */
 export const figureNames: { readonly [figure in FigureName]: string } = {
   costUsd: 'dollars',
   turns: 'turns',
@@ -74,5 +74,5 @@ export const figureNames: { readonly [figure in FigureName]: string } = {
   failedCalls: 'failed calls',
 }
 
-// The keys of an object typed by this union are this union.
+// The type of this object guarantees that its keys are this union.
 export const figures = Object.keys(figureNames) as readonly FigureName[]

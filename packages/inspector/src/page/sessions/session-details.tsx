@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { counted, many, visible } from '@halting/analysis/words'
 import type { SessionRow } from '@halting/analysis/view'
 import { columns, sessionAddress, titleOf } from './columns.tsx'
-import { marked, toggleMark } from './list-state.ts'
+import { markedKeys, toggleMark } from './list-state.ts'
 import type { Outlier } from './outliers.ts'
 
 interface SessionDetailsProps {
@@ -10,15 +10,15 @@ interface SessionDetailsProps {
   readonly why: readonly Outlier[]
 }
 
-/** Whose runs count where. */
+/** Explains which runs are copies. */
 function copiedText({ runs, copiedRuns }: SessionRow): string {
   const [are, they] = copiedRuns === 1 ? ['is a copy', 'It counts'] : ['are copies', 'They count']
   return `${counted(copiedRuns)} of ${many(runs, 'run')} ${are} from another session. ${they} there, and not in these figures.`
 }
 
-/** All that is known of the chosen session: also what the table has no room for. */
+/** Details of the selected session, including those that do not fit into the table. */
 export function SessionDetails({ row, why }: SessionDetailsProps): JSX.Element {
-  const isMarked = marked.value.includes(row.key)
+  const isMarked = markedKeys.value.includes(row.key)
   return (
     <aside class="session-details" aria-label="Selected session">
       <h2>

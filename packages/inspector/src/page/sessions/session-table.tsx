@@ -2,11 +2,11 @@ import type { JSX } from 'preact'
 import { useId, useLayoutEffect, useRef, useState, useEffect } from 'preact/hooks'
 import type { SessionRow } from '@halting/analysis/view'
 import { useKeys } from '../common/keys.ts'
-import { useRoving } from '../common/roving.ts'
-import { useVirtualRows } from '../common/virtual.ts'
+import { useRoving } from '../common/roving-focus.ts'
+import { useVirtualRows, type VirtualRows } from '../common/virtual.ts'
 import { goTo } from '../data/route.ts'
 import { columns, titleOf } from './columns.tsx'
-import { activeKey, marked, toggleMark } from './list-state.ts'
+import { activeKey, markedKeys, toggleMark } from './list-state.ts'
 import type { Outlier } from './outliers.ts'
 import { sortingBy, type Sorting } from './sorting.ts'
 
@@ -17,13 +17,13 @@ interface SessionTableProps {
   readonly onSort: (sorting: Sorting) => void
 }
 
-/** Heights of a row in `rem`: of one line, and of a few lines where columns do not fit beside each other. */
+/** Heights of a row in `rem`: one line, or a few lines when the columns do not fit next to each other. */
 const wideRem = 2
 const narrowRem = 5.5
 
 /**
- * The sessions as a table of which only the rows that are seen are in the document. It is one stop of the Tab key; the chosen session and the place in the
- * list stay with the session when others come, go or change.
+ * The sessions as a virtual table with one Tab stop. The active session and the scroll position stay when other sessions are added, removed or
+ * changed.
  */
 export function SessionTable({ rows, sorting, outliers, onSort }: SessionTableProps): JSX.Element {
   const id = useId()
@@ -35,49 +35,17 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
   const lastActive = useRef(0)
   if (active >= 0) lastActive.current = active
   useEffect(() => {
-    // Back from a session, the list is where it was.
+    // After going back from a session, scroll to where the list was.
     if (active >= 0) reveal(active)
   }, [rows.length > 0])
 
-  const choose = (index: number): void => {
-    const row = rows[Math.min(rows.length - 1, Math.max(0, index))]
-    if (row === undefined) return
-    activeKey.value = row.key
-    reveal(rows.indexOf(row))
-  }
-  // Where the session that was chosen went away, the keys start between its neighbours.
-  const at = active >= 0 ? active : Math.min(lastActive.current, rows.length) - 0.5
-  /** The keys of the table go on from there. */
-  const chooseFromAfar = (index: number): void => {
-    grid.current?.focus({ preventScroll: true })
-    choose(index)
-  }
-  useKeys([
-    {
-      keys: ['j'],
-      does: 'Next session; Enter opens it, Space marks it',
-      run: () => chooseFromAfar(Math.floor(at + 1)),
-    },
-    { keys: ['k'], does: 'Previous session', run: () => chooseFromAfar(Math.ceil(at - 1)) },
-  ])
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
-    const row = rows[active]
-    const target = targetOf(event.key, at, rows.length, fitting)
-    if (target !== undefined) choose(target)
-    else if (event.key === 'Enter' && row !== undefined) openSession(row)
-    else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
-    else if (event.key === 'Escape' && marked.value.length > 0) marked.value = []
-    else return
-    event.preventDefault()
-  }
-
+  const { choose, onKeyDown } = useTableKeys({ rows, active, lastActive: lastActive.current, grid, fitting, reveal })
   return (
     <div
       ref={grid}
       class="session-table"
       role="grid"
-      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparing, Escape forgets the marks"
+      aria-label="Sessions: arrow keys choose, Enter opens, Space marks for comparison, Escape removes the marks"
       aria-activedescendant={active >= from && active < to ? `${id}-${active}` : undefined}
       tabIndex={0}
       onKeyDown={onKeyDown}
@@ -100,7 +68,7 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
               onChoose={choose}
               onMark={(key) => {
                 toggleMark(key)
-                // Keys go on in the table, and not in the box.
+                // Keys should keep working in the table, and not in the checkbox.
                 grid.current?.focus({ preventScroll: true })
               }}
             />
@@ -109,6 +77,55 @@ export function SessionTable({ rows, sorting, outliers, onSort }: SessionTablePr
       </div>
     </div>
   )
+}
+
+interface TableKeys extends Pick<VirtualRows, 'fitting' | 'reveal'> {
+  readonly rows: readonly SessionRow[]
+  /** Index of the active row; -1 for none. */
+  readonly active: number
+  /** The last index that was active. */
+  readonly lastActive: number
+  readonly grid: { readonly current: HTMLDivElement | null }
+}
+
+/** Keys that choose, open and mark sessions, on the whole page and in the table. */
+function useTableKeys({ rows, active, lastActive, grid, fitting, reveal }: TableKeys): {
+  readonly choose: (index: number) => void
+  readonly onKeyDown: (event: KeyboardEvent) => void
+} {
+  const choose = (index: number): void => {
+    const row = rows[Math.min(rows.length - 1, Math.max(0, index))]
+    if (row === undefined) return
+    activeKey.value = row.key
+    reveal(rows.indexOf(row))
+  }
+  // When the active session was removed, the keys start between its neighbours.
+  const at = active >= 0 ? active : Math.min(lastActive, rows.length) - 0.5
+  /** Moves the focus to the table, so that its keys continue from there. */
+  const chooseAndFocus = (index: number): void => {
+    grid.current?.focus({ preventScroll: true })
+    choose(index)
+  }
+  useKeys([
+    {
+      keys: ['j'],
+      description: 'Next session; Enter opens it, Space marks it',
+      run: () => chooseAndFocus(Math.floor(at + 1)),
+    },
+    { keys: ['k'], description: 'Previous session', run: () => chooseAndFocus(Math.ceil(at - 1)) },
+  ])
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.altKey || event.metaKey || isInHead(event.target)) return
+    const row = rows[active]
+    const target = targetOf(event.key, at, rows.length, fitting)
+    if (target !== undefined) choose(target)
+    else if (event.key === 'Enter' && row !== undefined) openSession(row)
+    else if (event.key === ' ' && row !== undefined) toggleMark(row.key)
+    else if (event.key === 'Escape' && markedKeys.value.length > 0) markedKeys.value = []
+    else return
+    event.preventDefault()
+  }
+  return { choose, onKeyDown }
 }
 
 function Head(props: { readonly sorting: Sorting; readonly onSort: (sorting: Sorting) => void }): JSX.Element {
@@ -155,7 +172,7 @@ interface RowProps {
 }
 
 function Row({ id, row, index, height, why, onChoose, onMark }: RowProps): JSX.Element {
-  const isMarked = marked.value.includes(row.key)
+  const isMarked = markedKeys.value.includes(row.key)
   return (
     <div
       id={id}
@@ -202,7 +219,7 @@ function isInHead(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('.session-head') !== null
 }
 
-/** The session's last run. */
+/** Opens the last run of the session. */
 function openSession({ key, runs }: SessionRow): void {
   goTo({ view: 'session', key, run: Math.max(1, runs), tab: 'timeline' })
 }
@@ -228,7 +245,7 @@ function targetOf(key: string, at: number, count: number, fitting: number): numb
   }
 }
 
-/** Rows that come or go above those that are seen do not move these. At the top the newest are seen. */
+/** Keeps the visible rows in place when rows above them are added or removed. At the top, new rows become visible. */
 function useSameFirstRow(
   scroller: { readonly current: HTMLDivElement | null },
   rows: readonly SessionRow[],

@@ -1,56 +1,45 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useState, useMemo } from 'preact/hooks'
 import { counted } from '@halting/analysis/words'
 import { useKeys } from '../common/keys.ts'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { goTo } from '../data/route.ts'
-import { beyond, listing, listMore } from '../data/store.ts'
+import { unlistedCount, listingState, listMore } from '../data/store.ts'
 import { Distributions } from './distributions.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import type { SessionFilter } from './filter.ts'
 import { PictureButtons } from '../picture/picture-buttons.tsx'
-import { activeKey, marked, said, showList, sortAgain, useShownList } from './list-state.ts'
+import { activeKey, markedKeys, contentSearch, showList, sortAgain, useShownList } from './list-state.ts'
 import { OutlierList } from './outlier-list.tsx'
-import { SaidPanel } from './said-panel.tsx'
+import { ContentSearchPanel } from './content-search-panel.tsx'
 import { SessionDetails } from './session-details.tsx'
 import { SessionTable } from './session-table.tsx'
 import { pictureOfSessions } from './sessions-picture.ts'
-import { SumsLine } from './sums-line.tsx'
+import type { SessionRow } from '@halting/analysis/view'
+import { sumsOf, sumTexts } from './sums.ts'
 
-/** The list of sessions: which of many is going wrong, and what they cost together. */
+/** The list of sessions: which ones have problems, and what they cost in total. */
 export function SessionsView(): JSX.Element {
   const { all, shown, filter, sorting, outliers, outlierKeys, isStale } = useShownList()
-  // A session that is marked may be gone.
-  const [first, second] = marked.value.filter((key) => all.some((row) => row.key === key))
+  // A marked session may have been removed.
+  const [first, second] = markedKeys.value.filter((key) => all.some((row) => row.key === key))
   const canCompare = first !== undefined && second !== undefined
   const compare = (): void => {
     if (canCompare) goTo({ view: 'compare', keys: [first, second] })
   }
   useKeys([
-    { keys: ['/'], does: 'Search in the list', run: () => focusOn('#session-search') },
-    { keys: ['c'], does: 'Compare the two marked sessions', run: compare },
+    { keys: ['/'], description: 'Search in the list', run: () => focusOn('#session-search') },
+    { keys: ['c'], description: 'Compare the two marked sessions', run: compare },
   ])
   const onFilter = (next: SessionFilter): void => showList({ filter: next, sorting })
   const active = shown.find(({ key }) => key === activeKey.value)
-  const { kind } = listing.value
-  if (all.length === 0)
-    return (
-      <>
-        <h1>Sessions</h1>
-        {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-        {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
-        {kind === 'loaded' ? (
-          <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
-        ) : null}
-      </>
-    )
+  const { kind } = listingState.value
+  if (all.length === 0) return <NoSessions />
   return (
     <>
-      <h1>Sessions</h1>
-      {listing.value.kind === 'failed' ? <ErrorNote>{listing.value.message}</ErrorNote> : null}
-      {kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+      <ListHeading />
       <FilterBar rows={all} outlierKeys={outlierKeys} filter={filter} onFilter={onFilter} />
-      <SaidPanel rows={shown} />
+      <ContentSearchPanel rows={shown} />
       <SumsLine rows={shown} all={all.length} />
       <div class="list-tools">
         <button type="button" aria-keyshortcuts="c" disabled={!canCompare} onClick={compare}>
@@ -60,7 +49,14 @@ export function SessionsView(): JSX.Element {
           <PictureButtons
             name="sessions"
             pictureOf={() =>
-              pictureOfSessions({ shown, all: all.length, filter, sorting, outliers, said: said.value?.text ?? '' })
+              pictureOfSessions({
+                shown,
+                all: all.length,
+                filter,
+                sorting,
+                outliers,
+                contentText: contentSearch.value?.text ?? '',
+              })
             }
           />
         )}
@@ -88,10 +84,33 @@ export function SessionsView(): JSX.Element {
   )
 }
 
-/** Lists more of the sessions of a cluster. */
+/** The view of a list that has no sessions, or none so far. */
+function NoSessions(): JSX.Element {
+  return (
+    <>
+      <ListHeading />
+      {listingState.value.kind === 'loaded' ? (
+        <p class="note">There are no sessions here yet. A new session appears within two seconds.</p>
+      ) : null}
+    </>
+  )
+}
+
+/** The heading of the list, and whether it is still being read or failed. */
+function ListHeading(): JSX.Element {
+  return (
+    <>
+      <h1>Sessions</h1>
+      {listingState.value.kind === 'failed' ? <ErrorNote>{listingState.value.message}</ErrorNote> : null}
+      {listingState.value.kind === 'loading' ? <Busy>Reading sessions …</Busy> : null}
+    </>
+  )
+}
+
+/** A button that lists more sessions of a cluster. */
 function MoreSessions(): JSX.Element | null {
   const [problem, setProblem] = useState('')
-  if (beyond.value === 0) return null
+  if (unlistedCount.value === 0) return null
   return (
     <p class="note">
       <button
@@ -103,7 +122,7 @@ function MoreSessions(): JSX.Element | null {
           )
         }
       >
-        List more ({counted(beyond.value)})
+        List more ({counted(unlistedCount.value)})
       </button>
       {problem && <ErrorNote>{problem}</ErrorNote>}
     </p>
@@ -112,4 +131,23 @@ function MoreSessions(): JSX.Element | null {
 
 function focusOn(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus()
+}
+
+interface SumsLineProps {
+  readonly rows: readonly SessionRow[]
+  /** Total number of sessions. */
+  readonly all: number
+}
+
+/** Sums of the listed sessions. */
+function SumsLine({ rows, all }: SumsLineProps): JSX.Element {
+  const { shown, figures, copies, unpriced, unread } = useMemo(() => sumTexts(sumsOf(rows), all), [rows, all])
+  return (
+    <p class="sums numbers" role="status">
+      <strong>{shown}</strong>: {figures}
+      {copies === '' ? null : <span class="soft"> · {copies}</span>}
+      {unpriced === '' ? null : <span class="warn"> · {unpriced}</span>}
+      {unread === '' ? null : <span class="bad"> · {unread}</span>}
+    </p>
+  )
 }

@@ -1,7 +1,7 @@
 import type { SessionRow } from '@halting/analysis/view'
 import { endingOf, ownRuns } from './row-kinds.ts'
 
-/** The columns of the table, each of which sorts it. */
+/** The columns of the table; each can be sorted by. */
 export type ColumnName =
   | 'title'
   | 'ending'
@@ -38,20 +38,20 @@ export interface Sorting {
   readonly isDown: boolean
 }
 
-/** The newest first. */
+/** Default sorting: the newest first. */
 export const usualSorting: Sorting = { by: 'changedAt', isDown: true }
 
-/** Words ascend at first, figures descend. */
+/** Sorts by a column: text ascending and figures descending at first; again in the other direction. */
 export function sortingBy(by: ColumnName, before: Sorting): Sorting {
   if (before.by === by) return { by, isDown: !before.isDown }
   return { by, isDown: !['title', 'ending', 'models', 'cwd', 'program'].includes(by) }
 }
 
-/** Below zero where the first row stands before the second one. A total order: rows that agree stand by their keys. */
-export function compared(a: SessionRow, b: SessionRow, { by, isDown }: Sorting): number {
+/** Compares two rows. A total order: ties are broken by key. */
+export function compareRows(a: SessionRow, b: SessionRow, { by, isDown }: Sorting): number {
   const first = valueOf(a, by)
   const second = valueOf(b, by)
-  // What has no value is last either way.
+  // Missing values come last in both directions.
   if (first === null || second === null) {
     if (first !== second) return first === null ? 1 : -1
   } else if (first !== second) {
@@ -77,42 +77,42 @@ function valueOf(row: SessionRow, by: ColumnName): string | number | null {
 
 /** All rows in order. */
 export function sorted(rows: readonly SessionRow[], sorting: Sorting): readonly SessionRow[] {
-  return rows.toSorted((a, b) => compared(a, b, sorting))
+  return rows.toSorted((a, b) => compareRows(a, b, sorting))
 }
 
 /**
- * Rows that stood somewhere keep their order; those that came stand where the sorting wants them. A session that changes while somebody looks does not jump:
- * a person sorts again when they want that.
+ * Rows that were already listed keep their order; new ones are inserted by the sorting. So a session that changes does not jump while someone reads
+ * the list.
  */
-export function keptInPlace(
+export function mergedInPlace(
   before: readonly string[],
   rows: readonly SessionRow[],
   sorting: Sorting,
 ): readonly SessionRow[] {
   const byKey = new Map(rows.map((row) => [row.key, row]))
-  const stayed = before.flatMap((key) => byKey.get(key) ?? [])
-  const stood = new Set(before)
-  const came = sorted(
-    rows.filter(({ key }) => !stood.has(key)),
+  const remaining = before.flatMap((key) => byKey.get(key) ?? [])
+  const known = new Set(before)
+  const added = sorted(
+    rows.filter(({ key }) => !known.has(key)),
     sorting,
   )
-  if (came.length === 0) return stayed
+  if (added.length === 0) return remaining
   const merged: SessionRow[] = []
   let next = 0
-  for (const row of stayed) {
-    for (let each = came[next]; each !== undefined && compared(each, row, sorting) < 0; each = came[next]) {
+  for (const row of remaining) {
+    for (let each = added[next]; each !== undefined && compareRows(each, row, sorting) < 0; each = added[next]) {
       merged.push(each)
       next++
     }
     merged.push(row)
   }
-  return [...merged, ...came.slice(next)]
+  return [...merged, ...added.slice(next)]
 }
 
-/** Whether rows stand as the sorting wants them. */
+/** Whether the rows are sorted. */
 export function isSorted(rows: readonly SessionRow[], sorting: Sorting): boolean {
   return rows.every((row, index) => {
     const before = rows[index - 1]
-    return before === undefined || compared(before, row, sorting) < 0
+    return before === undefined || compareRows(before, row, sorting) < 0
   })
 }

@@ -3,11 +3,11 @@ import type { SessionRow } from '@halting/analysis/view'
 import { shownOf } from './figure-text.ts'
 import { ownRuns } from './row-kinds.ts'
 
-/** What sessions come to together. */
+/** Sums over sessions. */
 export interface RowSums {
   readonly sessions: number
   readonly runs: number
-  /** Runs that are copies: none of the figures has them. */
+  /** Runs that are copies: no figure includes them. */
   readonly copiedRuns: number
   readonly turns: number
   readonly tokens: number
@@ -15,14 +15,14 @@ export interface RowSums {
   readonly activeMs: number
   readonly calls: number
   readonly failedCalls: number
-  /** Models without a price, by name: the dollars leave them out. */
+  /** Models without a price: the dollars do not include them. */
   readonly unpriced: readonly string[]
   readonly sessionsUnpriced: number
-  /** Sessions that could not be read, and why: none of the figures has them. */
+  /** Sessions that could not be read, with the reason: no figure includes them. */
   readonly unread: readonly string[]
 }
 
-/** The sums of what is shown. */
+/** Sums over these rows. */
 export function sumsOf(rows: readonly SessionRow[]): RowSums {
   const sum = (figure: (row: SessionRow) => number): number => rows.reduce((total, row) => total + figure(row), 0)
   return {
@@ -31,7 +31,7 @@ export function sumsOf(rows: readonly SessionRow[]): RowSums {
     copiedRuns: sum(({ copiedRuns }) => copiedRuns),
     turns: sum(({ turns }) => turns),
     tokens: sum(({ tokens }) => tokens),
-    // In billionths: the same sum in every order of the rows.
+    // Summed in billionths, so that the result does not depend on the order.
     costUsd: sum(({ costUsd }) => Math.round(costUsd * 1e9)) / 1e9,
     activeMs: sum(({ activeMs }) => activeMs),
     calls: sum(({ calls }) => calls),
@@ -44,9 +44,9 @@ export function sumsOf(rows: readonly SessionRow[]): RowSums {
   }
 }
 
-/** Sums in words; what is '' is nothing to tell. */
+/** Sums in words; '' for a part without content. */
 export interface SumTexts {
-  /** How many of all there are. */
+  /** Listed and total number of sessions. */
   readonly shown: string
   readonly figures: string
   readonly copies: string
@@ -54,7 +54,7 @@ export interface SumTexts {
   readonly unread: string
 }
 
-/** The sums of what is shown, out of so many. */
+/** The sums in words; `all`: total number of sessions. */
 export function sumTexts(sums: RowSums, all: number): SumTexts {
   const { unpriced, sessionsUnpriced, unread } = sums
   const names = unpriced.map((model) => visible(model)).join(', ')

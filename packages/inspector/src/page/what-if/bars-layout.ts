@@ -1,24 +1,24 @@
 import { textWidth } from '../picture/text-width.ts'
 import type { LimitStop, TurnBar } from './turn-bars.ts'
 
-// Where the bars of turns and the lines of limits stand: the same on the page and in a picture.
+// Positions of the bars and limit lines, shared by the page and its picture.
 
 interface BarPlace {
   readonly x: number
   readonly width: number
   readonly height: number
-  /** Of the width. */
+  /** Share of the width that is filled. */
   readonly kept: number
 }
 
 interface StopPlace {
   readonly x: number
   readonly label: string
-  /** Where its label stands: each on a line of its own, since limits may stop at the same place. */
+  /** Position of the label: each has a line of its own, because limits may stop at the same point. */
   readonly textX: number
   readonly textY: number
   readonly anchor: 'start' | 'end'
-  /** The first one decides; those behind it would have stopped the run later. */
+  /** Whether it stops the run first; the others would have stopped it later. */
   readonly isFirst: boolean
 }
 
@@ -30,7 +30,7 @@ export interface BarsLayout {
 export const labelSize = 12
 const labelLine = 16
 
-/** Lays them out in this width and height. */
+/** Computes the layout for this size. */
 export function barsLayout(
   bars: readonly TurnBar[],
   stops: readonly LimitStop[],

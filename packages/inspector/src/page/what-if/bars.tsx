@@ -6,13 +6,13 @@ import { stopPlace, type LimitStop, type TurnBar } from './turn-bars.ts'
 
 interface BarsProps {
   readonly bars: readonly TurnBar[]
-  /** Where each limit by itself stops the run. */
+  /** Where each limit alone stops the run. */
   readonly stops: readonly LimitStop[]
-  /** All of it in words. */
+  /** A description in words. */
   readonly label: string
 }
 
-/** The turns of a run as bars: those that would not have been are pale, and a line marks where each limit stops it. */
+/** The turns of a run as bars: those that would not have happened are pale, and a line marks where each limit stops the run. */
 export function Bars({ bars, stops, label }: BarsProps): JSX.Element {
   const canvas = useCanvas(
     (context, width, height) => {
@@ -38,7 +38,7 @@ export function Bars({ bars, stops, label }: BarsProps): JSX.Element {
         context.stroke()
       }
       context.setLineDash([])
-      // An edge around the letters, where they stand on the line of another limit.
+      // An outline makes labels readable on top of other lines.
       context.strokeStyle = colorOf('paper')
       context.fillStyle = colorOf('ink')
       context.lineWidth = 3

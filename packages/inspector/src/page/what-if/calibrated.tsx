@@ -12,38 +12,38 @@ import {
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Busy } from '../common/notes.tsx'
-import { Choice } from './choice.tsx'
+import { Select } from './select.tsx'
 import { CommandLine } from './command-line.tsx'
 
-/** The shares of solved runs to choose from, in percent. */
+/** Selectable shares of solved runs, in percent. */
 const shares = [1, 2, 5, 10] as const
 
 interface CalibratedProps {
   readonly runs: readonly GradedTrajectory[]
-  /** Receives what is shown, for the picture of the view. */
+  /** Receives the calibration, for the picture of the view. */
   readonly onShow: (calibration: Calibration) => void
 }
 
-/** Limits that lose at most a chosen share of the solved runs, for each model in each repository, or why there are none. */
+/** Limits that lose at most a selected share of the solved runs, for each model and repository, or why there are none. */
 export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   const percent = useSignal(2)
-  const shown = useSignal<Calibration | null>(null)
+  const result = useSignal<Calibration | null>(null)
   const mayLose = percent.value / 100
   useEffect(() => {
-    shown.value = null
-    // The page says first that it is busy.
+    result.value = null
+    // Deferred, so that the page first shows that it is busy.
     const timer = setTimeout(() => {
       const found = calibrateTrajectories(runs, { mayLose })
-      shown.value = found
+      result.value = found
       onShow(found)
     })
     return () => clearTimeout(timer)
   }, [runs, mayLose])
-  const calibration = shown.value
+  const calibration = result.value
   return (
     <section class="calibrated" aria-label="Calibrated limits">
       <h2>{calibrationTitle({ mayLose })}</h2>
-      <Choice
+      <Select
         label="Solved runs that a limit may lose"
         value={`${percent.value}`}
         options={shares.map((each) => [`${each}`, `${each} %`])}
@@ -54,14 +54,14 @@ export function Calibrated({ runs, onShow }: CalibratedProps): JSX.Element {
   )
 }
 
-/** Of more groups than these, the limits are in sentences alone. */
-const mostTables = 20
+/** Maximum number of tables; the limits of more groups are only described in sentences. */
+const maxTables = 20
 
 function Groups({ calibration }: { readonly calibration: Calibration }): JSX.Element {
   const limited = calibration.groups.filter(hasLimit)
   return (
     <>
-      {limited.slice(0, mostTables).map((group) => (
+      {limited.slice(0, maxTables).map((group) => (
         <div key={groupName(group)}>
           <h3>{visible(groupName(group))}</h3>
           <table class="numbers">

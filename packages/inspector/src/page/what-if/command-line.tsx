@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals'
 import type { JSX } from 'preact'
 
-/** What asks the same in a terminal, to be copied; null where nothing is asked. */
+/** The equivalent command, with a button to copy it; null when no limit is set. */
 export function CommandLine({ line }: { readonly line: string | null }): JSX.Element | null {
-  const told = useSignal('')
+  const status = useSignal('')
   if (line === null) return null
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(line)
-      told.value = 'Copied.'
+      status.value = 'Copied.'
     } catch {
-      told.value = 'This browser does not allow copying. Select the line and copy it.'
+      status.value = 'This browser does not allow copying. Select the line and copy it.'
     }
   }
   return (
@@ -20,7 +20,7 @@ export function CommandLine({ line }: { readonly line: string | null }): JSX.Ele
       <button type="button" onClick={() => void copy()}>
         Copy
       </button>{' '}
-      <span role="status">{told.value}</span>
+      <span role="status">{status.value}</span>
     </>
   )
 }

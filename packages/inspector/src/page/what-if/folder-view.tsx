@@ -5,10 +5,10 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { many, visible, copiesLeftOut } from '@halting/analysis/words'
 import { Busy, ErrorNote } from '../common/notes.tsx'
 import { addressOf } from '../data/route.ts'
-import { listing, rows } from '../data/store.ts'
+import { listingState, rows } from '../data/store.ts'
 import { PlotFigure } from '../plots/plot-figure.tsx'
 import { Calibrated } from './calibrated.tsx'
-import { Choice } from './choice.tsx'
+import { Select } from './select.tsx'
 import {
   savingsPlot,
   stoppedBy,
@@ -22,12 +22,12 @@ import {
 import { pictureOfFolder } from './folder-picture.ts'
 import { nothingSuggested, runName, stoppedText, stoppedTitle, suggestedText } from './folder-words.ts'
 import { limitNames, limitWords, type LimitName } from './limits.ts'
-import { readAll, reading, stopReading } from './reading.ts'
+import { readAll, reading, stopReading } from './read-runs.ts'
 
-/** What other limits would have done with all sessions: savings against losses for each value of a limit, and the limits that lose nothing. */
+/** What-if over all sessions: savings and losses for each value of a limit, and the limits without losses. */
 export function FolderWhatIf(): JSX.Element {
   const { kind, read, of, runs, graded, copies, skipped } = reading.value
-  const listed = listing.value
+  const listed = listingState.value
   if (listed.kind === 'failed') return <ErrorNote>{listed.message}</ErrorNote>
   return (
     <article class="folder-what-if">
@@ -62,7 +62,7 @@ export function FolderWhatIf(): JSX.Element {
         </details>
       )}
       {kind === 'done' && runs.length > 0 ? (
-        <Tried runs={runs} graded={graded} read={readText(runs.length, of, copies)} />
+        <LimitEffects runs={runs} graded={graded} read={readText(runs.length, of, copies)} />
       ) : null}
     </article>
   )
@@ -72,13 +72,13 @@ function readText(runs: number, sessions: number, copies: number): string {
   return `${many(runs, 'run')} of ${many(sessions, 'session')} were read. ${copiesLeftOut(copies)}`.trim()
 }
 
-interface TriedProps {
+interface LimitEffectsProps {
   readonly runs: readonly PastRun[]
   readonly graded: readonly GradedTrajectory[]
   readonly read: string
 }
 
-function Tried({ runs, graded, read }: TriedProps): JSX.Element {
+function LimitEffects({ runs, graded, read }: LimitEffectsProps): JSX.Element {
   const name = useSignal<LimitName>('maxTurns')
   const sums = useSignal<readonly LimitSums[]>([])
   const chosen = useSignal<number | null>(null)
@@ -91,7 +91,7 @@ function Tried({ runs, graded, read }: TriedProps): JSX.Element {
     sums.value = []
     chosen.value = null
     const found: LimitSums[] = []
-    // A value at a time: the page stays alive over thousands of sessions.
+    // One value at a time, so that the page stays responsive with thousands of sessions.
     const next = (): void => {
       if (isOver) return
       const value = values[found.length]
@@ -117,7 +117,7 @@ function Tried({ runs, graded, read }: TriedProps): JSX.Element {
     <>
       <Calibrated runs={graded} onShow={(shown) => (calibration.value = shown)} />
       <Suggested suggested={suggested} runs={runs.length} />
-      <Choice
+      <Select
         label="Limit"
         value={limit}
         options={limitNames.map((each) => [each, limitWords[each].label])}
@@ -156,10 +156,10 @@ function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; reado
       <h2>Limits that lose nothing</h2>
       <ul>
         {props.suggested.map((each) => {
-          const { limit, does } = suggestedText(each)
+          const { limit, effect } = suggestedText(each)
           return (
             <li key={limit}>
-              <strong>{limit}</strong>: {does}.
+              <strong>{limit}</strong>: {effect}.
             </li>
           )
         })}
@@ -168,22 +168,22 @@ function Suggested(props: { readonly suggested: readonly SuggestedLimit[]; reado
   )
 }
 
-/** More than these are counted and not listed. */
-const mostListed = 200
+/** The maximum number of listed runs; more are counted. */
+const maxListed = 200
 
 function Stopped({ title, stopped }: { readonly title: string; readonly stopped: readonly StoppedRun[] }): JSX.Element {
   return (
     <section aria-label="Runs that this limit would stop">
       <h2>{title}</h2>
       <ul class="stopped-runs">
-        {stopped.slice(0, mostListed).map(({ run, answer }) => (
+        {stopped.slice(0, maxListed).map(({ run, answer }) => (
           <li key={`${run.key} ${run.run}`}>
             <a href={addressOf({ view: 'session', key: run.key, run: run.run, tab: 'what-if' })}>{runName(run)}</a> ·{' '}
             {stoppedText({ run, answer })}
           </li>
         ))}
       </ul>
-      {stopped.length > mostListed ? <p>{many(stopped.length - mostListed, 'more run')} not listed.</p> : null}
+      {stopped.length > maxListed ? <p>{many(stopped.length - maxListed, 'more run')} not listed.</p> : null}
     </section>
   )
 }

@@ -3,18 +3,18 @@ import { many, visible, spentText, verdictText } from '@halting/analysis/words'
 import type { PastRun, StoppedRun } from './folder.ts'
 import { limitNames, limitWords, lostText, type LimitName } from './limits.ts'
 
-// What the view over all sessions says: the page and its picture have the same words.
+// Texts of the what-if view over all sessions, shared by the page and its picture.
 
 export function nothingSuggested(runs: number): string {
   return `No limit would have saved anything in ${many(runs, 'run')} without losing something.`
 }
 
-/** A limit that loses nothing, and what it would have done. */
+/** A limit without losses, and its effect. */
 export function suggestedText({ limits, saved, stops }: SuggestedLimit): {
   readonly limit: string
-  readonly does: string
+  readonly effect: string
 } {
-  return { limit: limitText(limits), does: `stops ${many(stops, 'run')}, saves ${spentText(saved)}` }
+  return { limit: limitText(limits), effect: `stops ${many(stops, 'run')}, saves ${spentText(saved)}` }
 }
 
 function limitText(limits: SuggestedLimit['limits']): string {
@@ -22,20 +22,20 @@ function limitText(limits: SuggestedLimit['limits']): string {
   return limitNames
     .flatMap((name) => {
       const value = limits[name]
-      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].inWords(value)}`] : []
+      return typeof value === 'number' ? [`${limitWords[name].label} ${limitWords[name].format(value)}`] : []
     })
     .join(', ')
 }
 
 export function stoppedTitle(name: LimitName, value: number, runs: number): string {
-  return `${limitWords[name].label} ${limitWords[name].inWords(value)}: stops ${many(runs, 'run')}`
+  return `${limitWords[name].label} ${limitWords[name].format(value)}: stops ${many(runs, 'run')}`
 }
 
 export function runName({ title, key }: PastRun): string {
   return visible(title === '' ? key : title)
 }
 
-/** What a limit would have done with one run. */
+/** The effect of a limit on one run. */
 export function stoppedText({ run, answer }: StoppedRun): string {
   return `run ${run.run}: ${verdictText(answer, run.unpriced)} Saves ${spentText(answer.saved)}; loses ${lostText(answer.lost)}.`
 }

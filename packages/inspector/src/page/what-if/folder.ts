@@ -10,55 +10,55 @@ import {
 import type { Plot } from '../plots/plot.ts'
 import { isDollars, isSmall, limitWords, usedOf, type LimitName } from './limits.ts'
 
-/** A run of one of many sessions, as far as other limits look at it. */
+/** A run of one of the sessions, as needed for what-if. */
 export interface PastRun {
   readonly key: string
-  /** Counts from 1. */
+  /** Number of the run, from 1. */
   readonly run: number
   readonly title: string
   readonly trajectory: Trajectory
   readonly unpriced: readonly string[]
 }
 
-/** What a limit of this value would have done with all of them. */
+/** The effect of one value of a limit on all runs. */
 export interface LimitSums {
   readonly value: number
   readonly stops: number
-  /** With runs of which the record ends. */
+  /** Runs with an unknown effect, including those whose record ends. */
   readonly unknown: number
-  /** Runs that might have gone another way: what they would have lost is not known. */
-  readonly parted: number
+  /** Runs that might have been different, so that their losses are unknown. */
+  readonly diverged: number
   readonly saved: WhatIf['saved']
   readonly lostAnswers: number
-  /** Calls that changed something. */
+  /** Lost calls that changed something. */
   readonly lostChanges: number
 }
 
-/** More values than these are not told apart on a plot, and each is tried on every run. */
-const mostValues = 60
+/** More values would not be distinguishable on a plot, and each is tried on every run. */
+const maxValues = 60
 
-/** Values at which something changes: what runs used, and what is suggested; evenly among them where they are too many. */
+/** Values at which something changes: what runs used, and suggested limits; evenly sampled if there are too many. */
 export function valuesToTry(
   name: LimitName,
   runs: readonly PastRun[],
   suggested: readonly SuggestedLimit[],
 ): readonly number[] {
   const used = runs.map(({ trajectory }) => usedOf(trajectory)[name]).filter((value) => value > 0)
-  const most = Math.max(0, ...used)
-  if (most === 0) return []
+  const highest = Math.max(0, ...used)
+  if (highest === 0) return []
   const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
-  const whole = (value: number): number =>
+  const rounded = (value: number): number =>
     isDollars(name) ? Number(value.toPrecision(6)) : Math.max(1, Math.round(value))
   const all = new Set<number>()
-  if (isSmall(name) && most <= mostValues) for (let turns = 1; turns <= most; turns++) all.add(turns)
+  if (isSmall(name) && highest <= maxValues) for (let turns = 1; turns <= highest; turns++) all.add(turns)
   else
     for (const value of [...used, ...used.flatMap((each) => [each / 4, each / 2, (each * 3) / 4])])
-      all.add(whole(value))
+      all.add(rounded(value))
   const sorted = [...all].toSorted((a, b) => a - b)
-  const every = sorted.length / mostValues
+  const every = sorted.length / maxValues
   const chosen =
-    every <= 1 ? sorted : Array.from({ length: mostValues }, (_, index) => sorted[Math.floor(index * every)] ?? most)
-  return [...new Set([...chosen, ...wished, whole(most)])].toSorted((a, b) => a - b)
+    every <= 1 ? sorted : Array.from({ length: maxValues }, (_, index) => sorted[Math.floor(index * every)] ?? highest)
+  return [...new Set([...chosen, ...wished, rounded(highest)])].toSorted((a, b) => a - b)
 }
 
 /** Tries one value on all runs. */
@@ -80,23 +80,23 @@ export function sumsAt(name: LimitName, value: number, runs: readonly PastRun[])
     for (const count of Object.values(answer.lost.changes)) lostChanges += count
   }
   const dollars = { costUsd: nanos / 1e9, unknownUsd: worstNanos / 1e9 }
-  return { value, stops, unknown, parted, saved: { ...saved, ...dollars }, lostAnswers, lostChanges }
+  return { value, stops, unknown, diverged: parted, saved: { ...saved, ...dollars }, lostAnswers, lostChanges }
 }
 
-/** A run that a limit would have stopped, and what would have become of it. */
+/** A run that a limit would have stopped. */
 export interface StoppedRun {
   readonly run: PastRun
   readonly answer: WhatIf
 }
 
-/** Which runs a limit would have stopped. */
+/** The runs that a limit would have stopped. */
 export function stoppedBy(limits: OtherLimits, runs: readonly PastRun[]): readonly StoppedRun[] {
   return runs
     .map((run) => ({ run, answer: whatIfPriced(run.trajectory, limits, run.unpriced) }))
     .filter(({ answer }) => answer.verdict === 'stops')
 }
 
-/** The limits that lose nothing, as `halting what-if FOLDER --suggest` tells them. */
+/** Limits without losses, as in `halting what-if FOLDER --suggest`. */
 export function suggestedFor(runs: readonly PastRun[]): readonly SuggestedLimit[] {
   return suggestLimits(
     runs.map(({ trajectory }) => trajectory),
@@ -104,28 +104,28 @@ export function suggestedFor(runs: readonly PastRun[]): readonly SuggestedLimit[
   )
 }
 
-/** Savings against losses by the value of a limit; the limit that is suggested is marked. */
+/** A plot of savings and losses by the value of a limit; the suggested limit is marked. */
 export function savingsPlot(name: LimitName, sums: readonly LimitSums[], suggested: readonly SuggestedLimit[]): Plot {
   const { label } = limitWords[name]
   const isPriced = sums.some(({ saved }) => saved.costUsd > 0)
   const losesNothing = sums.filter(
-    ({ stops, parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
+    ({ stops, diverged: parted, lostAnswers, lostChanges }) => stops > 0 && parted + lostAnswers + lostChanges === 0,
   )
   const best = losesNothing.map(({ value, saved }) => ({ value, amount: isPriced ? saved.costUsd : saved.tokens }))
-  const most = Math.max(0, ...best.map(({ amount }) => amount))
+  const highest = Math.max(0, ...best.map(({ amount }) => amount))
   const wished = suggested.map(({ limits }) => limits[name]).filter((value) => typeof value === 'number')
   const marks =
     wished.length > 0
       ? wished.map((at) => ({ at, label: 'suggested' }))
       : best
-          .filter(({ amount }) => amount === most)
+          .filter(({ amount }) => amount === highest)
           .slice(-1)
           .map(({ value }) => ({ at: value, label: 'loses nothing' }))
   const latest = isDollars(name) || name === 'maxTotalTokens'
   return {
     name: `Savings and losses by limit: ${label.toLowerCase()}`,
     about: `What each value of the limit would have saved in all runs, and what would have been lost.${
-      latest ? ' Of runs that an earlier version recorded, what is saved is the least, and what is lost the most.' : ''
+      latest ? ' For runs of an earlier version, savings are lower bounds and losses are upper bounds.' : ''
     }${marks.length === 0 ? ' No value saves anything without a loss.' : ''}`,
     x: { label: `limit of ${label.toLowerCase()}`, unit: unitOf[name], values: sums.map(({ value }) => value) },
     left: isPriced ? 'usd' : 'tokens',

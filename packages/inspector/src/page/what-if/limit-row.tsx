@@ -5,21 +5,21 @@ import { isDollars, limitFrom, limitWords, sliderOf, usedText, type LimitName } 
 
 interface LimitRowProps {
   readonly name: LimitName
-  /** What the run used of it. */
+  /** How much of it the run used. */
   readonly used: number
-  /** With what it ran; null for none. */
+  /** The run's own limit; null for none. */
   readonly had: number | null
   readonly chosen: number | undefined
   readonly onChoose: (value: number | undefined) => void
 }
 
-/** One limit to try: a slider, the same as a number, and the way back to what it was. */
+/** Controls for one limit: a slider, a number field, and a reset button. */
 export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): JSX.Element {
-  const { label, unit, factor, inWords } = limitWords[name]
+  const { label, unit, factor, format } = limitWords[name]
   const { min, max, step } = sliderOf(name, used)
   const id = useId()
-  // As it is being written: `0.` on the way to `0.05` is no limit, and must not be taken away.
-  const written = useSignal('')
+  // The text while it is typed: `0.` on the way to `0.05` is not a valid limit, and must not be removed.
+  const typed = useSignal('')
   return (
     <fieldset class="what-if-limit">
       <legend>{label}</legend>
@@ -30,7 +30,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
         type="range"
         aria-label={`${label}: slider`}
         aria-describedby={`${id}-was`}
-        aria-valuetext={chosen === undefined ? 'unchanged' : inWords(chosen)}
+        aria-valuetext={chosen === undefined ? 'unchanged' : format(chosen)}
         min={min}
         max={max}
         step={step}
@@ -45,10 +45,10 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
             step="any"
             placeholder="unchanged"
             aria-label={`${label}: ${unit}`}
-            value={limitFrom(name, written.value) === chosen ? written.value : shown(chosen, factor)}
+            value={limitFrom(name, typed.value) === chosen ? typed.value : valueText(chosen, factor)}
             onInput={({ currentTarget }) => {
-              written.value = currentTarget.value
-              onChoose(limitFrom(name, written.value))
+              typed.value = currentTarget.value
+              onChoose(limitFrom(name, typed.value))
             }}
           />{' '}
           {unit}
@@ -58,7 +58,7 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
           disabled={chosen === undefined}
           aria-label={`${label}: reset`}
           onClick={() => {
-            written.value = ''
+            typed.value = ''
             onChoose(undefined)
           }}
         >
@@ -69,11 +69,11 @@ export function LimitRow({ name, used, had, chosen, onChoose }: LimitRowProps): 
   )
 }
 
-/** A slider counts in fractions that no person would write. */
+/** Rounds slider values, which are not numbers that a person would type. */
 function valueOf(name: LimitName, value: number): number {
   return isDollars(name) ? Number(value.toPrecision(9)) : Math.max(1, Math.round(value))
 }
 
-function shown(chosen: number | undefined, factor: number): string {
+function valueText(chosen: number | undefined, factor: number): string {
   return chosen === undefined ? '' : String(Number((chosen / factor).toPrecision(12)))
 }

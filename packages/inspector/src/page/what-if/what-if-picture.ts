@@ -1,14 +1,14 @@
-import { below, code, drawing, paragraph, tight, type Block } from '../picture/block.ts'
+import { stacked, code, blockOfHeight, paragraph, tight, type Block } from '../picture/block.ts'
 import type { Picture } from '../picture/picture.ts'
 import { barsLayout, labelSize } from './bars-layout.ts'
 import type { LimitStop, TurnBar } from './turn-bars.ts'
 
-/** What the view of one run shows, in its words. */
+/** The what-if view of one run, as shown. */
 export interface PicturedWhatIf {
-  /** What each limit was, and which value was tried. */
+  /** The tried value of each limit, with what the run used and had. */
   readonly tried: readonly string[]
   readonly verdict: string
-  /** What was kept, saved and lost; none where the run would not have stopped. */
+  /** What was kept, saved and lost; empty when the run would not have stopped. */
   readonly figures: readonly (readonly [name: string, text: string])[]
   readonly notes: readonly string[]
   readonly bars: readonly TurnBar[]
@@ -17,7 +17,7 @@ export interface PicturedWhatIf {
   readonly command: string | null
 }
 
-/** What other limits would have done with one run. */
+/** A picture of what-if for one run. */
 export function pictureOfWhatIf(shown: PicturedWhatIf): Picture {
   const { tried, verdict, figures, notes, bars, stops, heights, command } = shown
   return {
@@ -26,11 +26,11 @@ export function pictureOfWhatIf(shown: PicturedWhatIf): Picture {
     width: 960,
     blocks: [
       paragraph(verdict, { size: 16, isBold: true }),
-      below(
+      stacked(
         figures.map(([name, text]) => paragraph(`${name}: ${text}`)),
         tight,
       ),
-      below(
+      stacked(
         notes.map((text) => paragraph(text, { color: 'soft', size: 13 })),
         tight,
       ),
@@ -44,15 +44,15 @@ export function pictureOfWhatIf(shown: PicturedWhatIf): Picture {
 const barsHeight = 220
 
 function barsBlock(bars: readonly TurnBar[], stops: readonly LimitStop[]): Block {
-  return drawing(barsHeight, ({ svg, color }, { left, top, width, height }) => {
+  return blockOfHeight(barsHeight, ({ svg, color }, { left, top, width, height }) => {
     const ground = top + height - 24
     const layout = barsLayout(bars, stops, width, ground - top)
     for (const [index, { x, width: wide, height: high, kept }] of layout.bars.entries()) {
       const name = nameOf(bars[index])
       const y = ground - high
       svg.rect(left + x, y, wide, high, color('soft'))
-      svg.rect(left + x + 1, y + 1, wide - 2, high - 2, color('box'), `${name}: would not have been`)
-      if (kept > 0) svg.rect(left + x, y, wide * kept, high, color('series-1'), `${name}: would have been`)
+      svg.rect(left + x + 1, y + 1, wide - 2, high - 2, color('box'), `${name}: would not have happened`)
+      if (kept > 0) svg.rect(left + x, y, wide * kept, high, color('series-1'), `${name}: would have happened`)
     }
     for (const { x, label, isFirst } of layout.stops) {
       const line = [

@@ -12,11 +12,10 @@ import { commandLine, keptSavedLost, limitNames, limitNamesOf, limitWords, usedO
 import { heightWords, limitStops, turnBars } from './turn-bars.ts'
 import { pictureOfWhatIf } from './what-if-picture.ts'
 
-/** What other limits would have done with one run: it is run again in the page, without a model, as `halting what-if` does. */
+/** What-if for one run: replays it in the page, without a model, as `halting what-if` does. */
 export function WhatIfView({ view, run }: { readonly view: SessionView; readonly run: RunView }): JSX.Element {
   const { trajectory, unpriced } = run
   const limits = useSignal<OtherLimits>({})
-  const used = useMemo(() => usedOf(trajectory), [trajectory])
   const chosen = limits.value
   const answer = useMemo(() => whatIfPriced(trajectory, chosen, unpriced), [trajectory, chosen, unpriced])
   const bars = useMemo(() => turnBars(trajectory, answer), [trajectory, answer])
@@ -28,56 +27,15 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
     stops.length < 2 ? [] : stops.map((stop) => `${stop.label} alone: ${verdictText(stop.answer, unpriced)}`)
   const heights = heightWords(trajectory)
   const command = commandLine(view.shellArguments, chosen)
-  const names = limitNamesOf(trajectory)
-  const choose = (next: OtherLimits): void => {
-    // What is left out stays as it was.
-    limits.value = Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined))
-  }
   return (
     <div class="what-if">
-      <section aria-label="Limits to try">
-        {names.map((name) => {
-          const value = chosen[name]
-          return (
-            <LimitRow
-              key={name}
-              name={name}
-              used={used[name]}
-              had={trajectory.limits[name] ?? null}
-              chosen={typeof value === 'number' ? value : undefined}
-              onChoose={(next) => choose({ ...chosen, ...({ [name]: next } satisfies OtherLimitsGiven) })}
-            />
-          )
-        })}
-        <label class="what-if-guard">
-          <input
-            type="checkbox"
-            checked={chosen.noProgress === true}
-            onChange={({ currentTarget: { checked } }) => {
-              const { noProgress: _, ...rest } = chosen
-              choose(checked ? { ...rest, noProgress: true } : rest)
-            }}
-          />{' '}
-          {guardText}
-        </label>
-      </section>
+      <Limits trajectory={trajectory} chosen={chosen} onChoose={(next) => (limits.value = next)} />
       <section aria-label="What would have happened">
         <h2>What would have happened</h2>
         <p class="what-if-verdict" role="status">
           {verdict}
         </p>
-        {figures.length === 0 ? null : (
-          <dl class="what-if-figures numbers">
-            {figures.map(([name, text]) => (
-              <Fragment key={name}>
-                <dt>{name}</dt>
-                <dd class={name === 'Kept' ? undefined : name === 'Lost' && text !== 'nothing' ? 'bad' : 'good'}>
-                  {text}
-                </dd>
-              </Fragment>
-            ))}
-          </dl>
-        )}
+        <Figures figures={figures} />
         {answer.isAtTheLatest ? <p class="soft">{latestText}</p> : null}
         <Bars bars={bars} stops={stops} label={`${verdict} ${heights}`} />
         <p class="soft">{heights}</p>
@@ -109,21 +67,78 @@ export function WhatIfView({ view, run }: { readonly view: SessionView; readonly
   )
 }
 
-/** What each limit was, and which value was tried. */
+interface LimitsProps {
+  readonly trajectory: Trajectory
+  readonly chosen: OtherLimits
+  readonly onChoose: (limits: OtherLimits) => void
+}
+
+/** The limits that can be tried, and the guard. */
+function Limits({ trajectory, chosen, onChoose }: LimitsProps): JSX.Element {
+  const used = useMemo(() => usedOf(trajectory), [trajectory])
+  // A limit that is undefined is not tried.
+  const choose = (next: OtherLimits): void =>
+    onChoose(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)))
+  return (
+    <section aria-label="Limits to try">
+      {limitNamesOf(trajectory).map((name) => {
+        const value = chosen[name]
+        return (
+          <LimitRow
+            key={name}
+            name={name}
+            used={used[name]}
+            had={trajectory.limits[name] ?? null}
+            chosen={typeof value === 'number' ? value : undefined}
+            onChoose={(next) => choose({ ...chosen, ...({ [name]: next } satisfies LimitChoices) })}
+          />
+        )
+      })}
+      <label class="what-if-guard">
+        <input
+          type="checkbox"
+          checked={chosen.noProgress === true}
+          onChange={({ currentTarget: { checked } }) => {
+            const { noProgress: _, ...rest } = chosen
+            choose(checked ? { ...rest, noProgress: true } : rest)
+          }}
+        />{' '}
+        {guardText}
+      </label>
+    </section>
+  )
+}
+
+/** What the run would have kept, saved and lost. */
+function Figures({ figures }: { readonly figures: ReturnType<typeof keptSavedLost> }): JSX.Element | null {
+  if (figures.length === 0) return null
+  return (
+    <dl class="what-if-figures numbers">
+      {figures.map(([name, text]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd class={name === 'Kept' ? undefined : name === 'Lost' && text !== 'nothing' ? 'bad' : 'good'}>{text}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  )
+}
+
+/** The value that was tried for each limit, and what the run used and had. */
 function triedTexts(trajectory: Trajectory, chosen: OtherLimits): readonly string[] {
   const used = usedOf(trajectory)
   return limitNames.flatMap((name) => {
     const value = chosen[name]
-    const { label, inWords } = limitWords[name]
+    const { label, format } = limitWords[name]
     if (typeof value !== 'number') return []
-    return [`${label} ${inWords(value)}: ${usedText(name, used[name], trajectory.limits[name] ?? null).toLowerCase()}.`]
+    return [`${label} ${format(value)}: ${usedText(name, used[name], trajectory.limits[name] ?? null).toLowerCase()}.`]
   })
 }
 
 const guardText = 'With the guard that stops a run whose turns repeat without progress'
 
 const latestText =
-  'The record of an earlier version does not say what its requests reserve: it might have stopped earlier. What is saved is the least, and what is lost the most.'
+  'The record of an earlier version does not contain what its requests reserve, so the run might have stopped earlier. Savings are lower bounds, and losses are upper bounds.'
 
-/** A limit as the page holds it: undefined for one that is taken back. */
-type OtherLimitsGiven = { readonly [name: string]: number | undefined }
+/** The limits that the page shows; undefined for one that is not tried. */
+type LimitChoices = { readonly [name: string]: number | undefined }

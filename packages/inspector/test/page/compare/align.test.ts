@@ -1,13 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { aligned, type AlignedBy, type Pair } from '../../../src/page/compare/align.ts'
+import { alignTurns, type AlignableTurn, type Pair } from '../../../src/page/compare/align.ts'
 
-/** `'Bash a, Read b'` is a turn of two calls; `''` an answer. */
-const turn = (text: string): AlignedBy => ({
+/** `'Bash a, Read b'` is a turn of two calls; `''` is an answer. */
+const turn = (text: string): AlignableTurn => ({
   calls: text === '' ? [] : text.split(', ').map((label) => ({ tool: label.split(' ')[0] ?? '', label })),
 })
-const turns = (...texts: readonly string[]): readonly AlignedBy[] => texts.map(turn)
-const told = (pairs: readonly Pair[]): readonly string[] =>
+const turns = (...texts: readonly string[]): readonly AlignableTurn[] => texts.map(turn)
+const pairLines = (pairs: readonly Pair[]): readonly string[] =>
   pairs.map(({ first, second, kind }) => `${first ?? '–'} ${second ?? '–'} ${kind}`)
 
 const someTurns = fc.array(
@@ -15,70 +15,72 @@ const someTurns = fc.array(
   { maxLength: 12 },
 )
 
-describe('turns side by side', () => {
-  it('are themselves where two runs are the same', () => {
+describe('aligned turns', () => {
+  it('are identical where two runs are the same', () => {
     fc.assert(
       fc.property(someTurns, (run) => {
-        expect(aligned(run, run).pairs).toEqual(run.map((_, place) => ({ first: place, second: place, kind: 'same' })))
+        expect(alignTurns(run, run).pairs).toEqual(
+          run.map((_, place) => ({ first: place, second: place, kind: 'same' })),
+        )
       }),
     )
   })
 
   it.each([1_000_000, 4])('are the same pairs when the sides are exchanged (%d cells)', (cells) => {
-    const inOrder = (pairs: readonly Pair[]): readonly string[] => told(pairs).toSorted()
+    const inOrder = (pairs: readonly Pair[]): readonly string[] => pairLines(pairs).toSorted()
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
-        const back = aligned(other, one, cells, 3).pairs.map(({ first, second, kind }): Pair => {
+        const back = alignTurns(other, one, cells, 3).pairs.map(({ first, second, kind }): Pair => {
           if (kind === 'only-first') return { first: second, second: first, kind: 'only-second' }
           return { first: second, second: first, kind: kind === 'only-second' ? 'only-first' : kind }
         })
-        expect(inOrder(back)).toEqual(inOrder(aligned(one, other, cells, 3).pairs))
+        expect(inOrder(back)).toEqual(inOrder(alignTurns(one, other, cells, 3).pairs))
       }),
     )
   })
 
-  it.each([1_000_000, 4])('have every turn of both once, in its order (%d cells)', (cells) => {
+  it.each([1_000_000, 4])('have every turn of both runs once, in order (%d cells)', (cells) => {
     fc.assert(
       fc.property(someTurns, someTurns, (one, other) => {
-        const { pairs } = aligned(one, other, cells, 3)
+        const { pairs } = alignTurns(one, other, cells, 3)
         expect(pairs.flatMap(({ first }) => first ?? [])).toEqual(one.map((_, place) => place))
         expect(pairs.flatMap(({ second }) => second ?? [])).toEqual(other.map((_, place) => place))
       }),
     )
   })
 
-  it('leave out what only one has', () => {
+  it('leave a gap for a turn that only one run has', () => {
     const one = turns('Read a', 'Bash a', 'Edit a', '')
     const other = turns('Read a', 'Edit a', '')
-    expect(told(aligned(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
-    expect(told(aligned(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
+    expect(pairLines(alignTurns(one, other).pairs)).toEqual(['0 0 same', '1 – only-first', '2 1 same', '3 2 same'])
+    expect(pairLines(alignTurns(other, one).pairs)).toEqual(['0 0 same', '– 1 only-second', '1 2 same', '2 3 same'])
   })
 
-  it('stand beside each other where the tool is the same and was asked something else', () => {
-    const pairs = aligned(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
-    expect(told(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
+  it('are paired where the tool is the same and its input differs', () => {
+    const pairs = alignTurns(turns('Read a', 'Bash a', ''), turns('Read a', 'Bash b', '')).pairs
+    expect(pairLines(pairs)).toEqual(['0 0 same', '1 1 changed', '2 2 same'])
   })
 
-  it('do not stand beside each other where nothing agrees', () => {
-    const pairs = aligned(turns('Read a'), turns('Bash a')).pairs
-    expect(told(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
+  it('are not paired where nothing matches', () => {
+    const pairs = alignTurns(turns('Read a'), turns('Bash a')).pairs
+    expect(pairLines(pairs)).toEqual(['0 – only-first', '– 0 only-second'])
   })
 
-  it('are the same where calls of one turn stand in another order', () => {
-    expect(told(aligned(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
+  it('are the same where calls of one turn are in another order', () => {
+    expect(pairLines(alignTurns(turns('Read a, Bash b'), turns('Bash b, Read a')).pairs)).toEqual(['0 0 same'])
   })
 
-  it('are aligned in pieces where they are many, and that is told', () => {
+  it('are aligned in pieces where there are many, and say so', () => {
     const long = Array.from({ length: 4_000 }, (_, index) => turn(`Bash ${index}`))
     const other = [turn('Read x'), ...long.slice(1, -1), turn('Read y')]
-    const { pairs, pieces } = aligned(long, other)
+    const { pairs, pieces } = alignTurns(long, other)
     expect(pieces).toBe(1_500)
     expect(pairs.filter(({ kind }) => kind === 'same')).toHaveLength(3_998)
   })
 
-  it('need no pieces for what agrees at both ends, however long', () => {
+  it('need no pieces for equal turns at both ends, however many', () => {
     const long = Array.from({ length: 20_000 }, (_, index) => turn(`Bash ${index}`))
-    const { pairs, pieces } = aligned(long, long.toSpliced(10_000, 1))
+    const { pairs, pieces } = alignTurns(long, long.toSpliced(10_000, 1))
     expect([pieces, pairs.filter(({ kind }) => kind !== 'same')]).toEqual([
       null,
       [{ first: 10_000, second: null, kind: 'only-first' }],

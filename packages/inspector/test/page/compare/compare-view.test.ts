@@ -3,7 +3,7 @@ import { type SessionSource } from '../../../src/index.ts'
 import type { SessionView } from '@halting/analysis/view'
 import { isChromiumThere, withBrowser } from '../../support/browser.ts'
 import { plainSource } from '../../support/plain-source.ts'
-import { runWith, viewWith, type TurnGiven } from '../support/views.ts'
+import { runWith, viewWith, type TestTurn } from '../support/views.ts'
 
 function sourceOf(...views: readonly SessionView[]): SessionSource {
   const byKey = new Map(views.map((view) => [view.row.key, view]))
@@ -13,7 +13,7 @@ function sourceOf(...views: readonly SessionView[]): SessionSource {
   }
 }
 
-const call = (...calls: readonly string[]): TurnGiven => ({ calls })
+const call = (...calls: readonly string[]): TestTurn => ({ calls })
 
 describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', () => {
   const open = withBrowser()
@@ -25,7 +25,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     runWith([call('Read x'), { calls: ['Bash npm test', 'Read y'], model: 'claude-opus-5' }, call()], 'max_turns'),
   ])
 
-  it('stand turn by turn beside each other, and the page says where they part', async () => {
+  it('are aligned turn by turn, and the page says where they diverge', async () => {
     const { page } = await open(sourceOf(first, second), { fragment: '#/compare/a/b?runs=1,' })
     await page.getByText('They differ after 1 turn with the same calls').waitFor()
     expect(await page.locator('.divergence').textContent()).toBe(
@@ -45,7 +45,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     ])
   })
 
-  it('tell of a chosen pair what differs', async () => {
+  it('show what differs in a selected pair', async () => {
     const { page } = await open(sourceOf(first, second), { fragment: '#/compare/a/b?runs=1,1' })
     await page.getByRole('button', { name: 'Go to the first difference' }).click()
     const whole = page.getByLabel('The selected pair of turns')
@@ -61,7 +61,7 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     await whole.getByText('only the first').waitFor()
   })
 
-  it('are compared with all runs unless one is chosen, and may be exchanged', async () => {
+  it('are compared over all runs unless one is selected, and may be exchanged', async () => {
     const { page } = await open(sourceOf(first, second), { fragment: '#/compare/a/b' })
     const turns = page.locator('tr[data-figure="turns"] td')
     await turns.first().waitFor()
@@ -81,19 +81,19 @@ describe.skipIf(!isChromiumThere)('two sessions in a browser (needs chromium)', 
     const { page } = await open(source, { fragment: '#/compare/a/b' })
     await page.getByText('They differ after 5,000 turns with the same calls').waitFor()
     await page.getByRole('button', { name: 'Go to the first difference' }).click()
-    await page.locator('.pair[data-parting="true"]').waitFor()
+    await page.locator('.pair[data-diverges="true"]').waitFor()
     expect(await page.locator('.pair').count()).toBeLessThan(40)
   })
 
-  it('say what is wrong where one is not there', async () => {
+  it('show an error where one does not exist', async () => {
     const { page, problems } = await open(sourceOf(first), { fragment: '#/compare/a/missing' })
     await page.getByRole('alert').waitFor()
     expect(await page.getByRole('alert').textContent()).toMatch(/^The second session: ./)
-    // The browser tells of the answer 404 in its console, too.
+    // The browser also logs the 404 response to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('404'))).toEqual([])
   })
 
-  it('show what a call says, and run nothing of it', async () => {
+  it('show the input of a call and execute none of it', async () => {
     const hostile = viewWith('a', [runWith([call('<img src=x onerror=alert(1)> </script>')])])
     const { page } = await open(sourceOf(hostile, second), { fragment: '#/compare/a/b', width: 320 })
     await page.locator('.pair').first().click()

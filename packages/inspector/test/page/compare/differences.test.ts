@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import { aligned } from '../../../src/page/compare/align.ts'
+import { alignTurns } from '../../../src/page/compare/align.ts'
 import { changeText, comparedFigures, differencesOf, divergenceText } from '../../../src/page/compare/differences.ts'
 import { turnsOf } from '../../../src/page/compare/turns.ts'
-import { runWith, viewWith, type TurnGiven } from '../support/views.ts'
+import { runWith, viewWith, type TestTurn } from '../support/views.ts'
 
-const turnsFrom = (given: readonly TurnGiven[]): ReturnType<typeof turnsOf> =>
+const turnsFrom = (given: readonly TestTurn[]): ReturnType<typeof turnsOf> =>
   turnsOf(viewWith('a', [runWith(given)]), undefined)
 
-const divergence = (one: readonly TurnGiven[], other: readonly TurnGiven[]): string => {
+const divergence = (one: readonly TestTurn[], other: readonly TestTurn[]): string => {
   const [first, second] = [turnsFrom(one), turnsFrom(other)]
-  return divergenceText(aligned(first, second).pairs, first, second)
+  return divergenceText(alignTurns(first, second).pairs, first, second)
 }
 
-const call = (...calls: readonly string[]): TurnGiven => ({ calls })
+const call = (...calls: readonly string[]): TestTurn => ({ calls })
 
 describe('turns of a session', () => {
-  it('have their own figures and the sums so far, over all runs', () => {
+  it('have their own figures and the running totals, over all runs', () => {
     const view = viewWith('a', [
       runWith([{ calls: ['Bash npm test'], costUsd: 0.5 }, call()]),
       runWith([{ calls: ['Read x!'], costUsd: 0.25 }], null, 2),
@@ -43,7 +43,7 @@ describe('turns of a session', () => {
   })
 })
 
-describe('where two runs part', () => {
+describe('where two runs diverge', () => {
   it.each([
     [[call()], [call()], 'All turns made the same calls, with the same inputs and the same outcomes: 1 turn.'],
     [[], [], 'Neither session has a turn.'],
@@ -72,20 +72,20 @@ describe('where two runs part', () => {
       [call('Edit b'), call('Read a')],
       'They differ at the first turn: turn 1 of the second has no counterpart. It was: Edit b.',
     ],
-  ])('is told in words: %#', (one, other, text) => {
+  ])('is described in words: %#', (one, other, text) => {
     expect(divergence(one, other)).toBe(text)
   })
 
-  it('marks a different model, a different result and a compaction', () => {
+  it('includes a different model, a different result and a compaction', () => {
     const first = turnsFrom([{ calls: ['Bash a'] }])
     const second = turnsFrom([{ calls: ['Bash a!'], model: 'gpt', isCompacted: true }])
-    const [pair] = aligned(first, second).pairs
+    const [pair] = alignTurns(first, second).pairs
     expect(pair && differencesOf(pair, first, second)).toEqual(['outcomes', 'model', 'compaction'])
   })
 })
 
 describe('figures of two sessions', () => {
-  it('stand beside each other, with how they differ and without what was carried over', () => {
+  it('are shown with their differences and without inherited figures', () => {
     const one = viewWith('a', [runWith([call('Bash a'), call()])])
     const other = viewWith('b', [runWith([call()], 'max_turns', 5), runWith([{ calls: [], costUsd: 0.01 }], null)])
     expect(comparedFigures([one, other], [undefined, 1]).map((each) => Object.values(each).join(' | '))).toEqual([

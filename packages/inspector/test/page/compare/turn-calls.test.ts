@@ -1,13 +1,13 @@
-// What a turn called, as runs are compared by it.
+// The calls of a turn, as runs are compared by them.
 import type { RunOptions } from '@halting/core'
 import { expect, test } from 'vitest'
 import { viewOf } from '@halting/analysis/view'
-import { aligned } from '../../../src/page/compare/align.ts'
+import { alignTurns } from '../../../src/page/compare/align.ts'
 import { divergenceText } from '../../../src/page/compare/differences.ts'
 import { turnsOf } from '../../../src/page/compare/turns.ts'
 import { calls, says, scriptedSession, scriptedWorld } from '../../../../analysis/test/support/sessions.ts'
 
-test('a turn has each of its calls once, with what became of it: also of those that a subagent answered or that failed', async () => {
+test('a turn has each of its calls once with its outcome, also subagent calls and failed calls', async () => {
   const world = scriptedWorld()
   const script = [
     calls(world, 'Look', 'Fail', 'Write'),
@@ -24,7 +24,7 @@ test('a turn has each of its calls once, with what became of it: also of those t
   ])
 })
 
-test('a call that was denied is one of its turn, and one that a kill cut off is open', async () => {
+test('a denied call belongs to its turn, and a call that a kill cut off is open', async () => {
   const world = scriptedWorld()
   const permissions: RunOptions['permissions'] = { denies: () => 'no', decide: () => ({ behavior: 'allow' }) }
   const script = [calls(world, 'Write'), says(world, 'done')]
@@ -34,7 +34,7 @@ test('a call that was denied is one of its turn, and one that a kill cut off is 
   expect(cut?.points[0]?.calls.map(({ status }) => status)).toEqual(['open'])
 })
 
-test('calls that were given the same have the same digest, and others do not', async () => {
+test('calls with the same input have the same digest, and others do not', async () => {
   const world = scriptedWorld()
   const write = (content: string) => ({ toolCalls: [{ name: 'Write', input: { path: 'a.ts', content } }] })
   const sessions = [write('one'), write('one'), write('two')].map((reply) =>
@@ -42,14 +42,14 @@ test('calls that were given the same have the same digest, and others do not', a
   )
   const views = (await Promise.all(sessions)).map((session) => turnsOf(viewOf(session), undefined))
   const [one = [], same = [], other = []] = views
-  const told = (second: typeof one): string => divergenceText(aligned(one, second).pairs, one, second)
-  expect(told(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
-  expect(told(other)).toContain(
+  const divergence = (second: typeof one): string => divergenceText(alignTurns(one, second).pairs, one, second)
+  expect(divergence(same)).toBe('All turns made the same calls, with the same inputs and the same outcomes: 2 turns.')
+  expect(divergence(other)).toContain(
     'turn 1 of the first and turn 1 of the second made the same calls with different inputs',
   )
 })
 
-test('turns of a session that was made by the loop add up to what it came to', async () => {
+test('the turns of a recorded session add up to its totals', async () => {
   const world = scriptedWorld()
   const script = [calls(world, 'Look'), calls(world, 'Agent'), calls(world, 'Look'), says(world, 'x'), says(world, 'y')]
   const session = viewOf(await scriptedSession(world, [script, [calls(world, 'Find'), says(world, 'z')]]))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bars } from '../../../src/page/picture/bars.ts'
-import { below, beside, code, heading, paragraph, tight } from '../../../src/page/picture/block.ts'
+import { barRows } from '../../../src/page/picture/bars.ts'
+import { stacked, sideBySide, code, heading, paragraph, tight } from '../../../src/page/picture/block.ts'
 import { legendBlock } from '../../../src/page/picture/legend.ts'
 import { svgOfPicture, type Picture } from '../../../src/page/picture/picture.ts'
 import { table } from '../../../src/page/picture/table.ts'
@@ -13,12 +13,12 @@ const svgOf = (blocks: Picture['blocks'], more: Partial<Picture> = {}): string =
 const heightOf = (svg: string): number => Number(/height="(\d+)"/.exec(svg)?.[1])
 
 describe('a picture of a view', () => {
-  it('says what it is of and when it was made, and has its blocks below and beside each other', () => {
+  it('says what it shows and when it was made, and lays out its blocks in rows and columns', () => {
     const svg = svgOf(
       [
         heading('Limits'),
-        beside([below([paragraph('left'), paragraph('below it')], tight), paragraph('right')]),
-        bars([
+        sideBySide([stacked([paragraph('left'), paragraph('below it')], tight), paragraph('right')]),
+        barRows([
           { label: 'turns', share: 0.5, value: '7 of 14', color: 'accent' },
           { label: 'time', share: null, value: '3 s, no limit', color: 'soft' },
         ]),
@@ -46,13 +46,13 @@ describe('a picture of a view', () => {
     expect(svg).toMatch(/^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="600" /)
   })
 
-  it('has of ten thousand rows as many as can be read, and says how many are left out', () => {
+  it('shows as many of ten thousand rows as are readable, and says how many are left out', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => [{ text: `session ${index}` }, { text: '1' }])
     const svg = svgOf([
       table({
         columns: [{ title: 'Session' }, { title: 'Turns', isNumber: true }],
         rows,
-        of: { count: rows.length, name: 'sessions' },
+        total: { count: rows.length, name: 'sessions' },
       }),
     ])
     const texts = textsOf(svg)
@@ -63,16 +63,16 @@ describe('a picture of a view', () => {
     expect(heightOf(svg)).toBeLessThan(8_000)
   })
 
-  it('has of endless texts a beginning, and says so', () => {
+  it('shows the start of an endless text, and says so', () => {
     const endless = 'word '.repeat(100_000)
     const cells = [[{ text: endless }, { text: endless }]]
     const svg = svgOf(
       [
         paragraph(endless),
         code(endless.replaceAll(' ', '\n')),
-        bars([{ label: endless, share: 1, value: endless, color: 'bad' }]),
+        barRows([{ label: endless, share: 1, value: endless, color: 'bad' }]),
         legendBlock([{ label: endless, color: 'bad' }]),
-        table({ columns: [{ title: endless }, { title: endless }], rows: cells, of: { count: 1, name: 'rows' } }),
+        table({ columns: [{ title: endless }, { title: endless }], rows: cells, total: { count: 1, name: 'rows' } }),
       ],
       { title: endless, about: [endless] },
     )
@@ -82,15 +82,15 @@ describe('a picture of a view', () => {
     expect(textsOf(svg)).toContain('… 19,700 more lines are not in this picture')
   })
 
-  it('shows every character of a text from anywhere, and does nothing of it', () => {
+  it('shows every character of an untrusted text and interprets none', () => {
     const text = hostileText
     const svg = svgOf(
       [
         paragraph(text),
         code(text),
-        bars([{ label: text, share: 1, value: text, color: 'bad' }]),
+        barRows([{ label: text, share: 1, value: text, color: 'bad' }]),
         legendBlock([{ label: text, color: 'bad' }]),
-        table({ columns: [{ title: text }], rows: [[{ text, mark: 'bad' }]], of: { count: 1, name: 'rows' } }),
+        table({ columns: [{ title: text }], rows: [[{ text, mark: 'bad' }]], total: { count: 1, name: 'rows' } }),
       ],
       { title: text, about: [text] },
     )

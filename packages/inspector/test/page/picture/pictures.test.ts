@@ -5,10 +5,10 @@ import { isChromiumThere, withBrowser } from '../../support/browser.ts'
 import { everyView, type EveryView, type ViewName } from '../support/every-view.ts'
 import { hostileKey, inspectedSource, sourceFor, viewedSessions } from '../support/inspected-source.ts'
 import { manyRows } from '../support/many-rows.ts'
-import { drawnIn, savable, saved, type Drawn } from '../support/saved-pictures.ts'
+import { renderPicture, savableNames, savePicture, type RenderedPicture } from '../support/saved-pictures.ts'
 
-/** Views with what can be saved of them, and where on the page stands what a picture must say. */
-const says: { readonly [view in ViewName]?: { readonly [picture: string]: string } } = {
+/** The views with their savable pictures, and the page regions whose texts a picture must contain. */
+const pictureRegions: { readonly [view in ViewName]?: { readonly [picture: string]: string } } = {
   'the list': {
     sessions: '.sums, .virtual-row .cell:not(.cell-mark), .chips button[aria-label]',
     outliers: '.outliers > ul a, .outliers > ul span, #outliers-title',
@@ -32,7 +32,7 @@ const says: { readonly [view in ViewName]?: { readonly [picture: string]: string
     ending: '#ending-title, #ending > p, #ending .bar-row > span, #ending .why',
   },
   plots: Object.fromEntries(
-    ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Time in all', 'Allowances left'].map((name) => [
+    ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Total time', 'Retries left'].map((name) => [
       name,
       `h1, [aria-label="${name}"] :is(h2, figcaption p, .plot-series[aria-pressed=true])`,
     ]),
@@ -49,12 +49,12 @@ const says: { readonly [view in ViewName]?: { readonly [picture: string]: string
   'a hostile session beside another one': { comparison: '.compare-figures :is(th, td), .divergence' },
 }
 // The keys of the table above are names of views.
-const views = Object.entries(says) as [ViewName, { readonly [picture: string]: string }][]
+const views = Object.entries(pictureRegions) as [ViewName, { readonly [picture: string]: string }][]
 
 const compact = (text: string): string => text.replaceAll(/\s+/g, '')
 
-/** What stands there on the page, text by text. */
-async function said(region: Locator): Promise<readonly string[]> {
+/** The texts of these page regions. */
+async function textsOf(region: Locator): Promise<readonly string[]> {
   const texts = await region.evaluateAll((elements) => elements.map((element) => element.textContent))
   return [...new Set(texts.map((text) => compact(text.replace(/×$/, ''))))].filter((text) => text !== '')
 }
@@ -79,26 +79,26 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     return page
   }
 
-  it.each(views)('%s: they say what it says, whole and inert', async (view, regions) => {
+  it.each(views)('%s: they have all its texts and are inert', async (view, regions) => {
     const page = await shown(view)
-    expect(await savable(page)).toEqual(Object.keys(regions))
+    expect(await savableNames(page)).toEqual(Object.keys(regions))
     for (const [name, region] of Object.entries(regions)) {
-      const { texts, ...problems } = await drawnIn(page, await saved(page, name, 'SVG'))
+      const { texts, ...problems } = await renderPicture(page, await savePicture(page, name, 'SVG'))
       expect({ name, ...problems }).toEqual({ name, forbidden: [], cut: [], overlapping: [], pale: [] })
       expect(texts.slice(0, 12).join(' ')).toMatch(/sessions of a test · \d{4}-\d\d-\d\d \d\d:\d\d \(UTC/)
       const all = compact(texts.join(''))
-      const asked = await said(page.locator(region))
+      const asked = await textsOf(page.locator(region))
       expect(asked.length).toBeGreaterThan(0)
       expect({ name, missing: asked.filter((text) => !all.includes(text)) }).toEqual({ name, missing: [] })
     }
   })
 
   it.each(views.filter((_, at) => isWhole || at % 2 === 0))(
-    '%s: they are read in the dark as well',
+    '%s: they are readable in dark mode too',
     async (view, regions) => {
       const page = await shown(view, true)
       for (const name of Object.keys(regions)) {
-        const { pale, forbidden } = await drawnIn(page, await saved(page, name, 'SVG'))
+        const { pale, forbidden } = await renderPicture(page, await savePicture(page, name, 'SVG'))
         expect({ name, pale, forbidden }).toEqual({ name, pale: [], forbidden: [] })
       }
     },
@@ -108,10 +108,10 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     '%s: as PNG they are twice as large, within what a browser paints',
     async (view) => {
       const page = await shown(view)
-      for (const name of Object.keys(says[view] ?? {})) {
-        const svg = (await saved(page, name, 'SVG')).toString()
+      for (const name of Object.keys(pictureRegions[view] ?? {})) {
+        const svg = (await savePicture(page, name, 'SVG')).toString()
         const [, width = '', height = ''] = /width="(\d+)" height="(\d+)"/.exec(svg) ?? []
-        const png = await saved(page, name, 'PNG')
+        const png = await savePicture(page, name, 'PNG')
         expect(png.subarray(1, 4).toString()).toBe('PNG')
         const scale = Math.min(2, 16_000 / Math.max(Number(width), Number(height)))
         expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual(
@@ -123,11 +123,11 @@ describe.skipIf(!isChromiumThere)('pictures of every view (needs chromium)', () 
     },
   )
 
-  it('the list: of thousands they have the first, in their order, with the sums of all', async () => {
+  it('the list: of thousands they show the first in order, with the totals of all', async () => {
     const rows = manyRows(10_000)
     const { page } = await open(inspectedSource([], rows), { fragment: '#/?ending=completed&sort=tokens,down' })
     await page.getByRole('status').getByText('of 10,000 sessions').waitFor()
-    const { texts }: Drawn = await drawnIn(page, await saved(page, 'sessions', 'SVG'))
+    const { texts }: RenderedPicture = await renderPicture(page, await savePicture(page, 'sessions', 'SVG'))
     const completed = rows.filter(({ ending }) => ending === 'completed')
     const order = completed.toSorted((a, b) => b.tokens - a.tokens || (a.key < b.key ? -1 : 1)).slice(0, 200)
     expect(texts.filter((text) => text.startsWith('Session number'))).toEqual(order.map(({ title }) => title))

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { escaped, SvgWriter } from '../../../src/page/picture/svg.ts'
+import { escapeXml, SvgWriter } from '../../../src/page/picture/svg.ts'
 
 describe('pictures as SVG', () => {
-  it('hold what was drawn, with its names', () => {
+  it('contain what was drawn, with its names', () => {
     const svg = new SvgWriter(100, 50, '#fff', 'A <b> & "c"')
       .rect(1, 2.345, 3, 4, 'red', 'first & last')
       .line(
@@ -25,15 +25,15 @@ describe('pictures as SVG', () => {
     expect(svg).toContain('viewBox="0 0 100 50"')
   })
 
-  it('has a place for what is no number', () => {
+  it('draw a value that is not a number', () => {
     const svg = new SvgWriter(10, 10, '#fff', 'x').rect(Number.NaN, Infinity, -3, 1, 'red').end()
     expect(svg).toContain('<rect x="0" y="0" width="0" height="1" fill="red"/>')
   })
 
-  it('takes any text: nothing of it is markup, and XML can say all that is left', () => {
+  it('escape any text, and drop what XML cannot express', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xffff)), (units) => {
-        const text = escaped(`${String.fromCharCode(...units)}\u0000\uD800<&>"`)
+        const text = escapeXml(`${String.fromCharCode(...units)}\u0000\uD800<&>"`)
         expect(text).not.toMatch(/[<>"]|&(?!amp;|lt;|gt;|quot;)/)
         expect(text).not.toMatch(/\p{Surrogate}|[^\P{Cc}\t\n\r\u007F-\u009F]/u)
       }),

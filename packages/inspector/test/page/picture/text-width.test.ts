@@ -1,19 +1,19 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { fitted, linesOf, textWidth } from '../../../src/page/picture/text-width.ts'
+import { fitText, linesOf, textWidth } from '../../../src/page/picture/text-width.ts'
 
-const look = { size: 12 }
+const style = { size: 12 }
 const texts = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
   fc.string({ unit: fc.constantFrom('a', 'W', ' ', '  ', '\n', 'é', '日', '👩‍👩‍👧', '⟦U+202E⟧'), maxLength: 200 }),
 )
-const looks = fc.record({ size: fc.constantFrom(12, 20), isBold: fc.boolean(), isCode: fc.boolean() })
+const styles = fc.record({ size: fc.constantFrom(12, 20), isBold: fc.boolean(), isCode: fc.boolean() })
 const withoutSpaces = (text: string): string => text.replaceAll(/\s+/g, '')
 
 describe('a text in a picture', () => {
-  it('stands on lines that are no wider than its place, and nothing of it is lost', () => {
+  it('is wrapped to lines that fit its width, and loses nothing', () => {
     fc.assert(
-      fc.property(texts, fc.integer({ min: 120, max: 400 }), looks, (text, width, style) => {
+      fc.property(texts, fc.integer({ min: 120, max: 400 }), styles, (text, width, style) => {
         const lines = linesOf(text, width, style)
         expect(lines.filter((line) => textWidth(line, style) > width + 1e-6)).toEqual([])
         expect(withoutSpaces(lines.join(''))).toBe(withoutSpaces(text))
@@ -21,13 +21,13 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut where it has more lines than there is room for, and says so', () => {
+  it('is cut where it has too many lines, and says so', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 120, max: 400 }), fc.integer({ min: 1, max: 4 }), (text, width, most) => {
-        const all = linesOf(text, width, look)
-        const lines = linesOf(text, width, look, most)
+        const all = linesOf(text, width, style)
+        const lines = linesOf(text, width, style, most)
         expect(lines).toHaveLength(Math.min(most, all.length))
-        expect(lines.filter((line) => textWidth(line, look) > width + 1e-6)).toEqual([])
+        expect(lines.filter((line) => textWidth(line, style) > width + 1e-6)).toEqual([])
         expect(lines.slice(0, -1)).toEqual(all.slice(0, lines.length - 1))
         const isCut = all.length > most
         expect(isCut ? lines.at(-1)?.endsWith('…') : lines.at(-1) === all.at(-1)).toBe(true)
@@ -35,14 +35,14 @@ describe('a text in a picture', () => {
     )
   })
 
-  it('is cut between characters as a person sees them, on one line', () => {
-    expect(fitted('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, look)).toBe('👩‍👩‍👧…')
-    expect(fitted('a\n  b', 60, look)).toBe('a b')
-    expect(fitted('anything', 3, look)).toBe('')
+  it('is cut between grapheme clusters on one line', () => {
+    expect(fitText('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 60, style)).toBe('👩‍👩‍👧…')
+    expect(fitText('a\n  b', 60, style)).toBe('a b')
+    expect(fitText('anything', 3, style)).toBe('')
   })
 
-  it('breaks at spaces, and keeps those of a text in letters of one width', () => {
-    expect(linesOf('one two three', 60, look)).toEqual(['one two', 'three'])
+  it('breaks at spaces, and preserves spaces in monospace text', () => {
+    expect(linesOf('one two three', 60, style)).toEqual(['one two', 'three'])
     expect(linesOf('  turns    ███\n\n  x', 200, { size: 12, isCode: true })).toEqual(['  turns    ███', '', '  x'])
   })
 })

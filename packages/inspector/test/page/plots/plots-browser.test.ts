@@ -34,17 +34,17 @@ function plot(page: Page, name: string): Locator {
   return page.getByRole('figure', { name, exact: true })
 }
 
-/** What uPlot was given to draw, from the top of a stack downwards. */
-async function drawn(page: Page, name: string): Promise<readonly (readonly (number | null)[])[]> {
+/** The series that uPlot draws, from the top of a stack downwards. */
+async function drawnSeries(page: Page, name: string): Promise<readonly (readonly (number | null)[])[]> {
   const read = (element: Element): unknown =>
     'chart' in element && typeof element.chart === 'object' && element.chart !== null && 'data' in element.chart
       ? element.chart.data
       : null
-  // The data of a chart: numbers alone.
+  // The data of a chart: numbers only.
   return (await page.locator(`[data-plot="${name}"]`).evaluate(read)) as readonly (readonly (number | null)[])[]
 }
 
-/** The texts of a table, a row each. */
+/** The texts of a table, one row each. */
 function cells(table: Locator): Promise<readonly string[]> {
   return table
     .locator('tr')
@@ -55,23 +55,23 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
   const open = withBrowser()
   const show = async (): Promise<Page> => {
     const { page } = await open(viewSource([plottedView(run)]), { fragment: '#/session/one/1/plots' })
-    await plot(page, 'Allowances left').locator('canvas').waitFor()
+    await plot(page, 'Retries left').locator('canvas').waitFor()
     return page
   }
 
-  it('draw the values of the run, stacked', async () => {
+  it('draw the stacked values of the run', async () => {
     const page = await show()
-    expect(await drawn(page, 'Context by kind')).toEqual([
+    expect(await drawnSeries(page, 'Context by kind')).toEqual([
       [1, 2, 3, 4],
       [1_500, 2_000, 2_500, 3_000],
       [1_000, 1_000, 1_000, 1_000],
     ])
-    expect(await drawn(page, 'Dollars')).toEqual([
+    expect(await drawnSeries(page, 'Dollars')).toEqual([
       [1_000, 2_000, 3_000, 4_000],
       [0.4, 0.5, 0.6000000000000001, 0.7000000000000001].map((value) => expect.closeTo(value)),
       [0.1, 0.2, 0.3, 0.4].map((value) => expect.closeTo(value)),
     ])
-    expect(await drawn(page, 'Tokens by kind')).toEqual([
+    expect(await drawnSeries(page, 'Tokens by kind')).toEqual([
       [1, 2, 3, 4],
       [300 / 410, 600 / 710, 900 / 1_010, 1_200 / 1_310],
       [430, 730, 1_030, 1_330],
@@ -79,17 +79,17 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       [310, 610, 910, 1_210],
       [300, 600, 900, 1_200],
     ])
-    expect(await drawn(page, 'Time by turn')).toEqual([
+    expect(await drawnSeries(page, 'Time by turn')).toEqual([
       [1, 2, 3, 4],
       [800, 900, 1_000, 1_100],
       [700, 700, 700, 700],
     ])
-    expect(await drawn(page, 'Time in all')).toEqual([
+    expect(await drawnSeries(page, 'Total time')).toEqual([
       [0, 1],
       [null, 1_000],
       [2_800, null],
     ])
-    expect(await drawn(page, 'Allowances left')).toEqual([
+    expect(await drawnSeries(page, 'Retries left')).toEqual([
       [1, 2, 3, 4],
       [3, 2, 1, 0],
       [9, 8, 7, 6],
@@ -97,7 +97,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     expect(await page.title()).not.toBe('taken')
   })
 
-  it('have their values in a table, and leave out a series that is switched off', async () => {
+  it('have a table of their values, and leave out a series that is switched off', async () => {
     const page = await show()
     const figure = plot(page, 'Context by kind')
     await figure.getByText('As a table').click()
@@ -109,13 +109,13 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       'turn 4 | 1,000 | 2,000 | ',
     ])
     await figure.getByRole('button', { name: 'System prompt and tools' }).click()
-    expect(await drawn(page, 'Context by kind')).toEqual([
+    expect(await drawnSeries(page, 'Context by kind')).toEqual([
       [1, 2, 3, 4],
       [500, 1_000, 1_500, 2_000],
     ])
   })
 
-  it('zoom by dragging and by keys, show all again, and tell what stands at a place', async () => {
+  it('zoom by dragging and by keys, reset, and show the values at a place', async () => {
     const page = await show()
     const figure = plot(page, 'Tokens by kind')
     const seen = (): Promise<unknown> =>
@@ -149,7 +149,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
     )
   })
 
-  it('are saved as SVG, with their values, and as PNG of twice the size', async () => {
+  it('are saved as SVG with their values, and as PNG of twice the size', async () => {
     const page = await show()
     const save = async (name: string): Promise<Buffer> => {
       const [download] = await Promise.all([
@@ -159,14 +159,7 @@ describe.skipIf(!isChromiumThere)('plots in a browser (needs chromium)', () => {
       expect(download.suggestedFilename()).toMatch(/^[a-z-]+\.(?:svg|png)$/)
       return readFileSync(await download.path())
     }
-    for (const name of [
-      'Context by kind',
-      'Dollars',
-      'Tokens by kind',
-      'Time by turn',
-      'Time in all',
-      'Allowances left',
-    ]) {
+    for (const name of ['Context by kind', 'Dollars', 'Tokens by kind', 'Time by turn', 'Total time', 'Retries left']) {
       const svg = (await save(`Save ${name} as SVG`)).toString()
       const problems = await page.evaluate((text) => {
         const parsed = new DOMParser().parseFromString(text, 'image/svg+xml')

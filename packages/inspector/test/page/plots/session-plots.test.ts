@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { drawnOf, topOf, type Plot } from '../../../src/page/plots/plot.ts'
-import { plotsOf } from '../../../src/page/plots/session-plots.ts'
+import { drawnSeries, topOfScale, type Plot } from '../../../src/page/plots/plot.ts'
+import { runPlots } from '../../../src/page/plots/session-plots.ts'
 import { noContext, noMs, plottedRun, pointWith, trajectoryWith } from '../support/plotted-run.ts'
 import type { RunView } from '@halting/analysis/view'
 
 function plotNamed(run: RunView, name: string): Plot {
-  const found = plotsOf(run).find((each) => each.name === name)
+  const found = runPlots(run).find((each) => each.name === name)
   if (found === undefined) throw new Error(`There is no plot ${name}.`)
   return found
 }
@@ -15,7 +15,7 @@ function valuesOf(plot: Plot): { readonly [label: string]: readonly (number | nu
 }
 
 describe('plots of a run', () => {
-  it('show the context by kind, without kinds that there were none of, and mark compactions', () => {
+  it('show the context by kind, without empty kinds, and mark compactions', () => {
     const points = [
       pointWith({ request: 1, context: { ...noContext, fixed: 10, person: 5 } }),
       pointWith({ request: 2, context: { ...noContext, fixed: 10, person: 5, results: 80 } }),
@@ -32,7 +32,7 @@ describe('plots of a run', () => {
     expect(plot.x).toMatchObject({ label: 'turn', values: [1, 2, 3] })
   })
 
-  it('have the window of a model as a line, by its name, unless it is far above what was used', () => {
+  it('show the window of a model as a named line, unless it is far above the usage', () => {
     const points = [pointWith({ request: 1, context: { ...noContext, fixed: 60_000 } })]
     const windows = [
       { model: 'small', tokens: 200_000 },
@@ -43,31 +43,31 @@ describe('plots of a run', () => {
       { value: 200_000, label: 'window of small by its name' },
       { value: 1_000_000, label: 'window of large by its name' },
     ])
-    const top = topOf(plot, drawnOf(plot, new Set()), 'left', { from: 1, to: 1 })
+    const top = topOfScale(plot, drawnSeries(plot, new Set()), 'left', { from: 1, to: 1 })
     expect([top > 200_000, top < 1_000_000]).toEqual([true, true])
     expect(plot.about).toMatch(
       / By its name, small has a window of 200,000 tokens\. By its name, large has a window of 1,000,000 tokens\.$/,
     )
   })
 
-  it('name the only window without its model, which stands above', () => {
+  it('label the only window without its model, which is named above', () => {
     const points = [pointWith({ request: 1, context: { ...noContext, fixed: 60_000 } })]
     const plot = plotNamed(plottedRun({ points, windows: [{ model: 'm', tokens: 200_000 }] }), 'Context by kind')
     expect(plot.levels).toEqual([{ value: 200_000, label: 'window by the model’s name' }])
   })
 
-  it('say nothing of a window that is not known', () => {
+  it('show no unknown window', () => {
     const plot = plotNamed(plottedRun({ points: [pointWith({ request: 1 })] }), 'Context by kind')
     expect(plot.levels).toEqual([])
     expect(plot.about).not.toContain('window of')
   })
 
-  it('are along requests where one turn took several', () => {
+  it('have requests on the axis where one turn made several', () => {
     const points = [pointWith({ request: 1, turn: 1 }), pointWith({ request: 2, turn: 1 })]
     expect(plotNamed(plottedRun({ points }), 'Context by kind').x).toMatchObject({ label: 'request', values: [1, 2] })
   })
 
-  it('show dollars against the budget: settled so far, and with what was reserved on top of what was settled before', () => {
+  it('show dollars against the budget: settled so far, and the reservations on top of them', () => {
     const points = [
       pointWith({ request: 1, settledUsd: 0.1, reservedUsd: 0.5, atMs: 10 }),
       pointWith({ request: 2, settledUsd: 0.3, reservedUsd: null, atMs: 20 }),
@@ -80,7 +80,7 @@ describe('plots of a run', () => {
     expect(plot.about).toContain('The budget was $1.00.')
   })
 
-  it('do not say that nothing was spent where a model has no price', () => {
+  it('do not claim zero spending where a model has no price', () => {
     const points = [pointWith({ request: 1 }), pointWith({ request: 2 })]
     expect(plotNamed(plottedRun({ points, unpriced: ['gpt'] }), 'Dollars').series).toEqual([])
     expect(valuesOf(plotNamed(plottedRun({ points }), 'Dollars'))).toEqual({ Spent: [0, 0] })
@@ -91,14 +91,14 @@ describe('plots of a run', () => {
     expect(plotNamed(one, 'Context by kind').series.map(({ shape }) => shape)).toEqual(['bars'])
   })
 
-  it('count what the budget counts: what was spent before the run', () => {
+  it('include the spending before the run, as the budget does', () => {
     const points = [pointWith({ request: 1, settledUsd: 0.5, reservedUsd: 1 })]
     const plot = plotNamed(plottedRun({ points, trajectory: budgeted(4, 2) }), 'Dollars')
     expect(valuesOf(plot)).toEqual({ Spent: [2.5], 'Spent and reserved': [3] })
     expect(plot.about).toContain('$2.00 had been spent before it.')
   })
 
-  it('show tokens by kind, and the share of the input that came from the cache', () => {
+  it('show tokens by kind, and the share of input from the cache', () => {
     const points = [
       pointWith({ request: 1, usage: { input: 100, cacheRead: 0, cacheWrite: 300, output: 7 } }),
       pointWith({ request: 2, usage: { input: 50, cacheRead: 150, cacheWrite: 0, output: 9 } }),
@@ -114,7 +114,7 @@ describe('plots of a run', () => {
     })
   })
 
-  it('show time by turn and in all', () => {
+  it('show time by turn and in total', () => {
     const points = [
       pointWith({ request: 1, ms: { ...noMs, model: 900, tools: 100 } }),
       pointWith({ request: 2, ms: { ...noMs, model: 400, waiting: 5_000 } }),
@@ -130,23 +130,23 @@ describe('plots of a run', () => {
       Tools: [100, 0],
       Waiting: [0, 5_000],
     })
-    const all = plotNamed(run, 'Time in all')
+    const all = plotNamed(run, 'Total time')
     expect(all.x.names).toEqual(['Model', 'Waiting'])
     expect(valuesOf(all)).toEqual({ Model: [1_300, null], Waiting: [null, 5_000] })
   })
 
-  it('show the allowances that were used, and name those that were not', () => {
+  it('show the used retries and name the unused kinds', () => {
     const points = [
       pointWith({ request: 1, turnsLeft: 9, allowancesLeft: { retry: 3, stop_hook: 8, endless: null } }),
       pointWith({ request: 2, turnsLeft: 8, allowancesLeft: { retry: 2, stop_hook: 8, endless: null } }),
     ]
-    const plot = plotNamed(plottedRun({ points }), 'Allowances left')
+    const plot = plotNamed(plottedRun({ points }), 'Retries left')
     expect(valuesOf(plot)).toEqual({ 'Turns (maxTurns)': [9, 8], retry: [3, 2] })
     expect(plot.about).toContain('Not used: stop_hook (8 times).')
   })
 
-  it('say so where nothing is on record', () => {
-    for (const plot of plotsOf(plottedRun({}))) expect(plot.series).toEqual([])
+  it('say so where nothing is recorded', () => {
+    for (const plot of runPlots(plottedRun({}))) expect(plot.series).toEqual([])
   })
 })
 

@@ -4,7 +4,7 @@ import { svgOfPicture } from '../../../src/page/picture/picture.ts'
 import { pictureOfHistogram, pictureOfWords } from '../../../src/page/sessions/distribution-picture.ts'
 import { madeFrom, textsOf } from '../support/picture-text.ts'
 
-const named = (svg: string): readonly string[] =>
+const titlesIn = (svg: string): readonly string[] =>
   [...svg.matchAll(/<rect [^>]*height="([\d.]+)"[^>]*><title>([^<]*)<\/title>/g)].map(
     ([, height = '', name = '']) => `${height} ${name}`,
   )
@@ -13,7 +13,7 @@ describe('a picture of a distribution', () => {
   it('has a bar for each range, as high as its count', () => {
     const of = { title: 'Turns', sessions: 4, about: ['All sessions.'] }
     const svg = svgOfPicture(pictureOfHistogram(of, 'turns', histogramOf([3, 4, 4, 6], 'turns')), madeFrom)
-    expect(named(svg)).toEqual([
+    expect(titlesIn(svg)).toEqual([
       '98 3 to 4 turns: 1 session',
       '196 4 to 5 turns: 2 sessions',
       '0 5 to 6 turns: 0 sessions',
@@ -29,7 +29,7 @@ describe('a picture of a distribution', () => {
     ])
   })
 
-  it('has what words say as text', () => {
+  it('has the counts of words as text', () => {
     const of = { title: 'Models', sessions: 2, about: [] }
     const svg = svgOfPicture(pictureOfWords(of, [{ word: '<script>"&', count: 2, color: 'series-1' }]), madeFrom)
     expect(svg).toContain('<title>&lt;script&gt;&quot;&amp;: 2</title>')

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { histogramOf, wordCounts } from '../../../src/page/sessions/distribution.ts'
 import { rangeText } from '../../../src/page/sessions/figure-text.ts'
-import { isIn } from '../../../src/page/sessions/filter.ts'
+import { isInRange } from '../../../src/page/sessions/filter.ts'
 import { figures } from '../../../src/page/sessions/row-kinds.ts'
 import { sumsOf, sumTexts } from '../../../src/page/sessions/sums.ts'
 import { rowWith, someRows } from '../support/rows.ts'
@@ -16,17 +16,17 @@ const someValue = fc.oneof(
 )
 
 describe('a histogram', () => {
-  it('has each value in exactly one bar, and a bar shows the sessions that its range chooses', () => {
+  it('has each value in exactly one bar, and a bar shows the sessions in its range', () => {
     fc.assert(
       fc.property(fc.array(someValue, { maxLength: 60 }), fc.constantFrom(...figures), (values, figure) => {
         const { bins } = histogramOf(values, figure)
-        for (const bin of bins) expect(values.filter((value) => isIn(value, bin))).toHaveLength(bin.count)
+        for (const bin of bins) expect(values.filter((value) => isInRange(value, bin))).toHaveLength(bin.count)
         expect(bins.reduce((sum, { count }) => sum + count, 0)).toBe(values.length)
       }),
     )
   })
 
-  it('has no gap between its bars, and few of them', () => {
+  it('has few bars, without gaps between them', () => {
     fc.assert(
       fc.property(
         fc.array(someValue, { minLength: 1, maxLength: 60 }),
@@ -40,7 +40,7 @@ describe('a histogram', () => {
     )
   })
 
-  it('has a logarithmic scale where values lie far apart, with a bar for zeros', () => {
+  it('has a logarithmic scale for values over several magnitudes, with a bar for zeros', () => {
     expect(histogramOf([0, 0, 0.004, 0.03, 0.03, 0.4], 'costUsd')).toEqual({
       scale: 'logarithmic',
       bins: [
@@ -56,7 +56,7 @@ describe('a histogram', () => {
     })
   })
 
-  it('has a linear scale where they do not', () => {
+  it('has a linear scale otherwise', () => {
     expect(histogramOf([3, 4, 4, 6], 'turns')).toEqual({
       scale: 'linear',
       bins: [
@@ -68,7 +68,7 @@ describe('a histogram', () => {
     })
   })
 
-  it('has times at round times', () => {
+  it('has round bounds for times', () => {
     const { bins } = histogramOf([20_000, 7_000_000], 'activeMs')
     expect(bins.map((bin) => rangeText('activeMs', bin))).toEqual([
       '10.0 s to 30.0 s',
@@ -82,14 +82,14 @@ describe('a histogram', () => {
     ])
   })
 
-  it('of nothing has no bar, and of zeros one', () => {
+  it('has no bar for no values, and one for zeros only', () => {
     expect(histogramOf([], 'turns').bins).toEqual([])
     expect(histogramOf([0, 0], 'turns').bins).toEqual([{ below: 1, count: 2 }])
   })
 })
 
 describe('words of rows', () => {
-  it('are counted once a row, the most frequent first', () => {
+  it('are counted once per row, the most frequent first', () => {
     expect(wordCounts([['a', 'b', 'b'], ['b'], ['c']])).toEqual([
       { word: 'b', count: 2 },
       { word: 'a', count: 1 },
@@ -98,8 +98,8 @@ describe('words of rows', () => {
   })
 })
 
-describe('sums', () => {
-  it('are those of the rows, in whatever order they stand', () => {
+describe('totals', () => {
+  it('are those of the rows in any order', () => {
     fc.assert(
       fc.property(someRows, (rows) => {
         const sums = sumsOf(rows)
@@ -113,7 +113,7 @@ describe('sums', () => {
     )
   })
 
-  it('of two parts come to those of the whole', () => {
+  it('of two parts add up to those of the whole', () => {
     fc.assert(
       fc.property(someRows, fc.nat(40), (rows, at) => {
         const [first, second, whole] = [sumsOf(rows.slice(0, at)), sumsOf(rows.slice(at)), sumsOf(rows)]
@@ -140,7 +140,7 @@ describe('sums', () => {
     expect(sumTexts(sumsOf([rowWith()]), 1).unread).toBe('')
   })
 
-  it('have each run once, and say how many copies they leave out', () => {
+  it('count each run once, and say how many copies they leave out', () => {
     const sums = sumsOf([rowWith({ runs: 3, copiedRuns: 2 }), rowWith({ runs: 1 })])
     expect([sums.runs, sums.copiedRuns]).toEqual([2, 2])
     expect(sumTexts(sums, 2).copies).toBe(

@@ -12,7 +12,7 @@ import {
 } from '../../../src/page/sessions/filter.ts'
 import { listStateOf, queryOf } from '../../../src/page/sessions/query.ts'
 import { standingOf } from '../../../src/page/sessions/row-kinds.ts'
-import { compared, columnNames, usualSorting } from '../../../src/page/sessions/sorting.ts'
+import { compareRows, columnNames, usualSorting } from '../../../src/page/sessions/sorting.ts'
 import { rowWith, someRows } from '../support/rows.ts'
 
 const none: ReadonlySet<string> = new Set()
@@ -21,7 +21,7 @@ const someRange = fc
   .record({ from: fc.option(fc.nat(1_000), { nil: undefined }), below: fc.option(fc.nat(9_000), { nil: undefined }) })
   .map(({ from, below }) => ({ ...(from === undefined ? {} : { from }), ...(below === undefined ? {} : { below }) }))
 
-/** One filter that sets one dimension, put on top of another. */
+/** Applies a filter that sets one dimension on top of another filter. */
 const someStep: fc.Arbitrary<(filter: SessionFilter) => SessionFilter> = fc.oneof(
   fc
     .constantFrom('repair', 'REPAIR it', '/one', 'k1', '')
@@ -42,7 +42,7 @@ const someFilter = fc
   .map((steps) => steps.reduce<SessionFilter>((filter, step) => step(filter), noFilter))
 
 describe('a filter of sessions', () => {
-  it('is satisfied by all rows when nothing is set', () => {
+  it('matches all rows when nothing is set', () => {
     fc.assert(
       fc.property(someRows, (rows) => {
         expect(rowsShown(rows, noFilter, none)).toEqual(rows)
@@ -50,7 +50,7 @@ describe('a filter of sessions', () => {
     )
   })
 
-  it('may be taken in any order: two filters one after another show the same rows either way', () => {
+  it('commutes: two filters in either order show the same rows', () => {
     const outliers = new Set(['k0', 'k3'])
     fc.assert(
       fc.property(someRows, someFilter, someFilter, (rows, first, second) => {
@@ -69,7 +69,7 @@ describe('a filter of sessions', () => {
     )
   })
 
-  it('comes back out of the address as it was', () => {
+  it('round trips through the address', () => {
     fc.assert(
       fc.property(someFilter, fc.constantFrom(...columnNames), fc.boolean(), (filter, by, isDown) => {
         const said = listStateOf(queryOf({ filter, sorting: { by, isDown } }))
@@ -78,7 +78,7 @@ describe('a filter of sessions', () => {
     )
   })
 
-  it('is left out of the address where it is none', () => {
+  it('is left out of the address where it is empty', () => {
     expect(queryOf({ filter: noFilter, sorting: usualSorting })).toBe('')
     expect(listStateOf('')).toEqual({ filter: noFilter, sorting: usualSorting })
   })
@@ -92,18 +92,18 @@ describe('a filter of sessions', () => {
     'ending=',
     '&&&=',
     'turns=1e999..',
-  ])('takes %j for what is known of it', (query) => {
+  ])('takes the known part of %j', (query) => {
     const { filter } = listStateOf(query)
     expect([...(filter.flags ?? []), ...Object.keys(filter.ranges)]).toEqual([])
   })
 
-  it('takes a range from its first value on and below its last', () => {
+  it('includes the start of a range and excludes its end', () => {
     const filter = withRange(noFilter, 'turns', { from: 2, below: 4 })
     const shown = [1, 2, 3, 4].filter((turns) => rowsShown([rowWith({ turns })], filter, none).length > 0)
     expect(shown).toEqual([2, 3])
   })
 
-  it('takes a folder with those below it, and no folder whose name only begins so', () => {
+  it('includes the folders below a folder, but no folder with the same prefix', () => {
     const filter = withWord(noFilter, 'folder', '/work/one')
     const shown = ['/work/one', '/work/one/below', '/work/one-more', '/work'].filter(
       (cwd) => rowsShown([rowWith({ cwd })], filter, none).length > 0,
@@ -111,19 +111,19 @@ describe('a filter of sessions', () => {
     expect(shown).toEqual(['/work/one', '/work/one/below'])
   })
 
-  it('does not show what has no time in a range of time', () => {
+  it('excludes rows without a time from a range of time', () => {
     const filter = withRange(noFilter, 'changedAt', { from: 0 })
     expect(rowsShown([rowWith({ changedAt: null })], filter, none)).toEqual([])
   })
 
-  it('sets a word and takes it back', () => {
+  it('toggles a word', () => {
     const once = withWord(noFilter, 'ending', 'completed')
     expect(once.words).toEqual({ ending: ['completed'] })
     expect(withWord(once, 'ending', 'completed')).toEqual(noFilter)
   })
 })
 
-describe('how a session stands', () => {
+describe('the status of a session', () => {
   it.each([
     [rowWith(), 'done'],
     [rowWith({ ending: 'max_turns', exitCode: 3 }), 'limit'],
@@ -142,12 +142,12 @@ describe('how a session stands', () => {
 })
 
 describe('the order of sessions', () => {
-  it('is total: sorting twice, or the other way round, agrees', () => {
+  it('is total: sorting twice, or in reverse, agrees', () => {
     fc.assert(
       fc.property(someRows, fc.constantFrom(...columnNames), fc.boolean(), (rows, by, isDown) => {
         const order = { by, isDown }
-        const once = rows.toSorted((a, b) => compared(a, b, order))
-        const twice = rows.toReversed().toSorted((a, b) => compared(a, b, order))
+        const once = rows.toSorted((a, b) => compareRows(a, b, order))
+        const twice = rows.toReversed().toSorted((a, b) => compareRows(a, b, order))
         expect(twice).toEqual(once)
       }),
     )

@@ -25,8 +25,8 @@ const firstTitles = (page: Page, count: number): Promise<readonly string[]> =>
     count,
   )
 
-/** The keys of rows that are seen, from the top. */
-const seenKeys = (page: Page): Promise<readonly string[]> =>
+/** The keys of the visible rows, from the top. */
+const visibleKeys = (page: Page): Promise<readonly string[]> =>
   page.locator('.session-rows').evaluate((box) => {
     const { top, bottom } = box.getBoundingClientRect()
     return [...box.querySelectorAll<HTMLElement>('.virtual-row')]
@@ -36,7 +36,8 @@ const seenKeys = (page: Page): Promise<readonly string[]> =>
       .map(({ key }) => key)
   })
 
-const shows = (page: Page, count: string): Promise<void> => page.locator('.sums strong', { hasText: count }).waitFor()
+const expectCount = (page: Page, count: string): Promise<void> =>
+  page.locator('.sums strong', { hasText: count }).waitFor()
 
 describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chromium)', () => {
   const open = withBrowser()
@@ -44,7 +45,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
 
   it('has few of two thousand rows in the document, sums all of them, and sorts by a column', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
     expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe('2001')
     expect(await page.locator('.sums').textContent()).toContain(money(sumsOf(rows).costUsd))
@@ -60,10 +61,10 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await page.locator('.virtual-row').count()).toBeLessThan(60)
   })
 
-  it('is gone through by keys: choose, mark two, compare, and open', async () => {
-    // What the other views show is no matter here: they wait for their sessions.
+  it('works by keys: select, mark two, compare, and open', async () => {
+    // The content of the other views does not matter here: they wait for their sessions.
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     for (const key of ['ArrowDown', 'ArrowDown', ' ', 'PageDown', 'ArrowUp', ' ']) await page.keyboard.press(key)
     const marks = await page
@@ -74,16 +75,16 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.waitForURL(`**/#/compare/${marks.join('/')}`)
     await page.goBack()
     await page.getByRole('grid').focus()
-    // What was chosen is chosen still.
+    // The selection is unchanged.
     expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(marks[1])
     await page.keyboard.press('Home')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/#/session/s0/1/timeline')
   })
 
-  it('is reached by j and k wherever the focus is, as the help says', async () => {
+  it('moves by j and k wherever the focus is, as the help says', async () => {
     const { page } = await open({ ...sourceOf(rows), session: () => new Promise(() => {}) })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.keyboard.press('?')
     await page.getByRole('dialog').getByText('Next session; Enter opens it, Space marks it').waitFor()
     await page.keyboard.press('Escape')
@@ -93,29 +94,29 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     await page.waitForURL('**/#/session/s0/1/timeline')
   })
 
-  it('keeps its filters in the address: a reload shows the same sessions', async () => {
+  it('keeps its filters in the address, so that a reload shows the same sessions', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.locator('[data-dimension="ending"] summary').click()
     await page.getByRole('checkbox', { name: 'model_error' }).check()
     const failed = rows.filter(({ ending }) => ending === 'model_error').length
-    await shows(page, `${failed} of 2,000 sessions`)
+    await expectCount(page, `${failed} of 2,000 sessions`)
     await page.locator('[data-dimension="ending"] summary').click()
     await page.getByRole('searchbox', { name: 'Title, folder or id contains' }).fill('P3 number')
     const both = rows.filter(({ ending, cwd }) => ending === 'model_error' && cwd === '/work/p3').length
-    await shows(page, `${both} of 2,000 sessions`)
+    await expectCount(page, `${both} of 2,000 sessions`)
     await page.reload()
-    await shows(page, `${both} of 2,000 sessions`)
+    await expectCount(page, `${both} of 2,000 sessions`)
     await page.getByRole('button', { name: 'Remove filter: ending: model_error' }).click()
-    await shows(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
+    await expectCount(page, `${rows.filter(({ cwd }) => cwd === '/work/p3').length} of 2,000 sessions`)
     await page.getByRole('button', { name: 'All sessions' }).click()
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     expect(new URL(page.url()).hash).toBe('#/')
   })
 
-  it('draws how dollars are spread, and shows the sessions of a bar', async () => {
+  it('draws the distribution of dollars, and shows the sessions of a bar', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     const { bins } = histogramOf(
       rows.map(({ costUsd }) => costUsd),
       'costUsd',
@@ -127,23 +128,23 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     const bin = bins[5] ?? { count: 0 }
     const bar = dollars.getByRole('button', { name: `${rangeText('costUsd', bin)}: ${bin.count} sessions` })
     await bar.click()
-    await shows(page, `${bin.count} of 2,000 sessions`)
-    // The others stay, to be chosen instead.
+    await expectCount(page, `${bin.count} of 2,000 sessions`)
+    // The other bars stay, so that one of them can be selected instead.
     expect(await dollars.locator('.column').count()).toBe(bins.length)
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('Enter')
-    await shows(page, `${bins[6]?.count} of 2,000 sessions`)
+    await expectCount(page, `${bins[6]?.count} of 2,000 sessions`)
     await page.locator('[data-figure="model"]').getByRole('button', { name: 'claude-opus-5' }).click()
     const opus = rows.filter(
       ({ costUsd, models }) =>
         models[0] === 'claude-opus-5' && costUsd >= (bins[6]?.from ?? 0) && costUsd < (bins[6]?.below ?? 0),
     )
-    await shows(page, `${opus.length} of 2,000 sessions`)
+    await expectCount(page, `${opus.length} of 2,000 sessions`)
   })
 
   it('saves a distribution as a picture that has its bars', async () => {
     const { page } = await open(sourceOf(rows))
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     const saved = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Save Endings of sessions as SVG' }).click()
     const download = await saved
@@ -152,35 +153,35 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(svg).toContain('<title>completed: 1,001</title>')
   })
 
-  it('updates sessions in place: neither what is chosen nor what is seen moves', async () => {
+  it('updates sessions in place, without moving the selection or the visible rows', async () => {
     const source = sourceOf(rows)
     const { page } = await open(source)
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     for (let count = 0; count < 3; count++) await page.keyboard.press('PageDown')
     const chosen = await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')
-    const seen = await seenKeys(page)
+    const seen = await visibleKeys(page)
     const change = (key: string, more: Partial<SessionRow>): void => {
       const known = source.sessions.get(key)?.row ?? rowWith({ key })
       source.sessions.set(key, { row: { ...known, ...more }, records: [], parts: [] })
     }
-    // The chosen one goes on, and is the newest now; another comes.
+    // The selected one continues and is now the newest; another one is added.
     change(chosen ?? '', { isLive: true, turns: 777, changedAt: 1_800_000_000_000 })
     change('new', { title: 'A new session', changedAt: 1_799_000_000_000 })
     source.change(chosen ?? '', 'new')
-    await shows(page, '2,001 sessions')
+    await expectCount(page, '2,001 sessions')
     await page.locator('.virtual-row[data-active="true"] .cell-turns', { hasText: '777' }).waitFor()
-    expect(await seenKeys(page)).toEqual(seen)
+    expect(await visibleKeys(page)).toEqual(seen)
     expect(await page.locator('.virtual-row[data-active="true"]').getAttribute('data-key')).toBe(chosen)
     await page.getByRole('button', { name: 'sort again' }).click()
     await page.locator('.session-rows').evaluate((box) => {
       box.scrollTop = 0
     })
     await page.locator('.virtual-row[data-key="new"]').waitFor()
-    expect((await seenKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
+    expect((await visibleKeys(page)).slice(0, 3)).toEqual([chosen, 'new', 's0'])
   })
 
-  it('is read once: of a change the rows are told that changed, and one that went goes', async () => {
+  it('is read once: changes send only the changed rows, and a removed session disappears', async () => {
     const source = sourceOf(rows)
     let lists = 0
     const { page, requests } = await open({
@@ -190,7 +191,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         return source.list(signal)
       },
     })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     for (const turns of [701, 702, 703]) {
       source.sessions.set('s1', { row: { ...(rows[1] ?? rowWith()), turns }, records: [], parts: [] })
       source.change('s1')
@@ -198,13 +199,13 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     }
     source.sessions.delete('s0')
     source.change('s0')
-    await shows(page, '1,999 sessions')
+    await expectCount(page, '1,999 sessions')
     expect(await page.locator('.virtual-row[data-key="s0"]').count()).toBe(0)
     expect(lists).toBe(1)
     expect(requests.filter((asked) => asked.endsWith('api/sessions'))).toHaveLength(1)
   })
 
-  it('has more sessions when somebody asks for them', async () => {
+  it('has more sessions on request', async () => {
     const all = manyRows(5)
     const source = sourceOf(all.slice(0, 2))
     const { page } = await open({
@@ -215,13 +216,13 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         source.change(...all.slice(2).map(({ key }) => key))
       },
     })
-    await shows(page, '2 sessions')
+    await expectCount(page, '2 sessions')
     await page.getByRole('button', { name: 'List more (3)' }).click()
-    await shows(page, '5 sessions')
-    expect(await seenKeys(page)).toHaveLength(5)
+    await expectCount(page, '5 sessions')
+    expect(await visibleKeys(page)).toHaveLength(5)
   })
 
-  it('is read again once the connection that told of changes was broken', async () => {
+  it('is read again once the connection for changes was broken', async () => {
     const source = sourceOf(manyRows(5))
     let isBroken = true
     const { page, problems } = await open({
@@ -232,31 +233,31 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         return isFirst ? Promise.reject(new TypeError('undefined is no function')) : source.row(key)
       },
     })
-    await shows(page, '5 sessions')
+    await expectCount(page, '5 sessions')
     source.sessions.delete('s0')
     source.change('s1')
-    await shows(page, '4 sessions')
-    // The browser tells of what was broken off in its console.
+    await expectCount(page, '4 sessions')
+    // The browser logs the broken connection to its console.
     expect(problems.splice(0).filter((problem) => !problem.includes('net::ERR'))).toEqual([])
   })
 
-  it('searches what was said, shows where, and forgets it', async () => {
+  it('searches the messages, shows the matches, and clears them', async () => {
     const few = manyRows(20)
     const source = sourceOf(few, [{ kind: 'answer', text: 'hay' }])
     const parts: TranscriptPart[] = [{ kind: 'answer', text: 'here is the <b>Needle</b>' }]
     source.sessions.set('s7', { row: few[7] ?? rowWith(), records: [], parts })
     const { page } = await open(source)
-    await shows(page, '20 sessions')
+    await expectCount(page, '20 sessions')
     await page.getByRole('searchbox', { name: 'Search the content' }).fill('needle')
     await page.keyboard.press('Enter')
     await page.getByText('20 of 20 sessions searched: found in 1 session.').waitFor()
-    await shows(page, '1 of 20 sessions')
+    await expectCount(page, '1 of 20 sessions')
     expect(await page.locator('.hits').textContent()).toBe('Session number 7 here is the <b>Needle</b>')
     await page.getByRole('button', { name: 'Clear the search' }).click()
-    await shows(page, '20 sessions')
+    await expectCount(page, '20 sessions')
   })
 
-  it('says how many sessions are running, unreadable or outliers, and that there is none', async () => {
+  it('says how many sessions are running, unreadable or outliers, and when there are none', async () => {
     const { page } = await open(
       sourceOf([
         rowWith({ key: 'a', isLive: true, ending: null, exitCode: null }),
@@ -265,7 +266,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
         rowWith({ key: 'd', ending: 'model_error', exitCode: 1 }),
       ]),
     )
-    await shows(page, '4 sessions')
+    await expectCount(page, '4 sessions')
     expect(await page.locator('.flags label').allTextContents()).toEqual([
       'running 1',
       'with a problem or an unknown price 2',
@@ -276,19 +277,19 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(await empty.getByRole('grid').count()).toBe(0)
   })
 
-  it('names outliers and says why', async () => {
+  it('names outliers and their reasons', async () => {
     const dear = rowWith({ key: 'dear', title: 'The dear one', costUsd: 9, ending: 'model_error', exitCode: 1 })
     const { page } = await open(
       sourceOf([...Array.from({ length: 9 }, (_, index) => rowWith({ key: `u${index}` })), dear]),
     )
     await page.getByRole('heading', { name: '1 outlier' }).waitFor()
-    const told = await page.locator('.outliers li').first().textContent()
-    expect(told).toBe(
-      'The dear one: Unusually high: dollars $9.00; half of the sessions lie between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
+    const reason = await page.locator('.outliers li').first().textContent()
+    expect(reason).toBe(
+      'The dear one: Unusually high: dollars $9.00; half of the sessions are between $0.0100 and $0.0100. It failed (model_error) and cost $9.00. ',
     )
   })
 
-  it('shows what a title says, and runs nothing of it', async () => {
+  it('shows the text of a title and executes none of it', async () => {
     const title = '<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202e[31m'
     const hostile = rowWith({
       key: '"><script>alert(3)</script>',
@@ -300,7 +301,7 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
       unpriced: ['<img src=//elsewhere.example>'],
     })
     const { page } = await open(sourceOf([hostile]))
-    await shows(page, '1 session')
+    await expectCount(page, '1 session')
     await page.getByRole('grid').focus()
     await page.keyboard.press('ArrowDown')
     await page.locator('.session-details').waitFor()
@@ -313,9 +314,9 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     ).toEqual(expect.not.arrayContaining(['j', 'd', '/']))
   })
 
-  it.each([320, 640])('has all in one column where %d pixels are there, without scrolling sideways', async (width) => {
+  it.each([320, 640])('has one column at %d pixels, without scrolling sideways', async (width) => {
     const { page } = await open(sourceOf(rows), { width, height: 480 })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     await page.getByRole('grid').focus()
     await page.keyboard.press('ArrowDown')
     await page.locator('.session-details').waitFor()
@@ -324,9 +325,9 @@ describe.skipIf(!isChromiumThere)('the list of sessions in a browser (needs chro
     expect(rest).toBe(0)
   })
 
-  it('has no column that is cut off, however wide it is', async () => {
+  it('cuts off no column, however wide it is', async () => {
     const { page } = await open(sourceOf(rows), { width: 1_800, height: 480 })
-    await shows(page, '2,000 sessions')
+    await expectCount(page, '2,000 sessions')
     for (let width = 1_800; width >= 320; width -= 40) {
       await page.setViewportSize({ width, height: 480 })
       const beyond = (): Promise<number> =>

@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core'
 
-/** A view, and what a person does there so that it shows all that it has. `HOSTILE` in a fragment is the key of a hostile session. */
+/** A view, and the actions that make it show everything. `HOSTILE` in a fragment is the key of a hostile session. */
 export interface EveryView {
   readonly fragment: string
-  /** The list has hundreds of rows beside the sessions. */
+  /** The list has hundreds of rows in addition to the sessions. */
   readonly hasRows?: true
-  /** There is no session at all. */
+  /** There is no session. */
   readonly isEmpty?: true
   readonly act?: (page: Page) => Promise<unknown>
 }
 
-/** Every view of the page, over the sessions that pictures show and a hostile one. */
+/** Every view of the page, over the sessions of the pictures and a hostile one. */
 export const everyView = {
   'the list': {
     fragment: '#/?ending=max_turns&sort=costUsd',

@@ -5,20 +5,20 @@ import { hostileSession } from '../../../../analysis/test/support/sessions.ts'
 import type { EveryView } from './every-view.ts'
 import { manyRows } from './many-rows.ts'
 
-/** The sessions that every view is looked at with: those of the pictures, and a hostile one. */
+/** The sessions for tests of every view: those of the pictures, and a hostile one. */
 export async function viewedSessions(): Promise<readonly InspectedSession[]> {
   return [...(await picturedSessions()), hostileSession()]
 }
 
 export const hostileKey: string = hostileSession().key
 
-/** What a view is over. */
+/** The data of a view. */
 export function sourceFor(view: EveryView, sessions: readonly InspectedSession[]): SessionSource {
   if (view.isEmpty === true) return inspectedSource([])
   return inspectedSource(sessions, view.hasRows === true ? manyRows(400) : [])
 }
 
-/** A source over sessions as they were read, and rows that only the list has. */
+/** A source over sessions in memory, and rows that only the list has. */
 export function inspectedSource(
   sessions: readonly InspectedSession[],
   rows: readonly SessionRow[] = [],

@@ -10,7 +10,7 @@ const endings = [
   ['user_requested', 130],
 ] as const
 
-/** So many sessions, the same each time: figures far apart, several endings, models and folders. The first is the newest. */
+/** This number of sessions, the same each time, with varied figures, endings, models and folders. The first is the newest. */
 export function manyRows(count: number): readonly SessionRow[] {
   return Array.from({ length: count }, (_, index) => {
     const [ending, exitCode] = endings[index % endings.length] ?? [null, null]

@@ -1,11 +1,11 @@
-import type { MadeFrom } from '../../../src/page/picture/picture.ts'
+import type { PictureSource } from '../../../src/page/picture/picture.ts'
 
-/** A picture of a test has the names of colours for colours. */
-export const madeFrom: MadeFrom = { color: (name) => name, of: 'a test', at: '2026-11-23 14:05 (UTC)' }
+/** A picture in a test has the names of colours in place of colours. */
+export const madeFrom: PictureSource = { color: (name) => name, pageTitle: 'a test', madeAt: '2026-11-23 14:05 (UTC)' }
 
 const characters: { readonly [reference: string]: string } = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
 
-/** What a person reads in a picture, line by line; without what is told where it is pointed at. */
+/** The readable texts of a picture, line by line, without tooltips. */
 export function textsOf(svg: string): readonly string[] {
   return [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) =>
     text.replaceAll(/&\w+;/g, (reference) => characters[reference] ?? reference),

@@ -1,4 +1,4 @@
-import { gradedAs } from '../../support/graded.ts'
+import { gradedAs } from '../../support/graded-runs.ts'
 import type { Account, PastTurn, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
@@ -6,7 +6,7 @@ import { rowWith } from './rows.ts'
 export const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
 export const noMs = { model: 0, tools: 0, hooks: 0, checks: 0, compaction: 0, waiting: 0, other: 0 }
 
-/** The figures of a request; those that are not given are zero. */
+/** The figures of a request; missing ones are zero. */
 export function pointWith(given: Partial<TurnPoint> & { readonly request: number }): TurnPoint {
   return {
     turn: given.request,
@@ -26,7 +26,7 @@ export function pointWith(given: Partial<TurnPoint> & { readonly request: number
   }
 }
 
-/** A turn of a second, 100 tokens and a tenth of a dollar; it calls these tools. */
+/** A turn of one second, 100 tokens and a tenth of a dollar that calls these tools. */
 export function pastTurn(index: number, tools: readonly string[] = [], more: Partial<PastTurn> = {}): PastTurn {
   const endMs = (index + 1) * 1_000
   return {
@@ -42,7 +42,7 @@ export function pastTurn(index: number, tools: readonly string[] = [], more: Par
         isAtWorst: false,
         of: 'run',
         outputTokens: 10,
-        // As if what a request costs were known before.
+        // As if the cost of requests were known in advance.
         bounds: {
           least: { tokens: 100, nanos: 100_000_000 },
           most: { tokens: 100, nanos: 100_000_000 },
@@ -85,7 +85,7 @@ export function plottedRun(given: {
   readonly unpriced?: readonly string[]
 }): RunView {
   const totals = { turns: 0, requests: 0, tokens: 0, costUsd: 0, committedUsd: 0, activeMs: 0 }
-  // Plots read the phases of an account, what stands beside them these others, and nothing else of it.
+  // Plots read only the phases of an account and these other fields.
   const account = {
     ending: null,
     phases: given.phases ?? [],

@@ -1,20 +1,20 @@
 import type { Page } from 'playwright-core'
 
-/** What is hard to read on a page as it is shown, each with its contrast. */
-export interface Pale {
-  /** Texts below 4.5:1 against what they stand on; 3:1 for large ones (WCAG 1.4.3). */
+/** The elements of the page that are hard to read, each with its contrast. */
+export interface LowContrast {
+  /** Texts below 4.5:1 against their background; 3:1 for large ones (WCAG 1.4.3). */
   readonly texts: readonly string[]
   /** Marks and edges of fields and buttons below 3:1 (WCAG 1.4.11). */
   readonly marks: readonly string[]
 }
 
-/** Computes the contrast of all that is shown, but for what is switched off. */
-export async function paleOn(page: Page): Promise<Pale> {
-  return page.evaluate(lookForPale)
+/** Computes the contrast of everything visible that is not disabled. */
+export async function lowContrastOn(page: Page): Promise<LowContrast> {
+  return page.evaluate(findLowContrast)
 }
 
-// Runs in the browser: nothing outside of it is there.
-function lookForPale(): Pale {
+// Runs in the browser, where nothing outside this function exists.
+function findLowContrast(): LowContrast {
   type Color = readonly [red: number, green: number, blue: number, alpha: number]
   const canvas = document.createElement('canvas')
   const context = canvas.getContext('2d', { willReadFrequently: true })
@@ -34,7 +34,7 @@ function lookForPale(): Pale {
     const mixed = (one: number, other: number): number => one * alpha + other * (1 - alpha)
     return [mixed(red, below[0]), mixed(green, below[1]), mixed(blue, below[2]), 1]
   }
-  /** What an element stands on. */
+  /** The background of an element. */
   const groundOf = (element: Element | null): Color => {
     if (element === null) return colorOf(getComputedStyle(document.documentElement).backgroundColor)
     const own = colorOf(getComputedStyle(element).backgroundColor)
@@ -54,7 +54,7 @@ function lookForPale(): Pale {
   const isShown = (element: Element): boolean =>
     element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
     element.closest('.hidden-text, :disabled, .skip, option') === null
-  const told = (element: Element, found: number): string =>
+  const describe = (element: Element, found: number): string =>
     `${element.tagName.toLowerCase()}.${element.className} ${(element.textContent ?? '').trim().slice(0, 40)} ${found.toFixed(2)}`
 
   const texts = new Set<string>()
@@ -67,7 +67,7 @@ function lookForPale(): Pale {
     const least = size >= 24 || (size >= 18.66 && Number(fontWeight) >= 700) ? 3 : 4.5
     const ground = groundOf(element)
     const found = contrast(over(colorOf(color), ground), ground)
-    if (found < least) texts.add(told(element, found))
+    if (found < least) texts.add(describe(element, found))
   }
   for (const field of document.querySelectorAll('input[placeholder]')) {
     if (!isShown(field)) continue
@@ -80,7 +80,7 @@ function lookForPale(): Pale {
   )) {
     if (!isShown(mark) || mark.getBoundingClientRect().width === 0) continue
     const found = contrast(groundOf(mark), groundOf(mark.parentElement))
-    if (found < 3) marks.add(told(mark, found))
+    if (found < 3) marks.add(describe(mark, found))
   }
   for (const control of document.querySelectorAll('button, select, input, .choice > summary')) {
     const { borderTopColor, borderTopWidth, borderTopStyle } = getComputedStyle(control)
@@ -88,20 +88,20 @@ function lookForPale(): Pale {
     const isOwnLook = /^(?:checkbox|range)$/.test(control.getAttribute('type') ?? '')
     if (!isShown(control) || !isEdged || isOwnLook || colorOf(borderTopColor)[3] === 0) continue
     const found = contrast(colorOf(borderTopColor), groundOf(control.parentElement))
-    if (found < 3) marks.add(told(control, found))
+    if (found < 3) marks.add(describe(control, found))
   }
   return { texts: [...texts], marks: [...marks] }
 }
 
-/** Colours that are drawn on canvases, by their names: below what is asked of them on the paper. */
-export async function paleColors(page: Page): Promise<readonly string[]> {
+/** The names of canvas colours whose contrast against the page is too low. */
+export async function lowContrastColors(page: Page): Promise<readonly string[]> {
   const names = await page.evaluate(() => {
     const found = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
     const root = found.find((rule) => rule instanceof CSSStyleRule && rule.selectorText === ':root')
     return root instanceof CSSStyleRule ? [...root.style].filter((name) => name.startsWith('--')) : []
   })
   const marks = names.filter((name) => /^--(?:kind-|series-|accent|good|bad|warn|soft|ink)/.test(name))
-  // A bar of the timeline has its name in the colour of the paper.
+  // The label of a timeline bar has the colour of the page.
   const texts = names.filter((name) => /^--(?:kind-(?!lap|control|ending)|soft|ink)/.test(name))
   return page.evaluate(
     ({ marks: all, texts: written }) => {
@@ -136,8 +136,8 @@ export async function paleColors(page: Page): Promise<readonly string[]> {
   )
 }
 
-/** What cannot be got at where the page is this narrow: what takes the focus, or can be pressed, and lies beside the page. */
-export async function outOfReach(page: Page): Promise<readonly string[]> {
+/** Elements that cannot be reached on a page this narrow: focusable or clickable ones outside its width. */
+export async function unreachableElements(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const width = document.documentElement.clientWidth
     const found = [...document.querySelectorAll('a, button, input, select, summary, [tabindex="0"]')].filter(
@@ -145,7 +145,7 @@ export async function outOfReach(page: Page): Promise<readonly string[]> {
     )
     return found.flatMap((element) => {
       const { left, right, width: wide, height } = element.getBoundingClientRect()
-      // What scrolls by itself takes what is in it into view.
+      // Scrollable elements bring their content into view.
       const scrolls = (element.parentElement?.closest('.table-place') ?? null) !== null
       const isThere = left >= -0.5 && right <= width + 0.5 && wide > 0 && height > 0
       return isThere || scrolls

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { SessionRow } from '@halting/analysis/view'
 
-/** A session that is done, but for what is given. */
+/** A completed session with these changes. */
 export function rowWith(given: Partial<SessionRow> = {}): SessionRow {
   const key = given.key ?? 'a'
   return {
@@ -40,7 +40,7 @@ const endings = [
   [null, null],
 ] as const
 
-/** Rows as a folder may have them; keys differ. */
+/** Rows as a folder may have them, with unique keys. */
 export const someRows: fc.Arbitrary<readonly SessionRow[]> = fc
   .array(
     fc.record({

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 
-/** Presses the button that saves this view, and gives the file. */
-export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Promise<Buffer> {
+/** Clicks the button that saves this view and returns the file. */
+export async function savePicture(page: Page, name: string, kind: 'SVG' | 'PNG'): Promise<Buffer> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: `Save ${name} as ${kind}`, exact: true }).click(),
@@ -10,33 +10,33 @@ export async function saved(page: Page, name: string, kind: 'SVG' | 'PNG'): Prom
   return readFile(await download.path())
 }
 
-/** The names of all views that can be saved as they are shown now. */
-export async function savable(page: Page): Promise<readonly string[]> {
+/** The names of all views that can currently be saved. */
+export async function savableNames(page: Page): Promise<readonly string[]> {
   const labels = await page
     .getByRole('button', { name: /^Save .* as SVG$/ })
     .evaluateAll((buttons) => buttons.map((button) => button.getAttribute('aria-label') ?? ''))
   return labels.map((label) => label.replace(/^Save (.*) as SVG$/, '$1'))
 }
 
-/** What is in a picture once a browser has drawn it. */
-export interface Drawn {
-  /** What must not be there: parse errors, scripts, what is loaded from elsewhere. */
+/** The content of a picture as a browser renders it. */
+export interface RenderedPicture {
+  /** Forbidden content: parse errors, scripts, and external resources. */
   readonly forbidden: readonly string[]
-  /** Texts that reach beyond the picture, and pairs of texts that run into each other. */
+  /** Texts that extend beyond the picture, and pairs of overlapping texts. */
   readonly cut: readonly string[]
   readonly overlapping: readonly string[]
-  /** Texts that are hard to read on what they stand on, with their contrast. */
+  /** Texts that are hard to read on their background, with their contrast. */
   readonly pale: readonly string[]
   readonly texts: readonly string[]
 }
 
-/** Has the browser of a page draw a picture, and looks at each text where it came to stand. */
-export async function drawnIn(page: Page, svg: Buffer): Promise<Drawn> {
-  return page.evaluate(lookAt, svg.toString())
+/** Has the browser of a page render a picture, and checks each text at its final position. */
+export async function renderPicture(page: Page, svg: Buffer): Promise<RenderedPicture> {
+  return page.evaluate(inspectPicture, svg.toString())
 }
 
-// Runs in the browser: nothing outside of it is there.
-function lookAt(source: string): Drawn {
+// Runs in the browser, where nothing outside this function exists.
+function inspectPicture(source: string): RenderedPicture {
   const parsed = new DOMParser().parseFromString(source, 'image/svg+xml')
   const forbidden = [...parsed.querySelectorAll('*')].flatMap((element) => {
     const name = element.tagName
@@ -81,7 +81,7 @@ function lookAt(source: string): Drawn {
     (element) => element.closest('clipPath') === null,
   )
   const pale = boxes.flatMap(({ text, said }) => {
-    // What has an edge of its own is read on anything.
+    // Elements with an outline are readable on any background.
     if (text.hasAttribute('stroke')) return []
     const inner = text.getBBox()
     const turned = text.getAttribute('transform') !== null

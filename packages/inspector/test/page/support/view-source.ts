@@ -1,7 +1,7 @@
 import type { SessionView } from '@halting/analysis/view'
 import { type SessionSource } from '../../../src/index.ts'
 
-/** A source that has these views, and no records. */
+/** A source that has these views and no records. */
 export function viewSource(views: readonly SessionView[]): SessionSource {
   return {
     title: 'sessions of a test',

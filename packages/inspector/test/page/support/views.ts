@@ -1,10 +1,10 @@
-import { gradedAs } from '../../support/graded.ts'
+import { gradedAs } from '../../support/graded-runs.ts'
 import type { Account, Trajectory } from '@halting/analysis'
 import type { RunView, SessionView, TurnCall, TurnPoint } from '@halting/analysis/view'
 import { rowWith } from './rows.ts'
 
-/** A turn as a test writes it: what it called, as `Bash npm test` or `Bash npm test!` for a call that failed. */
-export interface TurnGiven {
+/** A turn in test notation: its calls, as `Bash npm test`, or `Bash npm test!` for a failed call. */
+export interface TestTurn {
   readonly calls: readonly string[]
   readonly model?: string
   readonly costUsd?: number
@@ -13,8 +13,8 @@ export interface TurnGiven {
 
 const noContext = { fixed: 0, person: 0, answers: 0, thinking: 0, calls: 0, results: 0, summaries: 0, other: 0 }
 
-/** A run of these turns. Each costs a cent, a hundred tokens and a second unless said otherwise. */
-export function runWith(turns: readonly TurnGiven[], ending: string | null = 'completed', carriedUsd = 0): RunView {
+/** A run of these turns. By default each costs a cent, a hundred tokens and a second. */
+export function runWith(turns: readonly TestTurn[], ending: string | null = 'completed', carriedUsd = 0): RunView {
   let settledUsd = carriedUsd
   const points = turns.map(
     ({ calls, model = 'claude-sonnet-5', costUsd = 0.01, isCompacted = false }, index): TurnPoint => {
@@ -45,7 +45,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
     committedUsd: settledUsd,
     activeMs: turns.length * 1_000,
   }
-  // The page reads these fields of an account, and no other, where it compares.
+  // The page reads only these fields of an account where it compares.
   const account = {
     ending: ending === null ? null : { reason: ending },
     totals,
@@ -59,7 +59,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
     graded: gradedAs(null),
     why: 'because',
     account,
-    // Never looked at here.
+    // Never read here.
     trajectory: {} as Trajectory,
     items: [],
     points,
@@ -70,7 +70,7 @@ export function runWith(turns: readonly TurnGiven[], ending: string | null = 'co
   }
 }
 
-/** As a test writes it: `Write x #2` gives the call another input with the same label. */
+/** In test notation, `Write x #2` gives the call another input with the same label. */
 function callOf(text: string): TurnCall {
   const [label = '', more = ''] = text.replace(/!$/, '').split(' #')
   const status = text.endsWith('!') ? 'failed' : 'done'

@@ -18,7 +18,7 @@ function runOf(key: string, length: number, changing: readonly number[], isAnswe
   return { key, run: 1, title: key, trajectory: trajectoryWith(turns, { ending }), unpriced: [] }
 }
 
-// The first answers after three turns; the second changes something in its second turn, and then goes on for nothing.
+// The first answers after three turns; the second changes something in its second turn, and then continues without effect.
 const runs = [runOf('answers', 3, [], true), runOf('wanders', 12, [1], false)]
 
 const someRuns = fc
@@ -26,12 +26,12 @@ const someRuns = fc
   .map((all) => all.map(([length, changing, isAnswered], index) => runOf(`r${index}`, length, changing, isAnswered)))
 
 describe('other limits over many sessions', () => {
-  it('save and lose what they do in each of them', () => {
+  it('save and lose the sum of what they do in each', () => {
     expect(sumsAt('maxTurns', 3, runs)).toEqual({
       value: 3,
       stops: 1,
       unknown: 0,
-      parted: 0,
+      diverged: 0,
       saved: { turns: 9, tokens: 900, costUsd: 0.9, unknownUsd: 0, activeMs: 9_000 },
       lostAnswers: 0,
       lostChanges: 0,
@@ -67,7 +67,7 @@ describe('other limits over many sessions', () => {
     expect(plot.about).toContain('No value saves anything')
   })
 
-  it('are tried at few values, rising, with those that are suggested among them and the last one stopping none', () => {
+  it('are tried at few, rising values that include the suggested ones and end with one that stops none', () => {
     fc.assert(
       fc.property(someRuns, fc.constantFrom(...limitNames), (all, name) => {
         const suggested = suggestedFor(all)
@@ -82,7 +82,7 @@ describe('other limits over many sessions', () => {
     )
   })
 
-  it('come to the sum of what each run would have saved', () => {
+  it('add up to what each run would have saved', () => {
     fc.assert(
       fc.property(someRuns, fc.integer({ min: 1, max: 90 }), (all, maxTurns) => {
         const answers = all.map(({ trajectory }) => whatIfPriced(trajectory, { maxTurns }, []))

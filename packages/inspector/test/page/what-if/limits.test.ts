@@ -22,7 +22,7 @@ const turns = Array.from({ length: 10 }, (_, index) => pastTurn(index, index ===
 const trajectory = trajectoryWith(turns)
 
 describe('limits to try', () => {
-  it('count what a run used as its limits do: with what it carried over', () => {
+  it('count the usage of a run as its limits do, including what it inherited', () => {
     const carried = { turns: 2, tokens: 50, nanos: 1_000_000_000, ms: 700 }
     const { limits } = trajectory
     expect(usedOf({ ...trajectory, carried, limits: { ...limits, spentBeforeUsd: 0.25 } })).toEqual({
@@ -36,7 +36,7 @@ describe('limits to try', () => {
     })
   })
 
-  it('are tries of goals only for a run that had some, and no more of them than the program takes', () => {
+  it('include goal tries only for a run with goals, and no more than the program accepts', () => {
     expect(limitNamesOf(trajectory)).not.toContain('maxGoalTries')
     const { turns, limits } = trajectory
     const tried = { ...trajectory, turns: turns.map((turn, index) => (index === 2 ? { ...turn, tries: 1 } : turn)) }
@@ -46,7 +46,7 @@ describe('limits to try', () => {
     expect(commandLine('/a', { maxGoalTries: 3 })).toBe('halting what-if --until-tries 3 /a')
   })
 
-  it('are dollars of the run alone and tool calls only for a run that had such a limit', () => {
+  it('include dollars of the run and tool calls only for a run that had such a limit', () => {
     expect(limitNamesOf(trajectory)).not.toEqual(expect.arrayContaining(['maxRunUsd']))
     expect(limitNamesOf(trajectory)).not.toEqual(expect.arrayContaining(['maxToolCalls']))
     const limits = { ...trajectory.limits, maxRunUsd: 10, maxToolCalls: 50 }
@@ -56,7 +56,7 @@ describe('limits to try', () => {
     )
   })
 
-  it('are above nothing on every slider, and what was used stands on it', () => {
+  it('are above zero on every slider, which includes the actual usage', () => {
     fc.assert(
       fc.property(fc.constantFrom(...limitNames), fc.double({ min: 0, max: 1e9, noNaN: true }), (name, used) => {
         const value = isDollars(name) ? used : Math.round(used)
@@ -70,19 +70,19 @@ describe('limits to try', () => {
     )
   })
 
-  it('are read as a person writes them; what is no limit is none', () => {
+  it('are parsed as a person types them, and invalid ones are ignored', () => {
     expect(limitFrom('maxDurationMs', '1.5')).toBe(1_500)
     expect(limitFrom('maxBudgetUsd', '0.05')).toBe(0.05)
     expect(limitFrom('maxTurns', '12')).toBe(12)
     for (const written of ['', ' ', '0', '-3', '1.5', 'x', '1e21'])
       expect(limitFrom('maxTurns', written)).toBeUndefined()
     expect(limitFrom('maxBudgetUsd', '1e-10')).toBeUndefined()
-    // The program takes no longer times.
+    // The program accepts no longer times.
     expect(limitFrom('maxDurationMs', '2147483.647')).toBe(2_147_483_647)
     expect(limitFrom('maxDurationMs', '2147484')).toBeUndefined()
   })
 
-  it('are asked for in a terminal by a line of flags, with what names the session behind them', () => {
+  it('are written as a command line of flags, followed by the name of the session', () => {
     const limits = { maxTurns: 3, maxTotalTokens: 9, maxDurationMs: 1_500, noProgress: true }
     expect(commandLine('--cluster http://c s-1', limits)).toBe(
       'halting what-if --max-turns 3 --max-tokens 9 --max-duration 1500ms --no-progress --cluster http://c s-1',
@@ -91,7 +91,7 @@ describe('limits to try', () => {
     expect(commandLine('/a', {})).toBeNull()
   })
 
-  it('tell dollars digit by digit: no flag takes an exponent', () => {
+  it('write dollars in decimal digits, as no flag accepts an exponent', () => {
     for (const maxBudgetUsd of [0.05, 5e-7, 1.25e-9, 12, 1e21, 1.7e308]) {
       const [, written = ''] = /--max-budget-usd (\S+) /.exec(commandLine('/a', { maxBudgetUsd }) ?? '') ?? []
       expect(written).toMatch(/^\d+(?:\.\d+)?$/)
@@ -100,8 +100,8 @@ describe('limits to try', () => {
   })
 })
 
-describe('what other limits do', () => {
-  it('is what core says, and dollars that are not known stop nothing', () => {
+describe('the effect of other limits', () => {
+  it('equals the result of core, and unknown dollars stop nothing', () => {
     expect(whatIfPriced(trajectory, { maxTurns: 4 }, ['m'])).toEqual(whatIf(trajectory, { maxTurns: 4 }, { changes }))
     expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, ['m'])).toMatchObject({ verdict: 'unknown', reason: null })
     expect(whatIfPriced(trajectory, { maxBudgetUsd: 100 }, []).verdict).toBe('same')
@@ -121,7 +121,7 @@ describe('what other limits do', () => {
     expect(placeOf({ maxBudgetUsd: 0.55 })).toBe(5)
   })
 
-  it('has further attempts in the bar of their turn, and never more bars than are told apart', () => {
+  it('has retries in the bar of their turn, and never more bars than can be distinguished', () => {
     const attempt = { isTold: false, countsAsTurn: false }
     const some = trajectoryWith([pastTurn(0), pastTurn(1, [], attempt), pastTurn(2)])
     expect(turnBars(some, whatIfPriced(some, {}, [])).map(({ from, to, height }) => [from, to, height])).toEqual([
@@ -136,7 +136,7 @@ describe('what other limits do', () => {
     expect(kept).toBeCloseTo(5_000)
   })
 
-  it('tells where each limit by itself would stop the run, the first one first', () => {
+  it('shows where each limit alone would stop the run, the earliest first', () => {
     const limits = { maxTurns: 7, maxBudgetUsd: 0.55, maxTotalTokens: 1_000_000, maxDurationMs: 2_250 }
     expect(limitStops(trajectory, limits, []).map(({ label, place }) => [label, place])).toEqual([
       ['Time 2.3 s', 2.25],
@@ -146,7 +146,7 @@ describe('what other limits do', () => {
     expect(limitStops(trajectory, {}, [])).toEqual([])
   })
 
-  it('is drawn as a picture in the words of the page, with what would not have been', () => {
+  it('is drawn as a picture with the texts of the page, including what would not have happened', () => {
     const limits = { maxTurns: 4, maxDurationMs: 6_000 }
     const answer = whatIfPriced(trajectory, limits, [])
     const picture = pictureOfWhatIf({
@@ -176,7 +176,7 @@ describe('what other limits do', () => {
       'The height of a bar is what its turn cost; all of them cost $1.00.',
       'halting what-if --max-turns 4 --max-duration 6s /a',
     ])
-    expect(svg).toContain('<title>turn 10: would not have been</title>')
+    expect(svg).toContain('<title>turn 10: would not have happened</title>')
     expect(svg).toContain('<title>Turns 4 would have stopped it</title>')
   })
 })
