@@ -7,12 +7,11 @@ export {
   createPermissions,
   type Explanation,
   type PermissionOptions,
-  type RuleInForce,
   type CommandCall,
-  type Rights as PermissionRights,
 } from './permissions/permissions.ts'
+export type { Rights as PermissionRights, RuleInForce } from './permissions/session-rules.ts'
 export { searchDomain, type SearchBounds } from './permissions/search-domains.ts'
-export { planModeHook } from './permissions/plan-hook.ts'
+export { planModeHook } from './permissions/plan-mode.ts'
 export { updatesOfPersonTool, withPlanMode } from './permissions/plan-mode.ts'
 export { type PlanWords, planModeWords } from './permissions/plan-texts.ts'
 export { type PermissionMode, permissionModes, type RuleDecision, type WallPort } from './permissions/rule-book.ts'
@@ -33,7 +32,7 @@ export { isPublicAddress, isDomainDenied, isPlainHost, normalHost, type DomainLi
 export { type TrialMeans, trialSummary } from './sandbox/trial-means.ts'
 export type { TrialCall, TrialPort } from './permissions/trial.ts'
 export { SandboxError } from './sandbox/sandbox-error.ts'
-export { type EditsChoice, whyEditsOff } from './sandbox/edits-off.ts'
+export { type EditsChoice, whyEditsOff } from './sandbox/sandbox-settings.ts'
 export { explicitAutoAllow, sandboxSettingsOf, type SandboxSettings, tightening } from './sandbox/sandbox-settings.ts'
 export { SessionWall, type SessionWallOptions } from './sandbox/session-wall.ts'
 export { type EditMeans, editSummary } from './sandbox/edit-means.ts'

@@ -6,7 +6,6 @@ import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/a
 import { directoriesLedOut, isLedOut } from '../sandbox/led-out.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isConfinableAnalysis } from '../shell/read-only.ts'
-import { isHarmlessBesideRules, isPlainLine } from '../shell/plain-line.ts'
 import { holdsGitSecret, personalGitFiles, repositoryPlaces } from './git-settings.ts'
 import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
@@ -117,4 +116,28 @@ export function namedByRules({ allow, directories }: RuleBook): readonly string[
 export function ofRepositories(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
   const folders = effects.flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
   return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
+}
+
+const word = String.raw`(?:[\w./:=@%+,~^{}*?\[\]#-]|'[^'\n]*'|"[^"$\\\x60\n]*")+`
+const redirect = String.raw`(?:2>&1|[12]?>>? ?${word}|< ?${word})`
+const command = String.raw`${word}(?: +(?:${word}|${redirect}))*`
+const line = new RegExp(String.raw`^ *${command}(?: *(?:&&|\|\||;|\|) *${command})* *;? *$`)
+const longest = 2_000
+
+/**
+ * Whether there is one way to read a line: words without anything that the shell expands twice, whole quotes that hold no
+ * `$`, backtick or backslash, `&&`, `||`, `;`, `|` and redirects to such words. Takes time in proportion to the line.
+ */
+function isPlainLine(text: string): boolean {
+  return text.length <= longest && line.test(text)
+}
+
+/** Checked by hand: whatever words follow that their grammars allow, they write nothing and run nothing. */
+const harmless: ReadonlySet<string> = new Set(
+  'head tail wc grep sort uniq cut tr echo printf cd true false pwd ls cat basename dirname sleep'.split(' '),
+)
+
+/** Whether a command may run unconfined in a plain line of which another part runs by a rule. */
+function isHarmlessBesideRules({ words }: SimpleCommand): boolean {
+  return words.length === 0 || harmless.has(words[0]?.value ?? '')
 }

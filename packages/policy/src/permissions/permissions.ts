@@ -1,4 +1,4 @@
-import { ConfigurationError, type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
+import { type PermissionDecision, type PermissionRequest, type Permissions } from '@halting/core'
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
@@ -25,8 +25,9 @@ import {
   type WallPort,
 } from './rule-book.ts'
 import { updatesOfPersonTool } from './plan-mode.ts'
-import { allowsMore, checkUpdates, rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
+import { allowsMore, checkUpdates } from './learned.ts'
 import { ruleForAny } from './rule-match.ts'
+import { fixedAllow, type Rights, type RuleInForce, SessionRules } from './session-rules.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
 import { commandOf, type Subjects, subjectsOf } from './subject.ts'
 import { commandOfCall, trialConfinement, type TrialPort } from './trial.ts'
@@ -120,19 +121,6 @@ export interface RulePermissions extends Permissions {
   asksToRead(path: string, rights?: Rights): boolean
 }
 
-/** A rule in force. */
-export interface RuleInForce {
-  /** Whether it allows, denies or asks. */
-  readonly behavior: Behavior
-  /** As it is written: `Bash(npm test *)`. */
-  readonly rule: string
-  /** Where a person who added it by an answer wanted it stored; absent for a rule that the session began with. */
-  readonly destination?: PermissionUpdate['destination']
-}
-
-/** What holds for whoever asks, such as `ToolContext.rights`. Without it what held for the last call that was judged, where that matters. */
-export type Rights = Pick<PermissionRequest, 'learned'>
-
 /** A call of Bash, or of Wait with a command, that is about to run. */
 export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'> {
   /** Id of the call. */
@@ -161,9 +149,6 @@ export interface Explanation {
   readonly editsOff?: string
 }
 
-/** The rules with what persons allowed or denied in the session, by the list of that. */
-type KnownBooks = WeakMap<NonNullable<PermissionRequest['learned']>, { readonly of: RuleBook; readonly is: RuleBook }>
-
 /** By call, the command that was decided about, and to what it is confined. */
 type Confinements = Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>
 
@@ -177,8 +162,57 @@ type Confinements = Map<string, { readonly command: string; readonly confinement
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
+  const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
+  const rules = new SessionRules(initialBook(options, cwd), modes)
+  const records: CallRecords = { cwd, searchTool, judged: new Map(), confinements: new Map() }
+  const { judged, confinements } = records
+  const bookInMode = (request: PermissionRequest): RuleBook => inMode(rules.forRequest(request), request, modes)
+  const denies: Permissions['denies'] = (request) => withOneLook(() => denialOf(request, rules, records))
+  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
+    const current = bookInMode(request)
+    const decision = decideAndRecord(request, current, records)
+    if (decision.behavior !== 'ask') return markConfined(decision, request, confinements)
+    return tryOrAsk(request, current, decision.message, { trial: options.trial, confinements, asked })
+  }
+  const answers = {
+    isPlanning: (mode: string = rules.mode) => mode === 'plan',
+    denies,
+    ...answerOptions(rules, options, bookInMode),
+  }
+  return {
+    modes,
+    ...answers,
+    get mode() {
+      return rules.mode
+    },
+    setMode: (mode) => rules.setMode(mode),
+    addRules: (behavior, added) => rules.add(behavior, added),
+    withdrawAllow: (rule, rights) => rules.withdrawAllow(rule, rights),
+    rules: (rights) => rules.list(rights),
+    toolsHiddenByDeny: (names) => hiddenTools(rules.book.deny, names),
+    remedyFor: (request) => remedyFor(asServerCall(request) ?? request, bookInMode(request)),
+    explain: (command) => explain(command, rules.book),
+    deniesReading: (path, rights = {}) => isHidden(path, rules.withLearned(rights)),
+    asksToRead: (path, rights = {}) => ruleForPath(rules.withLearned(rights).ask, read, path) !== undefined,
+    confinementOf({ callId, command, agentId, fields, ...rights }) {
+      const decided = confinements.get(callKey(callId, agentId))
+      // A person may have replaced the command after the decision: the new command is judged by itself.
+      if (decided?.command === command) return decided.confinement
+      const request = { ...bashRequest(command, fields), ...rights }
+      return undecidedConfinement(request, inMode(rules.withLearned(rights), request, modes), options.trial)
+    },
+    judgedPath: (callId, agentId, path) => recordedPath(judged.get(callKey(callId, agentId)), path),
+    deniedPlaces: (rights) => deniedPatterns((rights === undefined ? rules.last() : rules.withLearned(rights)).deny),
+    searchBounds: (rights = {}) => searchBounds(rules.withLearned(rights).deny),
+    domains: () => ({ ...domainsOf(rules.book), denied: domainsOf(rules.last()).denied }),
+    decide: (request) => decideAs(request, whenAsked),
+    asking: { modes, ...answers, decide: (request) => decideAs(request, 'ask') },
+  }
+}
+
+function initialBook(options: PermissionOptions, cwd: string): RuleBook {
   const folders = [cwd, ...(options.additionalDirectories ?? []).map((path) => absolutePath(path, cwd))]
-  let book: RuleBook = {
+  return {
     mode: options.mode ?? 'default',
     ...parseRules(options, cwd),
     hasFixedAllow: options.hasFixedAllow === true,
@@ -190,122 +224,41 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     ...(options.sandbox !== undefined && { sandbox: options.sandbox }),
     ...(options.wall !== undefined && { wall: options.wall }),
   }
-  const confinements: Confinements = new Map()
-  const judged = new Map<string, ReadonlyMap<string, string>>()
-  const { searchTool, whenAsked = 'ask', modes = permissionModes } = options
-  const withdrawn: Withdrawn[] = []
-  const known: KnownBooks = new WeakMap()
-  /** The rules as they are for a request: with what persons said in the session. A list of that is read once. */
-  let lastLearned: PermissionRequest['learned']
-  const bookFor = (request: PermissionRequest): RuleBook => {
-    if (request.learned !== undefined) lastLearned = request.learned
-    return bookOf(request)
-  }
-  const bookOf = ({ learned }: Rights): RuleBook => {
-    if (learned === undefined) return book
-    const made = known.get(learned)
-    if (made?.of === book) return made.is
-    const is = withLearned(book, withWithdrawn(learned, withdrawn), modes)
-    known.set(learned, { of: book, is })
-    return is
-  }
-  /** What a sandbox is to keep shut: it is asked without a call, when the last one was judged. */
-  const lastBook = (): RuleBook => (lastLearned === undefined ? book : bookOf({ learned: lastLearned }))
-  const denies: Permissions['denies'] = (request) => withOneLook(() => deniedNow(request))
-  const deniedNow: Permissions['denies'] = (request) => {
-    // A person may put another path in the place of the one that was decided about: these rules alone are asked then.
-    const subjects = subjectsOf(request.call, cwd)
-    noteJudged(judged, request, subjects)
-    const present = bookFor(request)
-    const rule = ruleForAny(present.deny, request.call.name, subjects, present)
-    if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
-    const served = asCallOfServer(request, searchTool)
-    return (served === undefined ? undefined : deniedNow(served)) ?? deniedAsWritten(request, present, subjects)
-  }
-  const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
-    const current = inMode(bookFor(request), request, modes)
-    const decision = decidedAndNoted(request, current, { cwd, searchTool, judged, confinements })
-    if (decision.behavior !== 'ask') return asConfined(decision, request, confinements)
-    return triedOrAsked(request, current, decision.message, { trial: options.trial, confinements, asked })
-  }
-  const suggest: NonNullable<Permissions['suggest']> = (request) =>
-    suggestionsFor(
-      asCallOfServer(request) ?? request,
-      inMode(bookFor(request), request, modes),
-      modes,
-      options.suggestFor ?? 'localSettings',
-    )
-  const cause: NonNullable<Permissions['cause']> = (request) =>
-    causeOf(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes))
-  const keep: NonNullable<Permissions['keep']> = async (updates) => {
-    checkUpdates(updates, cwd)
-    if (book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
-    await options.keep?.(updates)
-  }
-  const offers = { suggest, updatesOnAllow: updatesByYes(modes), cause, keep }
-  const isPlanning: NonNullable<Permissions['isPlanning']> = (mode = book.mode) => mode === 'plan'
+}
+
+/** What a person is offered when a call asks, and what storing their answer does. */
+function answerOptions(
+  rules: SessionRules,
+  { modes = permissionModes, suggestFor = 'localSettings', keep: store }: PermissionOptions,
+  bookInMode: (request: PermissionRequest) => RuleBook,
+): Required<Pick<Permissions, 'suggest' | 'updatesOnAllow' | 'cause' | 'keep'>> {
   return {
-    modes,
-    isPlanning,
-    get mode() {
-      return book.mode
-    },
-    setMode(mode) {
-      if (!modes.includes(mode)) throw new ConfigurationError(`The mode ${mode} is not to be had in this session.`)
-      book = { ...book, mode }
-    },
-    addRules(behavior, rules) {
-      if (book.hasFixedAllow && behavior === 'allow') throw fixedAllow()
-      book = { ...book, [behavior]: [...book[behavior], ...parseRules({ [behavior]: rules }, cwd)[behavior]] }
-    },
-    withdrawAllow(rule, rights = {}) {
-      withdrawn.push({ rule, after: (lastLearned ?? rights.learned ?? []).length })
-      book = { ...book, allow: book.allow.filter(({ source }) => source !== rule) }
-    },
-    rules(rights = {}) {
-      const updates = lastLearned ?? rights.learned ?? []
-      const learned = rulesLearned(withWithdrawn(updates, withdrawn))
-      const isLearned = (behavior: Behavior, rule: string): boolean =>
-        learned.some((one) => one.behavior === behavior && one.rule === rule)
-      const present = bookOf({ learned: updates })
-      const first = (['deny', 'ask', 'allow'] as const).flatMap((behavior) =>
-        present[behavior].flatMap(({ source, isOtherReading }) =>
-          isOtherReading === true ? [] : [{ behavior, rule: source }],
-        ),
-      )
-      return [...first.filter(({ behavior, rule }) => !isLearned(behavior, rule)), ...learned]
-    },
-    toolsHiddenByDeny: (names) => hiddenTools(book.deny, names),
-    remedyFor: (request) => remedyFor(asCallOfServer(request) ?? request, inMode(bookFor(request), request, modes)),
-    ...offers,
-    explain: (command) => explanationOf(command, book),
-    deniesReading: (path, rights = {}) => isHidden(path, bookOf(rights)),
-    asksToRead: (path, rights = {}) => ruleForPath(bookOf(rights).ask, read, path) !== undefined,
-    confinementOf({ callId, command, agentId, fields, ...rights }) {
-      const decided = confinements.get(judgedKey(callId, agentId))
-      // A person may have put another command in the place of the one that was decided about: it is judged by itself then.
-      if (decided?.command === command) return decided.confinement
-      const request = { ...bashRequest(command, fields), ...rights }
-      return undecidedConfinement(request, inMode(bookOf(rights), request, modes), options.trial)
-    },
-    judgedPath: (callId, agentId, path) => pathIn(judged.get(judgedKey(callId, agentId)), path),
-    deniedPlaces: (rights) => deniedPatterns((rights === undefined ? lastBook() : bookOf(rights)).deny),
-    searchBounds: (rights = {}) => searchBounds(bookOf(rights).deny),
-    domains: () => ({ ...domainsOf(book), denied: domainsOf(lastBook()).denied }),
-    denies,
-    decide: (request) => decideAs(request, whenAsked),
-    asking: {
-      modes,
-      isPlanning,
-      denies,
-      decide: (request) => decideAs(request, 'ask'),
-      ...offers,
+    suggest: (request) => suggestionsFor(asServerCall(request) ?? request, bookInMode(request), modes, suggestFor),
+    updatesOnAllow: updatesByYes(modes),
+    cause: (request) => causeOf(asServerCall(request) ?? request, bookInMode(request)),
+    keep: async (updates) => {
+      checkUpdates(updates, rules.book.cwd)
+      if (rules.book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
+      await store?.(updates)
     },
   }
 }
 
-/** What was judged, of all calls. */
-interface Noted {
+// A person may replace the path of a call after the decision: these rules alone are asked then.
+function denialOf(request: PermissionRequest, rules: SessionRules, records: CallRecords): string | undefined {
+  const subjects = subjectsOf(request.call, records.cwd)
+  recordPaths(records.judged, request, subjects)
+  const book = rules.forRequest(request)
+  const rule = ruleForAny(book.deny, request.call.name, subjects, book)
+  if (rule !== undefined) return doNotBypass(deniedByRule(rule.source))
+  const served = asServerCall(request, records.searchTool)
+  return (
+    (served === undefined ? undefined : denialOf(served, rules, records)) ?? deniedAsWritten(request, book, subjects)
+  )
+}
+
+/** What was decided about calls, for when they run. */
+interface CallRecords {
   readonly cwd: string
   readonly searchTool: string | undefined
   readonly judged: Map<string, ReadonlyMap<string, string>>
@@ -313,30 +266,29 @@ interface Noted {
 }
 
 /** What the rules say, and what is to be known of it when the call runs, by one look at the disk. */
-function decidedAndNoted(
+function decideAndRecord(
   request: PermissionRequest,
   book: RuleBook,
-  { cwd, searchTool, judged, confinements }: Noted,
+  { cwd, searchTool, judged, confinements }: CallRecords,
 ): RuleDecision {
   return withOneLook(() => {
     const subjects = subjectsOf(request.call, cwd)
-    noteJudged(judged, request, subjects)
-    const decision = decideAlsoOfServer(request, book, { subjects, served: asCallOfServer(request, searchTool) })
-    noteConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, book) : undefined)
+    recordPaths(judged, request, subjects)
+    const decision = decideWithServer(request, book, { subjects, served: asServerCall(request, searchTool) })
+    recordConfinement(confinements, request, decision.behavior === 'allow' ? confinementFor(request, book) : undefined)
     return decision
   })
 }
 
 /** Whoever runs the call may be another process, in another mode. */
-function asConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
-  if (decision.behavior !== 'allow' || noted.get(judgedKey(call.id, agentId))?.confinement === undefined)
-    return decision
+function markConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
+  if (decision.behavior !== 'allow' || noted.get(callKey(call.id, agentId))?.confinement === undefined) return decision
   return { ...decision, confined: true }
 }
 
 // Spec R-TRY-3.
 /** What comes of a call that the rules ask about: that of its trial where its command is tried and has no effects, else somebody is asked. */
-function triedOrAsked(
+function tryOrAsk(
   request: PermissionRequest,
   book: RuleBook,
   message: string,
@@ -350,7 +302,7 @@ function triedOrAsked(
     // To a call that was asked about somebody answers, or has answered.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || book.mode === 'dontAsk')
     return isDenied
-      ? unlessItFails(request, { behavior: 'deny', message: notAllowed(why) })
+      ? failOrDeny(request, { behavior: 'deny', message: notAllowed(why) })
       : { behavior: 'ask', message: why }
   }
   const { signal, agentId, call } = request
@@ -360,7 +312,7 @@ function triedOrAsked(
   if (!isTried || confinement === undefined) return settle(message)
   return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
     if (why !== undefined) return settle(triedInVain(message, why))
-    noteConfinement(confinements, request, confinement)
+    recordConfinement(confinements, request, confinement)
     return { behavior: 'allow', confined: true }
   })
 }
@@ -371,10 +323,10 @@ function undecidedConfinement(
   book: RuleBook,
   trial: TrialPort | undefined,
 ): Confinement | undefined {
-  return withOneLook(() => confinementNow(request, book, trial))
+  return withOneLook(() => inferredConfinement(request, book, trial))
 }
 
-function confinementNow(
+function inferredConfinement(
   request: PermissionRequest,
   book: RuleBook,
   trial: TrialPort | undefined,
@@ -401,11 +353,11 @@ function updatesByYes(modes: readonly string[]): NonNullable<Permissions['update
   }
 }
 
-function explanationOf(command: string, book: RuleBook): Explanation {
-  return withOneLook(() => explained(command, book))
+function explain(command: string, book: RuleBook): Explanation {
+  return withOneLook(() => explainedLine(command, book))
 }
 
-function explained(command: string, book: RuleBook): Explanation {
+function explainedLine(command: string, book: RuleBook): Explanation {
   const request = bashRequest(command)
   const decision = decide(request, book)
   const confinement = decision.behavior === 'allow' ? confinementFor(request, book) : undefined
@@ -422,10 +374,7 @@ function explained(command: string, book: RuleBook): Explanation {
 
 // Spec R-PERM-12.
 /** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it. */
-function unlessItFails(
-  { precheck }: PermissionRequest,
-  denied: RuleDecision,
-): RuleDecision | Promise<PermissionDecision> {
+function failOrDeny({ precheck }: PermissionRequest, denied: RuleDecision): RuleDecision | Promise<PermissionDecision> {
   if (precheck === undefined) return denied
   return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
@@ -448,7 +397,7 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
 }
 
 /** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */
-function asCallOfServer(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
+function asServerCall(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
   const { call } = request
   const { input } = call
   if (call.name === 'WebSearch' && searchTool !== undefined) return { ...request, call: { ...call, name: searchTool } }
@@ -456,7 +405,7 @@ function asCallOfServer(request: PermissionRequest, searchTool?: string): Permis
   return { ...request, call: { ...call, name: mcpToolName(input['server'], call.name) } }
 }
 
-function decideAlsoOfServer(
+function decideWithServer(
   request: PermissionRequest,
   book: RuleBook,
   { subjects, served }: { readonly subjects: Subjects; readonly served: PermissionRequest | undefined },
@@ -470,12 +419,6 @@ function decideAlsoOfServer(
   const order = isAsked ? (['deny', 'ask', 'allow'] as const) : (['deny', 'allow', 'ask'] as const)
   const found = order.map((behavior) => decisions.find((one) => one.behavior === behavior))
   return found.find((one) => one !== undefined) ?? decision
-}
-
-function fixedAllow(): ConfigurationError {
-  return new ConfigurationError(
-    'allowManagedPermissionRulesOnly is set: only the rules of an administrator allow, and none is added.',
-  )
 }
 
 /** What a person is to be asked about is not let through by the way. */
@@ -502,12 +445,12 @@ const mostJudged = 1_000
 
 // Spec R-PLACE-1a.
 /** What was looked at is what is opened: a path that leads elsewhere by then is not. */
-function noteJudged(
+function recordPaths(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,
   subjects: Subjects,
 ): void {
-  const key = judgedKey(call.id, agentId)
+  const key = callKey(call.id, agentId)
   judged.delete(key)
   const paths = new Map<string, string>()
   for (const subject of subjects) {
@@ -523,18 +466,18 @@ function noteJudged(
 }
 
 /** Where a path led. One that goes by another name by now must lead to a place of the call that was judged. */
-function pathIn(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
+function recordedPath(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
   return judged.get(path) ?? [...judged.values()][0]
 }
 
-function noteConfinement(
+function recordConfinement(
   confinements: Confinements,
   { call, agentId }: PermissionRequest,
   confinement: Confinement | undefined,
 ): void {
   const command = commandOf(call)
   if (command === undefined) return
-  const key = judgedKey(call.id, agentId)
+  const key = callKey(call.id, agentId)
   confinements.delete(key)
   confinements.set(key, { command, confinement })
   for (const oldest of confinements.keys()) {
@@ -543,7 +486,7 @@ function noteConfinement(
   }
 }
 
-function judgedKey(callId: string, agentId = ''): string {
+function callKey(callId: string, agentId = ''): string {
   return JSON.stringify([agentId, callId])
 }
 

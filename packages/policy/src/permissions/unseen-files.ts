@@ -1,12 +1,12 @@
 import { lstatSync } from 'node:fs'
 import { relative, sep } from 'node:path'
 import { bothEnds, isInside } from '../files/paths.ts'
-import { couldFitNamed } from './names-in-common.ts'
 import { holdsOtherName } from './other-names.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { Places } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow } from './rule-book.ts'
+import { type GlobPattern, reachedWith, takes, type Token } from '../files/glob-pattern.ts'
 
 /**
  * Whether a word may mean files that rules are about and that nobody has looked at: in a folder, or under a name that comes to be.
@@ -46,4 +46,50 @@ function isFileItself(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/**
+ * Whether the pattern may fit something in a folder whose name fits a pattern of the shell, of which classes are written as `?`.
+ * What begins with an asterisk fits no name that begins with a dot. Case counts for nothing: for some file systems it does not.
+ */
+function couldFitNamed(pattern: GlobPattern, folder: readonly string[], shellPattern: string): boolean {
+  const { reached, isFolderAbove } = reachedWith(pattern, folder)
+  if (isFolderAbove || reached.has(pattern.length)) return true
+  const last = pattern.at(-1)
+  if (last === undefined || !reached.has(pattern.length - 1)) return false
+  return last === 'any' || haveNameInCommon(last, shellTokens(shellPattern))
+}
+
+function shellTokens(pattern: string): readonly ('star' | 'one' | { readonly is: string })[] {
+  const parts = pattern.match(/\\.|[^]/gu) ?? []
+  return parts.map((part) =>
+    part === '*' ? 'star' : part === '?' ? 'one' : { is: part.length > 1 ? part.slice(1) : part },
+  )
+}
+
+function haveNameInCommon(rule: readonly Token[], shell: ReturnType<typeof shellTokens>): boolean {
+  const known = new Map<number, boolean>()
+  const from = (at: number, shellAt: number): boolean => {
+    const key = at * (shell.length + 1) + shellAt
+    const before = known.get(key)
+    if (before !== undefined) return before
+    const fits = fitFrom(at, shellAt)
+    known.set(key, fits)
+    return fits
+  }
+  const fitFrom = (at: number, shellAt: number): boolean => {
+    const [token, other] = [rule[at], shell[shellAt]]
+    if (token === undefined && other === undefined) return true
+    if (token === 'star') return from(at + 1, shellAt) || (other !== undefined && from(at, shellAt + 1))
+    if (other === 'star') {
+      const isHidden = at === 0 && shellAt === 0 && typeof token === 'object' && token.is === '.'
+      return from(at, shellAt + 1) || (token !== undefined && !isHidden && from(at + 1, shellAt))
+    }
+    if (token === undefined || other === undefined) return false
+    const isSame =
+      other === 'one' ||
+      [other.is, other.is.toLowerCase(), other.is.toUpperCase()].some((character) => takes(token, character))
+    return isSame && from(at + 1, shellAt + 1)
+  }
+  return from(0, 0)
 }

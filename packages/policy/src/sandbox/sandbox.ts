@@ -8,9 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { matchesCommand } from '../permissions/matches-command.ts'
-import { bridged, proxyPort, proxyVariables } from './bridge.ts'
 import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
-import { describe, type DeniedPatterns, type Described, pathOf } from './describe.ts'
+import { type DeniedPatterns, describe, type Described, pathOf } from './describe.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
 import { isGitFolder } from './git-places.ts'
 import { isThere } from './on-disk.ts'
@@ -391,4 +390,40 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
     })
   })
   child.on('error', () => undefined)
+}
+
+/** Where programs in the sandbox find the proxy. The sandbox has a loopback of its own, so the port is always free. */
+const proxyPort = 3128
+
+/**
+ * Run inside the sandbox before the command: it listens on the sandbox's own loopback and hands the listening socket to
+ * this program over the channel between parent and child. Nothing of it stays behind in the sandbox, and no socket of
+ * the host is there.
+ */
+const listen = `const s=require('net').createServer();s.listen(${proxyPort},'127.0.0.1',()=>process.send('proxy',s,()=>process.exit()))`
+
+/** A shell that opens the way to the proxy and then becomes the command. `channel` is the descriptor of the channel. */
+function bridged(node: string, channel: number, file: string, args: readonly string[]): readonly string[] {
+  const script = [
+    `NODE_OPTIONS= "$0" -e "$1" >/dev/null 2>&1 || echo 'halting: the way to the allowed domains could not be opened' >&2`,
+    `exec ${channel}>&-`,
+    'unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE',
+    'shift',
+    'exec "$@"',
+  ].join('\n')
+  return ['bash', '-c', script, node, listen, file, ...args]
+}
+
+/** The variables by which programs find a proxy. */
+function proxyVariables(port: number): Readonly<Record<string, string>> {
+  const url = `http://127.0.0.1:${port}`
+  const own = 'localhost,127.0.0.1,::1'
+  return Object.fromEntries([
+    ...['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [
+      [name, url],
+      [name.toUpperCase(), url],
+    ]),
+    ['no_proxy', own],
+    ['NO_PROXY', own],
+  ])
 }

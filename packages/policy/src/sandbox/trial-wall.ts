@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, realpathSync } from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { atExit, notAtExit } from '../at-exit.ts'
 import { type Environment, isInside, realPath } from '../files/paths.ts'
@@ -9,22 +9,22 @@ import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { maskedBy } from './edit-places.ts'
 import { refuseLedOut, repositoryAround } from './edit-wall.ts'
-import { liveProcessFile } from './process-files.ts'
 import { liveSockets } from './live-sockets.ts'
 import { namespaceGone } from './namespace-end.ts'
-import { overlayCommand } from './overlay-launcher.ts'
+import { type Overlay, overlayCommand } from './overlay-launcher.ts'
 import { abandonedFolders, ownFolderName } from './own-folders.ts'
 import { removeTree } from './remove-tree.ts'
 import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { TrialMeans } from './trial-means.ts'
-import { trialCaches } from './trial-caches.ts'
 import { trialMounts, type TrialMounts } from './trial-mounts.ts'
 import { readTrialReport, reportingScript } from './trial-report.ts'
 import { endedItsShell, leftObjects, leftProcesses, mayConcern, neededNetwork, wrotePath } from './trial-texts.ts'
 import { type SamePlace, writesOfTrial } from './trial-writes.ts'
 import { openFilter, openUnnamed } from './unnamed-file.ts'
+import { codeOf } from '@halting/core/adapters'
+import { type CacheOptions, cachePlaces } from './cache-places.ts'
 
 /** Options of the confinement of commands that are tried. */
 export interface TrialWallOptions {
@@ -245,3 +245,85 @@ for (my $i = 0; $i < @paths; $i += 2) {
   if ($isOther || $isInPlace) { print $i / 2; last }
 }
 `
+
+/** Files that hold the number of a process are named like this. */
+const named = /(?:^|[._-])pids?(?:$|[._-])/i
+/** Below a directory of the session, beside every folder directly in it. */
+const usual: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
+const mostFolders = 200
+const mostBytes = 4096
+
+/** A file in these folders that holds the number of a process that runs, where programs usually keep such files. */
+function liveProcessFile(directories: readonly string[]): string | undefined {
+  for (const directory of directories) {
+    const folders = entriesOf(directory).filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+    const places = ['', ...usual, ...folders.slice(0, mostFolders).map(({ name }) => name)]
+    for (const place of places)
+      for (const entry of entriesOf(join(directory, place))) {
+        const path = join(directory, place, entry.name)
+        if (entry.isFile() && named.test(entry.name) && holdsLiveProcess(path)) return path
+      }
+  }
+  return undefined
+}
+
+function entriesOf(folder: string): ReturnType<typeof readEntries> {
+  try {
+    return readEntries(folder)
+  } catch {
+    return []
+  }
+}
+
+const readEntries = (folder: string) => readdirSync(folder, { withFileTypes: true })
+
+function holdsLiveProcess(path: string): boolean {
+  try {
+    if (statSync(path).size > mostBytes) return false
+    const number = Number(/^\s*(\d+)\s*(?:\n|$)/.exec(readFileSync(path, 'latin1'))?.[1])
+    return number > 1 && isRunning(number)
+  } catch {
+    return false
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    // Somebody else's process runs.
+    return codeOf(thrown) === 'EPERM'
+  }
+}
+
+/** The caches of tools for a command that is tried. */
+interface TrialCaches {
+  /** To be mounted before bubblewrap starts. */
+  readonly overlays: readonly Overlay[]
+  /** Arguments of bubblewrap. */
+  readonly mounts: readonly string[]
+}
+
+/** The caches of the person, as confined commands see them. What is written to them is thrown away and does not count. */
+function trialCaches(options: CacheOptions, folder: string): TrialCaches {
+  const shown = cachePlaces(options).map((place, index) => ({ ...place, own: join(folder, `cache-${index}`) }))
+  for (const { own } of shown) mkdirSync(join(own, 'at'), { recursive: true, mode: 0o755 })
+  return {
+    overlays: shown.flatMap(({ real, isThere, own, shown: names, hidden }) =>
+      !isThere
+        ? []
+        : [
+            {
+              lower: [real],
+              upper: join(own, 'upper'),
+              work: join(own, 'work'),
+              at: join(own, 'at'),
+              ...(names !== undefined && { shown: names }),
+              ...(hidden !== undefined && { hidden }),
+            },
+          ],
+    ),
+    mounts: shown.flatMap(({ path, own }) => ['--bind', join(own, 'at'), path]),
+  }
+}

@@ -54,96 +54,122 @@ const limitNames: readonly string[] = limitFieldNames
 /** Which of the known names was most likely meant. */
 export type Nearest = (given: string, known: readonly string[]) => string | undefined
 
+/** Checks the values of a settings file against the schemas of their fields. */
 export function checkFile(text: SettingsText, nearest: Nearest = () => undefined): CheckedFile {
-  const file: PlacedText = { ...text, lines: jsonLines(text.json) }
-  const problems: Problem[] = []
-  const warnings: string[] = []
-  const values: Record<string, unknown> = {}
-  const add = (problem: Problem): void => void problems.push(problem)
-  let unknown = 0
-  /** What guards stops the program where its name was most likely meant; of the rest so many are told as a person reads. */
-  const tellUnknown: TellUnknown = (path, known) => {
-    const isTold = ++unknown <= mostUnknown
+  return new FileCheck({ ...text, lines: jsonLines(text.json) }, nearest).result()
+}
+
+class FileCheck {
+  readonly #file: PlacedText
+  readonly #nearest: Nearest
+  readonly #problems: Problem[] = []
+  readonly #warnings: string[] = []
+  readonly #values: Record<string, unknown> = {}
+  /** Unknown keys at the top level. */
+  readonly #others: string[] = []
+  #unknownKeys = 0
+
+  constructor(file: PlacedText, nearest: Nearest) {
+    this.#file = file
+    this.#nearest = nearest
+  }
+
+  result(): CheckedFile {
+    const file = this.#file
+    for (const { key, line } of file.lines.repeated) {
+      const text = `${place(file, line)}: ${shown(key)} appears twice in one object. Remove one.`
+      this.#add({ field: 'file', stops: true, text })
+    }
+    if (file.lines.isTooDeep) {
+      const problem = { field: 'file', stops: true, text: `${place(file, 1)}: nested too deeply to read.` }
+      return { fields: { others: [] }, problems: [problem], warnings: this.#warnings }
+    }
+    this.#takeTopFields()
+    this.#takePermissions()
+    reportUnknownInGroups(file.content, this.#reportUnknown)
+    const { hooks } = file.content
+    const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, this.#add, this.#reportUnknown)
+    this.#summarizeUnknown()
+    return { fields: this.#fields(checkedHooks), problems: this.#problems, warnings: this.#warnings }
+  }
+
+  readonly #add: AddProblem = (problem) => void this.#problems.push(problem)
+
+  /** An unknown key that is probably a misspelled guard stops the program. Of the others, the first `mostUnknown` are reported. */
+  readonly #reportUnknown: ReportUnknown = (path, known) => {
+    const isReported = ++this.#unknownKeys <= mostUnknown
     const key = String(path.at(-1) ?? '')
-    const meant = isTold && key.length <= longestName ? nearest(key, known) : undefined
-    const problem = strayGuard(file, path, meant)
-    if (problem !== undefined) add(problem)
-    else if (isTold) warnings.push(unknownKey(file, path, meant))
+    const meant = isReported && key.length <= longestName ? this.#nearest(key, known) : undefined
+    const problem = strayGuard(this.#file, path, meant)
+    if (problem !== undefined) this.#add(problem)
+    else if (isReported) this.#warnings.push(unknownKey(this.#file, path, meant))
   }
-  for (const { key, line } of file.lines.repeated) {
-    add({
-      field: 'file',
-      stops: true,
-      text: `${place(file, line)}: ${shown(key)} appears twice in one object. Remove one.`,
-    })
+
+  #summarizeUnknown(): void {
+    const left = this.#unknownKeys - mostUnknown
+    if (left <= 0) return
+    const subject = left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`
+    this.#warnings.push(`${this.#file.name}: ${subject} ignored.`)
   }
-  if (file.lines.isTooDeep) {
-    const problem = { field: 'file', stops: true, text: `${place(file, 1)}: nested too deeply to read.` }
-    return { fields: { others: [] }, problems: [problem], warnings }
-  }
-  const others: string[] = []
-  for (const [key, value] of Object.entries(file.content)) {
-    if (groups.has(key) || forEditors.has(key)) continue
-    if (!topFields.includes(key)) {
-      tellUnknown([key], [...topFields, ...groups])
-      others.push(key)
-    } else take(key, [key], value)
-  }
-  const { permissions, hooks } = file.content
-  if (permissions !== undefined) {
-    if (!isJsonObject(permissions)) {
-      add(
-        wrong(file, 'permissions', ['permissions'], 'an object, such as {"deny": ["Read(./.env)"]}', permissions, true),
-      )
-    } else {
-      for (const [key, value] of Object.entries(permissions)) {
-        if (!permissionFields.includes(key)) tellUnknown(['permissions', key], permissionFields)
-        else take(`${permissionPrefix}${key}`, ['permissions', key], value)
+
+  #takeTopFields(): void {
+    for (const [key, value] of Object.entries(this.#file.content)) {
+      if (groups.has(key) || forEditors.has(key)) continue
+      if (topFields.includes(key)) this.#take(key, [key], value)
+      else {
+        this.#reportUnknown([key], [...topFields, ...groups])
+        this.#others.push(key)
       }
     }
   }
-  tellStrangersOfGroups(file.content, tellUnknown)
-  const checkedHooks = hooks === undefined ? undefined : checkHooks(file, hooks, add, tellUnknown)
-  if (unknown > mostUnknown) {
-    const left = unknown - mostUnknown
-    warnings.push(
-      `${file.name}: ${left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`} ignored.`,
-    )
+
+  #takePermissions(): void {
+    const { permissions } = this.#file.content
+    if (permissions === undefined) return
+    if (!isJsonObject(permissions)) {
+      const expected = 'an object, such as {"deny": ["Read(./.env)"]}'
+      this.#add(wrong(this.#file, 'permissions', ['permissions'], expected, permissions, true))
+      return
+    }
+    for (const [key, value] of Object.entries(permissions)) {
+      if (permissionFields.includes(key)) this.#take(`${permissionPrefix}${key}`, ['permissions', key], value)
+      else this.#reportUnknown(['permissions', key], permissionFields)
+    }
   }
 
-  function take(name: string, path: readonly string[], value: unknown): void {
+  #take(name: string, path: readonly string[], value: unknown): void {
     const field = fieldTable[name]
     if (field === undefined) return
+    const file = this.#file
     if (name === 'permissions.defaultMode' && file.level === 'user' && modesOfOthers.has(value)) {
-      add({ ...wrong(file, name, path, 'a mode of halting', value, false), stops: false })
+      this.#add({ ...wrong(file, name, path, 'a mode of halting', value, false), stops: false })
       return
     }
     const result = field.schema.safeParse(value)
-    if (result.success) {
-      values[path.at(-1) ?? name] = result.data
-      return
-    }
-    add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
-    // What is right in a list of what may run does not count beside what is not: the file was not looked at.
+    // In a list of what may run, one wrong value makes the whole list invalid: nobody checked the file.
+    if (result.success) this.#values[path.at(-1) ?? name] = result.data
+    else this.#add(problemOf(file, name, path, value, result.error.issues[0], field.whenWrong === 'stop'))
   }
 
-  const rules = (behavior: Behavior): readonly string[] | undefined => {
-    const list = values[behavior]
+  #validRules(behavior: Behavior): readonly string[] | undefined {
+    const list = this.#values[behavior]
     if (!Array.isArray(list)) return undefined
+    const file = this.#file
     return list.filter((rule: string, index) => {
       const problem = ruleProblem(rule, file)
       if (problem === undefined) return true
       const where = place(file, file.lines.lineOf(['permissions', behavior, index]))
       const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${shown(rule)}): ${problem}.`
-      add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
+      this.#add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
       return false
     })
   }
-  const [allow, deny, ask] = [rules('allow'), rules('deny'), rules('ask')]
-  const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = values
-  return {
-    // True: every value passed the schema of its field.
-    fields: {
+
+  #fields(hooks: HookSettings | undefined): Fields {
+    const [allow, deny, ask] = [this.#validRules('allow'), this.#validRules('deny'), this.#validRules('ask')]
+    const { allow: _allow, deny: _deny, ask: _ask, env, disableBypassPermissionsMode, ...single } = this.#values
+    return {
+      // True: every value passed the schema of its field.
       ...(single as Omit<Fields, 'others'>),
       ...(allow && { allow }),
       ...(deny && { deny }),
@@ -152,49 +178,48 @@ export function checkFile(text: SettingsText, nearest: Nearest = () => undefined
       ...(disableBypassPermissionsMode !== undefined && {
         disableBypassPermissionsMode: disableBypassPermissionsMode !== false,
       }),
-      ...(checkedHooks && { hooks: checkedHooks }),
-      others,
-    },
-    problems,
-    warnings,
+      ...(hooks && { hooks }),
+      others: this.#others,
+    }
   }
 }
 
 type Path = readonly (string | number)[]
-type TellUnknown = (path: Path, known: readonly string[]) => void
+type AddProblem = (problem: Problem) => void
+type ReportUnknown = (path: Path, known: readonly string[]) => void
 
 /** What is passed over in a hook may have said when it is called, or for how long. */
-function tellStrangersOfHook(path: Path, group: JsonObject, tellUnknown: TellUnknown): void {
-  const tell = (held: JsonObject, at: Path, known: readonly string[]): void => {
-    for (const key of Object.keys(held)) if (!known.includes(key)) tellUnknown([...at, key], known)
+function reportUnknownInHook(path: Path, group: JsonObject, reportUnknown: ReportUnknown): void {
+  const reportIn = (object: JsonObject, at: Path, known: readonly string[]): void => {
+    for (const key of Object.keys(object)) if (!known.includes(key)) reportUnknown([...at, key], known)
   }
-  tell(group, path, hookKeys.group)
+  reportIn(group, path, hookKeys.group)
   const hooks: readonly unknown[] = Array.isArray(group['hooks']) ? group['hooks'] : []
   for (const [index, hook] of hooks.entries()) {
     const type = isJsonObject(hook) ? hook['type'] : undefined
     if (isJsonObject(hook) && (type === 'command' || type === 'http' || type === 'prompt'))
-      tell(hook, [...path, 'hooks', index], hookKeys[type])
+      reportIn(hook, [...path, 'hooks', index], hookKeys[type])
   }
 }
 
 /** A slip of the pen here would leave a run without the limit, or commands without the sandbox, that was wanted. */
-function tellStrangersOfGroups({ sandbox, limits }: JsonObject, tellUnknown: TellUnknown): void {
+function reportUnknownInGroups({ sandbox, limits }: JsonObject, reportUnknown: ReportUnknown): void {
   for (const key of isJsonObject(limits) ? Object.keys(limits) : [])
-    if (!limitNames.includes(key)) tellUnknown(['limits', key], limitNames)
+    if (!limitNames.includes(key)) reportUnknown(['limits', key], limitNames)
   if (!isJsonObject(sandbox)) return
   for (const [group, known] of Object.entries(sandboxKeys)) {
     const path = group === 'sandbox' ? [group] : ['sandbox', group]
-    const held = group === 'sandbox' ? sandbox : sandbox[group]
-    for (const key of Object.keys(isJsonObject(held) ? held : {}))
-      if (!known.includes(key)) tellUnknown([...path, key], known)
+    const settings = group === 'sandbox' ? sandbox : sandbox[group]
+    for (const key of Object.keys(isJsonObject(settings) ? settings : {}))
+      if (!known.includes(key)) reportUnknown([...path, key], known)
   }
 }
 
 function checkHooks(
   file: PlacedText,
   hooks: unknown,
-  add: (problem: Problem) => void,
-  tellUnknown: TellUnknown,
+  add: AddProblem,
+  reportUnknown: ReportUnknown,
 ): HookSettings | undefined {
   if (!isJsonObject(hooks)) {
     add(wrong(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
@@ -203,7 +228,7 @@ function checkHooks(
   const checked: [string, readonly HookGroup[]][] = []
   for (const [event, list] of Object.entries(hooks)) {
     if (!knownHookEvents.includes(event)) {
-      tellUnknown(['hooks', event], knownHookEvents)
+      reportUnknown(['hooks', event], knownHookEvents)
       continue
     }
     if (!Array.isArray(list)) {
@@ -212,8 +237,8 @@ function checkHooks(
     }
     const good: HookGroup[] = []
     for (const [index, group] of list.entries()) {
-      if (isJsonObject(group)) tellStrangersOfHook(['hooks', event, index], group, tellUnknown)
-      const result = hookGroupSchema.safeParse(withoutStrangers(file, event, index, group, add))
+      if (isJsonObject(group)) reportUnknownInHook(['hooks', event, index], group, reportUnknown)
+      const result = hookGroupSchema.safeParse(withoutForeignTypes(file, event, index, group, add))
       if (result.success) {
         // True: the schema is that of a group.
         good.push(result.data as HookGroup)
@@ -240,14 +265,8 @@ const guardedEvents: ReadonlySet<string> = new Set([
 /** Another name is a slip of the pen. */
 const foreignTypes: ReadonlySet<string> = new Set(['agent', 'mcp_tool'])
 
-/** Hooks of types that other programs have are told and left out. One that may be a guard stops the program. */
-function withoutStrangers(
-  file: PlacedText,
-  event: string,
-  index: number,
-  group: unknown,
-  add: (problem: Problem) => void,
-): unknown {
+/** Reports and removes hooks of types that only other programs have. One that may be a guard stops the program. */
+function withoutForeignTypes(file: PlacedText, event: string, index: number, group: unknown, add: AddProblem): unknown {
   if (!isJsonObject(group) || !Array.isArray(group['hooks'])) return group
   const hooks = group['hooks'].filter((hook: unknown, at) => {
     const type = isJsonObject(hook) ? hook['type'] : undefined

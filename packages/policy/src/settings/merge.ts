@@ -6,10 +6,18 @@ import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
 import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
 import type { CountingFile, Note } from './counting-file.ts'
-import type { LimitSettings, NotificationChannel, StatusLineSettings, ToolProfile, WebSearchSetting } from './fields.ts'
+import type {
+  Fields,
+  LimitSettings,
+  NotificationChannel,
+  StatusLineSettings,
+  ToolProfile,
+  WebSearchSetting,
+} from './fields.ts'
 import type { HookGroup, HookSettings } from './hook-settings.ts'
 import type { ReadFile } from './read-files.ts'
-import { namesServer, replacedServers } from './replaced-servers.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { validServerName } from '../mcp-names.ts'
 
 /** What settings files say, merged. */
 export interface Settings {
@@ -416,4 +424,42 @@ function mergedHooks(counting: readonly CountingFile[], note: Note): HookSetting
 
 function isOfProject({ level }: ReadFile): boolean {
   return level === 'project' || level === 'local'
+}
+
+/** A file, and the servers of it that count. */
+interface ServersFile {
+  readonly file: Pick<ReadFile, 'level'>
+  readonly fields: Pick<Fields, 'mcpServers'>
+}
+
+// Spec R-MCP-17.
+/**
+ * Names of servers, as tools have them, where one of the project stands in the place of another one of the person: what the person allows their own
+ * server in all projects is not for it.
+ */
+function replacedServers(counting: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
+  const first = new Map<string, { readonly server: JsonObject; readonly isOfProject: boolean }>()
+  const replaced = new Set<string>()
+  for (const { file, fields } of counting) {
+    const isOfProject = file.level === 'project' || file.level === 'local'
+    for (const [given, server] of Object.entries(fields.mcpServers ?? {})) {
+      if (isOfProject && disabled.has(given)) continue
+      const name = validServerName(given)
+      const found = first.get(name)
+      if (found === undefined) first.set(name, { server, isOfProject })
+      else if (found.isOfProject && !isOfProject && !isDeepStrictEqual(found.server, server)) replaced.add(name)
+    }
+  }
+  return [...replaced]
+}
+
+/** Whether a rule names this server, or some of the servers and this one among them. One for all servers names none. */
+function namesServer(rule: string, server: string): boolean {
+  const written = /^\s*(mcp__[^(\s]*)/.exec(rule)?.[1]
+  if (written === undefined) return false
+  const tools = `mcp__${server}__`
+  const star = written.indexOf('*')
+  if (star === -1) return `${written}__` === tools || written.startsWith(tools)
+  const beginning = written.slice(0, star)
+  return beginning !== 'mcp__' && (tools.startsWith(beginning) || beginning.startsWith(tools))
 }

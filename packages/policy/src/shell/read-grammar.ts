@@ -45,82 +45,124 @@ type ReadWords =
   /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known and not described. */
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
-/** Tells options, their values and operands apart, as getopt does but without abbreviations. */
-export function readWords(grammar: Grammar, given: readonly ShellWord[]): ReadWords {
-  // To a program a pipe is what its standard input is: something to read that nobody else has.
-  const args = given.map((word) => (word.isPipe === true ? literalWord('-') : word))
-  const table = optionsOf(grammar)
-  const options: GivenOption[] = []
-  const operands: ShellWord[] = []
-  let beforeDashes: number | undefined
-  let firstOperandAt: number | undefined
-  let hasLateOption = false
-  const not = (why: string): ReadWords => ({ kind: 'unknown', why })
-  // What only the shell knows is noted, and what stands behind it is read on: it may be known to do harm.
-  let firstUnseen: string | undefined
-  const noteUnseen = (why: string): void => void (firstUnseen ??= why)
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at]
-    if (word === undefined) break
-    const { value } = word
-    if (word.couldBePattern === true) {
-      noteUnseen(wordMayBecomeFiles)
-      continue
-    }
-    if (operands.length > 0) firstOperandAt ??= at - 1
-    const isLate = firstOperandAt !== undefined
-    const isOver =
-      grammar.noOptions === true || beforeDashes !== undefined || (grammar.optionsFirst === true && operands.length > 0)
-    if (isOver) {
-      operands.push(word)
-      continue
-    }
-    const given = word.kind === 'dynamic' ? optionWithUnknown(word, table) : undefined
-    if (given !== undefined) {
-      options.push({ ...given, isLate })
-      hasLateOption ||= isLate
-      continue
-    }
-    if (word.kind === 'dynamic' && grammar.anything !== true && word.isRevision !== true) {
-      noteUnseen(unknownWordMayBeOption)
-      continue
-    }
-    if (word.kind !== 'literal' || !value.startsWith('-') || value === '-') {
-      if (word.kind === 'glob' && value.startsWith('-')) {
-        const option = optionWithPattern(word, table)
-        if (option === undefined) noteUnseen(optionIsPattern)
-        else options.push({ ...option, isLate })
-        hasLateOption ||= isLate
-      } else if (word.kind === 'glob' && couldStartWithDash(value)) operands.push({ ...word, couldBeOption: true })
-      else operands.push(word)
-      continue
-    }
-    hasLateOption ||= isLate
-    if (value === '--') {
-      beforeDashes = operands.length
-      continue
-    }
-    if (grammar.numbers === true && /^-\d+$/.test(value)) continue
-    const found = value.startsWith('--')
-      ? longOption(value, table)
-      : shortOptions(value, table, grammar.valuesApart === true)
-    if (found === undefined) return not(optionNotHarmless(value.split('=', 1)[0] ?? ''))
-    const last = found.at(-1)
-    if (last?.needs === true) {
-      at += 1
-      const next = args[at]
-      if (next === undefined) return not(optionWithoutValue)
-      if (next.kind === 'dynamic' && !next.isOne) noteUnseen(unknownWordMayBeSeveral)
-      if (next.kind === 'glob') noteUnseen(optionValueIsPattern)
-      options.push(...found.slice(0, -1).map((option) => ({ ...option, isLate })))
-      options.push({ name: last.name, value: next, isLate })
-    } else options.push(...found.map((option) => ({ ...option, isLate })))
+/** Separates options, their values and operands, as getopt does but without abbreviations. */
+export function readWords(grammar: Grammar, words: readonly ShellWord[]): ReadWords {
+  // For a program a pipe is like its standard input: nobody else can read it.
+  return new WordReader(
+    grammar,
+    words.map((word) => (word.isPipe === true ? literalWord('-') : word)),
+  ).read()
+}
+
+class WordReader {
+  readonly #grammar: Grammar
+  readonly #words: readonly ShellWord[]
+  readonly #table: ReadonlyMap<string, Option>
+  readonly #options: GivenOption[] = []
+  readonly #operands: ShellWord[] = []
+  #at = 0
+  /** How many operands stand before `--`. */
+  #beforeDashes: number | undefined
+  #firstOperandAt: number | undefined
+  #hasLateOption = false
+  /** Why a word is known only to the shell. Reading continues, as a later word may be known to do harm. */
+  #firstUnseen: string | undefined
+
+  constructor(grammar: Grammar, words: readonly ShellWord[]) {
+    this.#grammar = grammar
+    this.#words = words
+    this.#table = optionsOf(grammar)
   }
-  const notNumber = options.find(({ name, value }) => table.get(name)?.kind === 'number' && !isNumber(value))
-  if (notNumber !== undefined) return not(takesNumber(notNumber.name))
-  if (firstUnseen !== undefined) return { kind: writesOperands(grammar) ? 'unknown' : 'unseen', why: firstUnseen }
-  const ordered = hasLateOption ? args.slice(firstOperandAt) : undefined
-  return { kind: 'read', given: { options, operands, ordered, beforeDashes } }
+
+  read(): ReadWords {
+    for (; this.#at < this.#words.length; this.#at += 1) {
+      const word = this.#words[this.#at]
+      const problem = word === undefined ? undefined : this.#readWord(word)
+      if (problem !== undefined) return { kind: 'unknown', why: problem }
+    }
+    const notNumber = this.#options.find(
+      ({ name, value }) => this.#table.get(name)?.kind === 'number' && !isNumber(value),
+    )
+    if (notNumber !== undefined) return { kind: 'unknown', why: takesNumber(notNumber.name) }
+    if (this.#firstUnseen !== undefined)
+      return { kind: writesOperands(this.#grammar) ? 'unknown' : 'unseen', why: this.#firstUnseen }
+    const ordered = this.#hasLateOption ? this.#words.slice(this.#firstOperandAt) : undefined
+    const given = { options: this.#options, operands: this.#operands, ordered, beforeDashes: this.#beforeDashes }
+    return { kind: 'read', given }
+  }
+
+  /** Reads one word, and its value where that is the next one. Returns why the command is unknown, if it is. */
+  #readWord(word: ShellWord): string | undefined {
+    const { kind, value } = word
+    if (word.couldBePattern === true) return this.#noteUnseen(wordMayBecomeFiles)
+    if (this.#operands.length > 0) this.#firstOperandAt ??= this.#at - 1
+    if (this.#areOptionsOver()) return this.#addOperand(word)
+    if (kind === 'dynamic') {
+      const option = optionWithUnknown(word, this.#table)
+      if (option !== undefined) return this.#addOptions([option])
+      if (this.#grammar.anything !== true && word.isRevision !== true) return this.#noteUnseen(unknownWordMayBeOption)
+    }
+    if (kind === 'glob' && value.startsWith('-')) return this.#readPattern(word)
+    if (kind === 'glob' && couldStartWithDash(value)) return this.#addOperand({ ...word, couldBeOption: true })
+    if (kind !== 'literal' || !value.startsWith('-') || value === '-') return this.#addOperand(word)
+    return this.#readOption(value)
+  }
+
+  #areOptionsOver(): boolean {
+    const { noOptions, optionsFirst } = this.#grammar
+    return (
+      noOptions === true || this.#beforeDashes !== undefined || (optionsFirst === true && this.#operands.length > 0)
+    )
+  }
+
+  /** A pattern that begins with a dash. */
+  #readPattern(word: ShellWord): undefined {
+    const option = optionWithPattern(word, this.#table)
+    if (option === undefined) this.#noteUnseen(optionIsPattern)
+    return this.#addOptions(option === undefined ? [] : [option])
+  }
+
+  #readOption(text: string): string | undefined {
+    this.#hasLateOption ||= this.#isLate()
+    if (text === '--') {
+      this.#beforeDashes = this.#operands.length
+      return undefined
+    }
+    if (this.#grammar.numbers === true && /^-\d+$/.test(text)) return undefined
+    const found = text.startsWith('--')
+      ? longOption(text, this.#table)
+      : shortOptions(text, this.#table, this.#grammar.valuesApart === true)
+    if (found === undefined) return optionNotHarmless(text.split('=', 1)[0] ?? '')
+    const last = found.at(-1)
+    if (last?.needs !== true) return this.#addOptions(found)
+    this.#at += 1
+    const value = this.#words[this.#at]
+    if (value === undefined) return optionWithoutValue
+    if (value.kind === 'dynamic' && value.isOne !== true) this.#noteUnseen(unknownWordMayBeSeveral)
+    if (value.kind === 'glob') this.#noteUnseen(optionValueIsPattern)
+    return this.#addOptions([...found.slice(0, -1), { name: last.name, value }])
+  }
+
+  #isLate(): boolean {
+    return this.#firstOperandAt !== undefined
+  }
+
+  #addOptions(found: readonly FoundOption[]): undefined {
+    const isLate = this.#isLate()
+    this.#hasLateOption ||= isLate
+    this.#options.push(...found.map((option) => ({ ...option, isLate })))
+    return undefined
+  }
+
+  #addOperand(word: ShellWord): undefined {
+    this.#operands.push(word)
+    return undefined
+  }
+
+  #noteUnseen(why: string): undefined {
+    this.#firstUnseen ??= why
+    return undefined
+  }
 }
 
 function isNumber(value: ShellWord | undefined): boolean {

@@ -4,8 +4,10 @@ import type { JsonObject } from '@halting/core'
 import { isAiSdkName } from '../settings/ai-sdk-name.ts'
 import type { Fields } from '../settings/fields.ts'
 import { tightening } from '../sandbox/sandbox-settings.ts'
-import { namedScripts, type NamedScript } from './hook-scripts.ts'
-import { isDangerousVariable } from './variables.ts'
+import { readFileSync, statSync } from 'node:fs'
+import { isInside } from '../files/paths.ts'
+import { realPath } from '@halting/journal/files'
+import { resolve } from 'node:path'
 
 /** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
 export interface Offer {
@@ -237,4 +239,88 @@ function hookOffer(
 
 function idOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
+}
+
+/** A script of the project that a command names. */
+interface NamedScript {
+  /** Relative to the project. */
+  readonly path: string
+  /** Hash of its content. */
+  readonly content: string
+}
+
+const mostScripts = 50
+const largestBytes = 4 * 1024 * 1024
+
+/**
+ * The files inside a project that the words of a command name: what they hold is what runs. What these scripts run in
+ * turn is not looked at.
+ */
+export function namedScripts(command: string, projectDirectory: string): readonly NamedScript[] {
+  const root = realPath(projectDirectory)
+  const found = new Map<string, NamedScript>()
+  for (const word of wordsOf(command, projectDirectory).slice(0, 1_000)) {
+    if (found.size >= mostScripts) break
+    const real = realPath(resolve(projectDirectory, word))
+    if (real === root || !isInside(real, root)) continue
+    const content = hashOf(real)
+    const path = real.slice(root.length + 1)
+    if (content !== undefined) found.set(path, { path, content })
+  }
+  return [...found.values()]
+}
+
+function wordsOf(command: string, projectDirectory: string): readonly string[] {
+  const filled = command.replaceAll(
+    /\$(?:(?:CLAUDE|HALTING)_PROJECT_DIR\b|\{(?:CLAUDE|HALTING)_PROJECT_DIR\}|PWD\b|\{PWD\})/g,
+    () => projectDirectory.replaceAll(' ', '\u0000'),
+  )
+  return filled
+    .replaceAll(/["']/g, '')
+    .split(/[\s;&|()<>=`]+/)
+    .map((word) => word.replaceAll('\u0000', ' '))
+    .filter((word) => word !== '' && !word.startsWith('~'))
+}
+
+/** Undefined for what is no file. One that cannot be read, or is too large to be a script, is told apart by what is known of it. */
+function hashOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found?.isFile() !== true) return undefined
+  if (found.size > largestBytes) return `size ${found.size} at ${found.mtimeMs}`
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 32)
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/**
+ * Variables that a trusted project may set though no question named them: they choose what is shown and how long things take.
+ * Any other one may make a program run, load, fetch or send something (`PATH`, `NODE_OPTIONS`, `LD_PRELOAD`, a base URL, a
+ * proxy, `MAKEFLAGS` …), and no list of those is ever complete.
+ */
+const harmless: ReadonlySet<string> = new Set([
+  'CI',
+  'COLUMNS',
+  'DEBUG',
+  'FORCE_COLOR',
+  'LANG',
+  'LINES',
+  'LOG_LEVEL',
+  'NODE_ENV',
+  'NO_COLOR',
+  'RAILS_ENV',
+  'RACK_ENV',
+  'APP_ENV',
+  'TZ',
+  'BASH_DEFAULT_TIMEOUT_MS',
+  'BASH_MAX_TIMEOUT_MS',
+  'BASH_MAX_OUTPUT_LENGTH',
+  'MCP_TIMEOUT',
+  'MCP_TOOL_TIMEOUT',
+])
+
+/** Whether a variable of a project counts only where a person answered a question that named it. */
+function isDangerousVariable(name: string): boolean {
+  return !harmless.has(name)
 }

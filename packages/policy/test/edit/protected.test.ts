@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { versionControlFolders } from '../../src/sandbox/obeyed-names.ts'
+import { versionControlFolders } from '../../src/sandbox/edit-walk.ts'
 import { obeyedGroups } from '../../src/obeyed-places.ts'
 import { means, type Place, place } from './support.ts'
 

@@ -1,8 +1,7 @@
 import { array, assert, boolean, constant, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
-import { editRemedy } from '../../src/sandbox/edit-remedies.ts'
-import { whyEditsOff } from '../../src/sandbox/edits-off.ts'
-import { sandboxSettingsOf } from '../../src/sandbox/sandbox-settings.ts'
+import { editRemedy } from '../../src/sandbox/edit-detect.ts'
+import { sandboxSettingsOf, whyEditsOff } from '../../src/sandbox/sandbox-settings.ts'
 
 test('an explicit false wins, an explicit true comes next, and the default of the frontend last (spec R-EFRONT-1)', () => {
   const file = record(

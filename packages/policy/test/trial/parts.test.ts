@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSy
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createServer } from 'node:net'
-import { isThrowaway, isThrowawayTemporary } from '../../src/sandbox/throwaway-names.ts'
+import { isThrowaway, isThrowawayTemporary } from '../../src/sandbox/trial-writes.ts'
 import { trialMounts } from '../../src/sandbox/trial-mounts.ts'
 import { readTrialReport } from '../../src/sandbox/trial-report.ts'
 import { means, openProject, tryLine } from './support.ts'

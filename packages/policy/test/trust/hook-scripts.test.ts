@@ -5,7 +5,7 @@ import { changeTrust, type TrustOwner } from '../../src/trust/trust-store.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 import { realPath } from '@halting/journal/files'
 import { expect, test } from 'vitest'
-import { namedScripts } from '../../src/trust/hook-scripts.ts'
+import { namedScripts } from '../../src/trust/offers.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 function project(hooks: object, more: object = {}): TrustOwner {

@@ -1,6 +1,5 @@
 import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
 import { isHarmlessAwk } from '../programs/awk.ts'
-import { isHarmlessJq } from '../programs/jq.ts'
 import { isHarmlessSed } from '../programs/sed.ts'
 import { awkMayWrite, jqMayRead, sedMayWrite } from '../shell-texts.ts'
 
@@ -112,3 +111,11 @@ function programCheck(
 }
 
 const information: ReadonlySet<string> = new Set(['--version', '--help'])
+
+/** A jq program that reads no modules, no environment and no other input than its files. */
+function isHarmlessJq(program: string): boolean {
+  return !/\b(?:import|include|env|ENV|input_filename|get_search_list|modulemeta|halt_error|debug|stderr|\$__loc__)\b/.test(
+    // `.env` is a field.
+    program.replaceAll(/(?<![.\d])\.[A-Za-z_]+/g, '.x'),
+  )
+}

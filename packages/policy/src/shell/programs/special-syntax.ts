@@ -1,0 +1,121 @@
+import { type Effect, type Grammar, type Outside, unknown, unseen } from '../effects.ts'
+import type { ShellWord } from '../words.ts'
+import {
+  lsofAsksOrTells,
+  mayChange,
+  optionNotHarmless,
+  patternMayBeTestOperator,
+  pipAsksIndex,
+  runsProgram,
+  testSubscriptRuns,
+  testUnknown,
+  xxdMayWrite,
+  xxdOptionWithoutNumber,
+  xxdWritesSecond,
+} from '../shell-texts.ts'
+import { effectsByGrammar } from '../read-grammar.ts'
+import { ofManagers } from './versions.ts'
+
+const place = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
+
+/** The list of network connections, without asking name servers about them (`-n`). Everything else of lsof tells of files. */
+export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
+  const values = args.map(({ kind, value }) => (kind === 'literal' ? value : ''))
+  const isPlain = values.every((value, at) => {
+    if (/^-[nPltw]+i?$/.test(value) || /^-sTCP:[A-Z_]{1,20}$/.test(value)) return true
+    const [, joined] = /^-[nPltw]*i(.*)$/s.exec(value) ?? []
+    if (joined !== undefined) return place.test(joined)
+    return value !== '' && /^-[nPltw]*i$/.test(values[at - 1] ?? '') && place.test(value)
+  })
+  const isAbout = values.some((value) => /^-[nPltw]*i/.test(value))
+  const isNumeric = values.some((value) => /^-[Pltw]*n/.test(value))
+  return isPlain && isAbout && isNumeric ? [] : unknown(lsofAsksOrTells)
+}
+
+/** xxd takes letters for options by their beginning, one a word: `-ac 5` is `-a`, and `5` the file. Only whole ones are known. */
+const alone = /^-(?:[abCdEehiruv]|p|ps|plain)$/
+const withNumber = /^-[cglos]$/
+const numbered = /^-[cglo](?:0x[0-9a-f]+|\d+)$/
+const number = /^[+-]{0,2}(?:0x[0-9a-f]+|\d+)$/
+
+/** Its options stand before its file, and a second file is written. */
+export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
+  let at = 0
+  for (; at < args.length; at += 1) {
+    const word = args[at]
+    if (word?.kind !== 'literal' || !word.value.startsWith('-') || word.value === '-') break
+    if (withNumber.test(word.value)) {
+      const value = args[at + 1]
+      if (value?.kind !== 'literal' || !number.test(value.value)) return unknown(xxdOptionWithoutNumber)
+      at += 1
+    } else if (!alone.test(word.value) && !numbered.test(word.value)) return unknown(optionNotHarmless(word.value))
+  }
+  const [file, ...others] = args.slice(at)
+  if (file === undefined) return []
+  if (others.length > 0) return unknown(xxdWritesSecond)
+  // A pattern may become two files.
+  if (file.kind !== 'literal') return unknown(xxdMayWrite)
+  return file.value === '-' ? [] : [{ kind: 'read', word: file }]
+}
+
+const unary = /^-[abcdefghkprstuwxzLOGSNn]$/
+const binary = /^(?:=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/
+
+/** `test` and `[`: a subscript that -v or -R is given runs the commands in it. */
+export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
+  const args = words.at(-1)?.value === ']' && words.at(-1)?.source === ']' ? words.slice(0, -1) : words
+  const isNegated = args[0]?.kind === 'literal' && args[0].value === '!'
+  const rest = isNegated ? args.slice(1) : args
+  if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value))) return unknown(testSubscriptRuns)
+  // A name that it fits may be `-v`.
+  if (rest.some(({ kind }) => kind === 'glob')) return unseen(patternMayBeTestOperator)
+  if (rest.every(({ kind }) => kind === 'literal')) return []
+  const operatorAt = rest.length === 2 ? 0 : 1
+  const operator = rest[operatorAt]
+  const isKnown =
+    (rest.length === 2 || rest.length === 3) &&
+    operator?.kind === 'literal' &&
+    (rest.length === 2 ? unary : binary).test(operator.value) &&
+    rest.every(({ kind, isOne }) => kind === 'literal' || isOne === true)
+  return isKnown ? [] : unknown(testUnknown)
+}
+
+/** Everything else asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
+const commands: Readonly<Record<string, Grammar>> = {
+  list: {
+    options:
+      '-leqv --local --user --not-required --editable --exclude-editable --include-editable --exclude:text --format:text ' +
+      '--quiet --verbose --no-color --no-input --disable-pip-version-check',
+    // They ask an index, run another Python, write a log or look elsewhere.
+    refused: '-o --outdated -u --uptodate --python --path --log --proxy --index-url --find-links --cache-dir --cert',
+    operands: [],
+    optionsAnywhere: true,
+  },
+  show: {
+    options: '-fqv --files --quiet --verbose --no-color --no-input --disable-pip-version-check',
+    refused: '--python --log --proxy --cache-dir --cert',
+    operands: ['text'],
+    optionsAnywhere: true,
+  },
+}
+
+/** pip and the Python that it is run by, with what they load and read before they look at their words. */
+const outside: Outside = {
+  programs: ['pip', 'pip3', 'python', 'python3'],
+  variables:
+    'HOME PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPYCACHEPREFIX PIP_CONFIG_FILE PIP_PYTHON PIP_LOG PIP_LOG_FILE PIP_PATH PIP_CACHE_DIR XDG_CONFIG_HOME XDG_CONFIG_DIRS XDG_CACHE_HOME XDG_DATA_HOME'.split(
+      ' ',
+    ),
+}
+
+export function pipEffects(args: readonly ShellWord[]): readonly Effect[] {
+  const [first, ...rest] = args
+  const chosen: Effect = { kind: 'chosen', by: ofManagers, neverBy: [], outside }
+  if (first?.kind !== 'literal') return unknown(runsProgram)
+  if (args.length === 1 && /^(?:-V|--version)$/.test(first.value)) return [chosen]
+  const grammar = Object.hasOwn(commands, first.value) ? commands[first.value] : undefined
+  if (grammar === undefined) return unknown(mayChange(`pip ${first.value}`))
+  // It looks for a newer pip.
+  const hardened: Effect = { kind: 'hardened', why: pipAsksIndex }
+  return [...effectsByGrammar(grammar, rest), chosen, hardened]
+}
