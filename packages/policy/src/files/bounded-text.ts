@@ -19,8 +19,8 @@ export type BoundedText =
     }
 
 /** Reads no more than so many bytes, of a regular file alone: a pipe in its place would hold the program up. */
-export async function boundedText(path: string, mostBytes: number): Promise<BoundedText> {
-  const read = await boundedBytes(realPath(path), mostBytes)
+export async function boundedText(path: string, maxBytes: number): Promise<BoundedText> {
+  const read = await boundedBytes(realPath(path), maxBytes)
   if (read.kind !== 'bytes') return read
   const { bytes, isCut } = read
   if (bytes.includes(0)) return { kind: 'unfit', why: 'is no text' }
@@ -41,19 +41,19 @@ export type BoundedBytes =
   | Exclude<BoundedText, { readonly kind: 'text' }>
 
 /** The same by a real path, as bytes: no link is followed. */
-export async function boundedBytes(path: string, mostBytes: number): Promise<BoundedBytes> {
+export async function boundedBytes(path: string, maxBytes: number): Promise<BoundedBytes> {
   try {
     const found = await openInPlace(path)
     if (found.kind !== 'file') return { kind: 'unfit', why: 'is not a regular file' }
     try {
-      const buffer = Buffer.alloc(mostBytes + 1)
+      const buffer = Buffer.alloc(maxBytes + 1)
       let size = 0
       for (;;) {
         const { bytesRead } = await found.file.read(buffer, size, buffer.length - size, size)
         size += bytesRead
         if (bytesRead === 0 || size === buffer.length) break
       }
-      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, mostBytes)), isCut: size > mostBytes }
+      return { kind: 'bytes', bytes: buffer.subarray(0, Math.min(size, maxBytes)), isCut: size > maxBytes }
     } finally {
       await found.file.close()
     }

@@ -12,11 +12,11 @@ export interface FirstEntries {
 }
 
 /** A folder is listed again so often while its entries vanish. */
-const mostListings = 10
+const maxListings = 10
 
 /** Looks at so many entries and at no more: a folder may have millions. Throws as `readdirSync` does. Not all where entries vanish again and again. */
 export function firstEntries(folder: string, most: number): FirstEntries {
-  for (let listing = 0; listing < mostListings; listing += 1)
+  for (let listing = 0; listing < maxListings; listing += 1)
     try {
       return listedOnce(folder, most)
     } catch (error) {
@@ -68,7 +68,7 @@ export interface EntryByBytes extends PathBytes {
 
 /** The first entries of a folder, whatever their names are. Throws as `readdirSync` does, also where entries vanish again and again. */
 export function entriesByBytes(folder: PathBytes, most: number): readonly EntryByBytes[] {
-  for (let listing = 1; listing < mostListings; listing += 1)
+  for (let listing = 1; listing < maxListings; listing += 1)
     try {
       return bytesListedOnce(folder, most)
     } catch (error) {

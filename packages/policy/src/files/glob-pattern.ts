@@ -174,7 +174,7 @@ function withEmptyAny(places: Set<number>, pattern: GlobPattern): Set<number> {
 }
 
 /** Segments with brackets that are tried in both readings: twice as many readings with each. */
-const mostBrackets = 4
+const maxBrackets = 4
 
 /**
  * The readings of a pattern in which brackets may be part of a name, as in `app/[id]/page.tsx`: each segment with brackets as a name and as a set of
@@ -182,7 +182,7 @@ const mostBrackets = 4
  */
 export function bracketReadings(pattern: string): readonly string[] {
   let readings: readonly string[] = ['']
-  let left = mostBrackets
+  let left = maxBrackets
   for (const [at, segment] of pattern.split('/').entries()) {
     const asName = segment.replace(/\\.|\[/gs, (found) => (found === '[' ? '\\[' : found))
     const isBoth = asName !== segment && left > 0 && tokensOf(segment).some((token) => isSet(token))
@@ -193,7 +193,7 @@ export function bracketReadings(pattern: string): readonly string[] {
   return readings
 }
 
-const mostAlternatives = 200
+const maxAlternatives = 200
 
 /** `a{b,c}` as `ab` and `ac`; undefined when there are too many. Braces that do not pair are characters. */
 export function bracesExpanded(pattern: string): readonly string[] | undefined {
@@ -208,7 +208,7 @@ export function bracesExpanded(pattern: string): readonly string[] | undefined {
       const [before, after] = [next.slice(0, found.index), next.slice(found.index + pair.length)]
       open.push(...choices.split(',').map((choice) => before + choice + after))
     }
-    if (done.length + open.length > mostAlternatives) return undefined
+    if (done.length + open.length > maxAlternatives) return undefined
   }
   return done
 }

@@ -67,7 +67,7 @@ const localTypes: ReadonlySet<string> = new Set(
 
 /** A mount that comes while the program runs counts after so long, in milliseconds. */
 const freshMs = 1_000
-const mostKnown = 1_000
+const maxKnown = 1_000
 
 /** On which file systems the process may wait, by what is mounted. */
 export class LocalMounts {
@@ -99,7 +99,7 @@ export class LocalMounts {
     if (known !== undefined) return known
     const waiting = this.#waiting
     const isIn = waiting?.every((point) => !isInside(path, point)) === true && path.startsWith('/') && isExactPath(path)
-    if (this.#known.size >= mostKnown) this.#known.clear()
+    if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.set(path, isIn)
     return isIn
   }

@@ -76,7 +76,7 @@ export function realPath(path: string): string {
 }
 
 /** With more the kernel may refuse the one form of a path, and not the other. */
-const mostBytes = 1_000
+const maxBytes = 1_000
 
 function realIn(own: Look, path: string): Real {
   const known = own.reals.get(path)
@@ -92,14 +92,14 @@ function realIn(own: Look, path: string): Real {
  */
 function findReal(own: Look, path: string): Real {
   if (path === '/') return { path, kind: 'there' }
-  const isPlain = process.platform === 'linux' && path.length < mostBytes && path.startsWith('/') && !unusual.test(path)
+  const isPlain = process.platform === 'linux' && path.length < maxBytes && path.startsWith('/') && !unusual.test(path)
   if (!isPlain) return odd(path)
   const at = path.lastIndexOf('/')
   const folder = realIn(own, at === 0 ? '/' : path.slice(0, at))
   const name = path.slice(at + 1)
   const place = folder.path === '/' ? `/${name}` : `${folder.path}/${name}`
   if (folder.kind === 'missing') return { path: place, kind: 'missing' }
-  if (folder.kind === 'odd' || place.length >= mostBytes) return odd(path)
+  if (folder.kind === 'odd' || place.length >= maxBytes) return odd(path)
   const stats = linkOrFile(place)
   if (stats?.isSymbolicLink() === true) return led(path)
   if (stats !== undefined) return { path: place, kind: folder.kind }

@@ -5,7 +5,7 @@ import { absolutePath } from './paths.ts'
 import { codeOf } from '@halting/core/adapters'
 
 /** Entries of a folder that are compared. With more of them no name is known to be the only one. */
-const mostEntries = 10_000
+const maxEntries = 10_000
 
 /** Whether a name could look like another one: only these characters have counterparts that look the same. */
 export function hasCounterparts(text: string): boolean {
@@ -58,7 +58,7 @@ export function lookAlikesOf(path: string): readonly string[] {
 
 function entriesOf(folder: string): readonly string[] {
   try {
-    return allEntries(folder, mostEntries)?.map(({ name }) => name) ?? []
+    return allEntries(folder, maxEntries)?.map(({ name }) => name) ?? []
   } catch {
     // No folder, or one that may not be read.
     return []

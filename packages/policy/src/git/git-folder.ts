@@ -6,7 +6,7 @@ import { commonFolderOf, type GitRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
 /** With more the analysis would take too long: about 0.3 s of CPU when nothing is cached. A folder takes as long as ten files. */
-const mostFiles = 80_000
+const maxFiles = 80_000
 const filesPerFolder = 10
 
 /**
@@ -15,7 +15,7 @@ const filesPerFolder = 10
  */
 export function gitFolderProblem({ gitFolder, commonFolder }: GitRepository): string | undefined {
   const roots = isInside(gitFolder, commonFolder) ? [commonFolder] : [commonFolder, gitFolder]
-  const left = { files: mostFiles }
+  const left = { files: maxFiles }
   for (const root of roots) {
     const problem = specialFileIn(root, left)
     if (problem !== undefined) return problem
@@ -31,7 +31,7 @@ interface Listing {
 
 /** What was listed, by folder: as long as a folder is not changed, only its times are read again. */
 const listings = new Map<string, Listing>()
-const mostListings = 30_000
+const maxListings = 30_000
 
 function specialFileIn(root: string, left: { files: number }): string | undefined {
   const open = [root]
@@ -45,20 +45,20 @@ function specialFileIn(root: string, left: { files: number }): string | undefine
   return undefined
 }
 
-function listingOf(folder: string, root: string, mostEntries: number): Listing | string {
+function listingOf(folder: string, root: string, maxEntries: number): Listing | string {
   try {
     const stats = lstatSync(folder)
     if (!stats.isDirectory()) return `${folder} is not a folder`
     const stamp = `${stats.dev}:${stats.ino}:${stats.mtimeMs}:${stats.ctimeMs}`
     const known = listings.get(folder)
     if (known?.stamp === stamp) return known
-    const { entries, isAll } = firstEntries(folder, mostEntries + 1)
+    const { entries, isAll } = firstEntries(folder, maxEntries + 1)
     if (!isAll) return `${root} has too many files to check`
     const found = listed(folder, relative(root, folder), entries)
     if (typeof found === 'string') return found
     const listing = { stamp, folders: found.folders, files: entries.length }
     if (found.isStable && isSettled(stats)) {
-      if (listings.size >= mostListings) listings.clear()
+      if (listings.size >= maxListings) listings.clear()
       listings.set(folder, listing)
     }
     return listing
@@ -154,7 +154,7 @@ function foldersOf(folder: string): readonly string[] {
 
 function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly string[] {
   try {
-    return firstEntries(folder, mostFiles).entries.flatMap((entry) => (fits(entry) ? [entry.name] : []))
+    return firstEntries(folder, maxFiles).entries.flatMap((entry) => (fits(entry) ? [entry.name] : []))
   } catch {
     return []
   }
@@ -176,7 +176,7 @@ function packIndexes(commonFolder: string): readonly string[] {
   return [join(commonFolder, 'objects/pack/multi-pack-index'), ...layers.map((name) => join(folder, name))]
 }
 
-const mostNameBytes = 1_000_000
+const maxNameBytes = 1_000_000
 
 /** A multi-pack-index has a chunk with the names of its packs, which git appends to the path of their folder. */
 function namesPlainPacks(file: string): boolean {
@@ -191,7 +191,7 @@ function namesPlainPacks(file: string): boolean {
     for (let at = 0; at + 24 <= table.length; at += 12) {
       if (table.toString('latin1', at, at + 4) !== 'PNAM') continue
       const [from, to] = [Number(table.readBigUInt64BE(at + 4)), Number(table.readBigUInt64BE(at + 16))]
-      if (!(to - from <= mostNameBytes)) return false
+      if (!(to - from <= maxNameBytes)) return false
       const names = bytesAt(descriptor, from, to - from)
         .toString('latin1')
         .split('\0')

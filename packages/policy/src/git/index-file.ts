@@ -18,7 +18,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
   const folders = new Set<string>()
   const starts: number[] = []
   let hasSubmodules = false
-  let charactersLeft = mostCharacters
+  let charactersLeft = maxCharacters
   let [at, name, folder] = [12, '', '']
   for (let entry = 0; entry < count; entry += 1) {
     const flagsAt = at + 40 + hashBytes
@@ -43,7 +43,7 @@ export function readIndexPaths(bytes: Buffer, hashBytes: number): IndexPaths | u
 }
 
 /** Of all names and folders: half a million files have fewer. With more the analysis would take too long. */
-const mostCharacters = 40_000_000
+const maxCharacters = 40_000_000
 const extended = 0x4000
 const longestLength = 0xfff
 const kindOfMode = 0o170000
@@ -80,7 +80,7 @@ function readVarint(bytes: Buffer, from: number): { readonly value: number; read
   while ((byte & 0x80) !== 0) {
     byte = bytes[at++] ?? 0
     value = (value + 1) * 128 + (byte & 0x7f)
-    if (value > mostCharacters) return undefined
+    if (value > maxCharacters) return undefined
   }
   return { value, end: at }
 }
@@ -93,7 +93,7 @@ function isInsideTree(name: string): boolean {
 /** @returns the characters of what it added. */
 function addFolders(folders: Set<string>, parent: string): number {
   let characters = 0
-  for (let folder = parent; folder !== '' && !folders.has(folder) && characters <= mostCharacters;) {
+  for (let folder = parent; folder !== '' && !folders.has(folder) && characters <= maxCharacters;) {
     folders.add(folder)
     characters += folder.length
     folder = folder.slice(0, Math.max(0, folder.lastIndexOf('/')))

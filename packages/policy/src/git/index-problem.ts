@@ -6,7 +6,7 @@ import { hashBytesOf } from './repository-settings.ts'
 import { isMissing } from './small-file.ts'
 
 /** Some 250,000 files. With more the analysis would take too long. */
-const mostBytes = 30_000_000
+const maxBytes = 30_000_000
 
 /**
  * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and
@@ -37,13 +37,13 @@ function indexFiles(gitFolder: string): readonly string[] {
 
 /** The last ones: a line of commands asks many times, and most lines are about the same repository. */
 const known = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
-const mostKnown = 4
+const maxKnown = 4
 
 function pathsIn(file: string, hashBytes: number): IndexPaths | string {
   try {
     const stats = lstatSync(file)
     if (!stats.isFile()) return `${file} is not a plain file`
-    if (stats.size > mostBytes) return `${file} is too large to check`
+    if (stats.size > maxBytes) return `${file} is too large to check`
     const stamp = `${hashBytes}:${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`
     const before = known.get(file)
     if (before?.stamp === stamp) return before.paths
@@ -51,7 +51,7 @@ function pathsIn(file: string, hashBytes: number): IndexPaths | string {
     if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
     // A file that was written just now may be written again within the same tick of the clock.
     if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
-      if (known.size >= mostKnown) known.clear()
+      if (known.size >= maxKnown) known.clear()
       known.set(file, { stamp, paths })
     }
     return paths

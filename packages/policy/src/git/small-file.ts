@@ -17,14 +17,14 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 /** The content of a plain file of at most 1 MB. */
 export function readSmallFile(path: string): Buffer | 'missing' | 'unreadable' {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     if (stats === undefined) return 'missing'
-    return stats.isFile() && stats.size <= mostBytes ? readFileSync(path) : 'unreadable'
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(path) : 'unreadable'
   } catch (error) {
     return isMissing(error) ? 'missing' : 'unreadable'
   }

@@ -100,10 +100,10 @@ function commandForms(inner: Words): readonly Words[] {
   return usual === undefined ? [inner] : [inner, usual]
 }
 
-const mostEnvs = 5
+const maxEnvs = 5
 
 /** With its wrappers taken off, `env A=1` too. */
-function bareCommand(words: Words, left: number = mostEnvs): Words {
+function bareCommand(words: Words, left: number = maxEnvs): Words {
   const inner = formsOf(words).at(-1) ?? []
   if (left === 0 || nameOf(inner[0]?.value ?? '') !== 'env') return inner
   const at = inner.findIndex(

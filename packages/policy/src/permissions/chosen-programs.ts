@@ -69,12 +69,12 @@ function isThere(path: string): boolean {
   }
 }
 
-const mostBytes = 10_000
+const maxBytes = 10_000
 
 /** Names and numbers of versions: no path, nothing to fetch from elsewhere, no template, no escape. */
 function namesVersionsOnly(path: string): boolean {
   try {
-    if (lstatSync(path).size > mostBytes) return false
+    if (lstatSync(path).size > maxBytes) return false
     const text = readFileSync(path, 'latin1')
     return /^[\w\s.,="'[\]#+*^~<>-]*$/.test(text) && !/\.\.|path|ref/i.test(text)
   } catch {

@@ -46,14 +46,14 @@ export function matchCommand(pattern: string, words: readonly ShellWord[]): Matc
   const known = matches(words)
   const before = known.get(pattern)
   if (before !== undefined) return before
-  if (known.size >= mostPatterns) known.clear()
+  if (known.size >= maxPatterns) known.clear()
   const found = findMatch(pattern, words)
   known.set(pattern, found)
   return found
 }
 
 const matches = ofEach((_words: readonly ShellWord[]) => new Map<string, Match>())
-const mostPatterns = 200
+const maxPatterns = 200
 
 function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   const [name] = words
@@ -92,13 +92,13 @@ function isSameProgram(form: PatternForm, written: string, plain: string, family
   return form.family === family
 }
 
-const mostKnown = 500
+const maxKnown = 500
 const known = new Map<string, readonly PatternForm[]>()
 
 function formsOf(pattern: string): readonly PatternForm[] {
   const before = known.get(pattern)
   if (before !== undefined) return before
-  if (known.size >= mostKnown) known.clear()
+  if (known.size >= maxKnown) known.clear()
   const forms = compile(pattern)
   known.set(pattern, forms)
   return forms
@@ -123,7 +123,7 @@ function compile(pattern: string): readonly PatternForm[] {
   )
 }
 
-const mostOptions = 4
+const maxOptions = 4
 const optionToken = /^(\*?)(--?[A-Za-z0-9][\w-]*)(?:=([^*]+))?(\*?)$/
 
 /** An option of a rule may take the word behind it along: both readings count. */
@@ -134,7 +134,7 @@ function readings(tokens: readonly string[]): readonly Pick<PatternForm, 'lead' 
   const mayTake = new Set<number>()
   for (const [at, token] of tokens.entries()) {
     const [, before, name, value, after] = optionToken.exec(token) ?? []
-    const isOption = name !== undefined && open.every(({ options }) => options.length < mostOptions)
+    const isOption = name !== undefined && open.every(({ options }) => options.length < maxOptions)
     if (isOption) {
       const wild = before === '*' || after === '*' ? ['*'] : []
       open = open.map(({ operands, options }) => ({

@@ -1,6 +1,6 @@
 import { patchToolName } from '../files/patch-format.ts'
 import { onceALook } from '../files/one-look.ts'
-import { analyseShell, mostWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
+import { analyseShell, maxWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
@@ -117,7 +117,7 @@ function ruleForFiles(
   }
   if (!rules.some((rule) => rule.spec.kind === 'path')) return undefined
   // With more words than these it is opaque, so that no rule for commands allows it.
-  let wordsLeft = mostWords
+  let wordsLeft = maxWords
   const looked = new Set<string>()
   for (const command of analysis.commands) {
     const changesFiles = fileChangers.has(nameOf(innermost(command)[0]?.value ?? ''))
@@ -285,7 +285,7 @@ function reachOf(
     if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder)))) return exportsRuledFiles
   }
   const usesTrees = treeUsers.has(name)
-  for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, mostWords)) {
+  for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, maxWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
       if (changed !== undefined) return mayChangeFileOf(name, changed.source)

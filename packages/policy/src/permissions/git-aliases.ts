@@ -16,7 +16,7 @@ export interface GitMeaning {
 
 const deepest = 5
 /** Words of one command that may be its subcommand. */
-const mostNames = 3
+const maxNames = 3
 
 /** What a command of git does by aliases: those that it sets, and those in the settings of the folder that it runs in. */
 export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number = 0): GitMeaning {
@@ -26,8 +26,8 @@ export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number
   for (const { value } of set) commands.push(...commandsOfAlias(value.value, []))
   let unknown = set.find(({ value }) => value.kind !== 'literal')?.name
   const unknownNames = isGit(words) ? unknownSubcommands(words) : []
-  if (unknownNames.length > mostNames) unknown ??= unknownNames[0]?.name
-  for (const { name, rest } of unknownNames.slice(0, mostNames)) {
+  if (unknownNames.length > maxNames) unknown ??= unknownNames[0]?.name
+  for (const { name, rest } of unknownNames.slice(0, maxNames)) {
     const own = set.filter((alias) => alias.name.toLowerCase() === name.toLowerCase()).map(({ value }) => value.value)
     const values = own.length > 0 ? own : aliasInSettings(name, words, whereabouts)
     if (values.length === 0 || depth >= deepest || values.some((value) => value.startsWith('!'))) unknown ??= name

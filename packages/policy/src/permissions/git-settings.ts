@@ -194,14 +194,14 @@ function personalFileProblem(file: string, depth = 0): string | undefined {
   return undefined
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 /** As `settingsOf`; people link these files to where they keep them. */
 function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
   const stats = statOf(file)
   if (stats === undefined) return pathKind(file) === 'missing' ? [] : undefined
   try {
-    return stats.isFile() && stats.size <= mostBytes ? readGitConfig(readFileSync(file)) : undefined
+    return stats.isFile() && stats.size <= maxBytes ? readGitConfig(readFileSync(file)) : undefined
   } catch {
     return undefined
   }

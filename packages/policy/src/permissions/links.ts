@@ -17,13 +17,13 @@ interface Link {
   readonly end: string
 }
 
-const mostEntries = 5000
+const maxEntries = 5000
 
 /** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
 function linksAt(path: string): readonly Link[] | undefined {
   const links: Link[] = []
   const open = [path]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if ((left -= 1) < 0) return undefined
     try {

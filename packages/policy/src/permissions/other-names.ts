@@ -61,7 +61,7 @@ export function nameOnDisk(path: string, known: readonly Mount[]): string {
 }
 
 /** So many names are looked at for files with several names. */
-const mostNames = 20_000
+const maxNames = 20_000
 
 interface LinkedFiles {
   /** A name under a rule for each file that has several, by device and number. */
@@ -73,7 +73,7 @@ interface LinkedFiles {
 
 /** By the patterns: lists of rules are made anew for each question. */
 const linkedFiles = new Map<string, LinkedFiles>()
-const mostLists = 16
+const maxLists = 16
 
 /** The name under which a rule is about this file, if it has several names. */
 function hardLinkUnder(path: string, patterns: readonly PathPattern[]): string | undefined {
@@ -88,11 +88,11 @@ function linkedFilesOf(patterns: readonly PathPattern[]): LinkedFiles {
   const kept = linkedFiles.get(key)
   if (kept !== undefined && atMs <= kept.untilMs) return kept
   const byFile = linkedFilesUnder(patterns)
-  if (linkedFiles.size >= mostLists) linkedFiles.clear()
+  if (linkedFiles.size >= maxLists) linkedFiles.clear()
   // A command may make another name at any time; to look again takes a tenth of the time at most.
   const now = performance.now()
   const untilMs = now + Math.max(keptMs, 10 * (now - atMs))
-  const found: LinkedFiles = { byFile, untilMs, entriesLeft: mostNames }
+  const found: LinkedFiles = { byFile, untilMs, entriesLeft: maxNames }
   linkedFiles.set(key, found)
   return found
 }
@@ -135,7 +135,7 @@ function linkedFilesUnder(patterns: readonly PathPattern[]): LinkedFiles['byFile
     note(place)
     add(place)
   }
-  let left = mostNames
+  let left = maxNames
   // A map that grows is gone through to its end.
   for (const folder of open.values()) {
     if (!patterns.some((pattern) => pattern.couldFitBelow(folder.path))) continue

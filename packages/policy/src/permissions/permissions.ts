@@ -441,7 +441,7 @@ function bashRequest(command: string, fields: CommandCall['fields'] = {}): Permi
 }
 
 const read: Access = { kind: 'read', toolName: 'Read' }
-const mostJudged = 1_000
+const maxJudged = 1_000
 
 // Spec R-PLACE-1a.
 /** What was looked at is what is opened: a path that leads elsewhere by then is not. */
@@ -460,7 +460,7 @@ function recordPaths(
   if (paths.size === 0) return
   judged.set(key, paths)
   for (const oldest of judged.keys()) {
-    if (judged.size <= mostJudged) return
+    if (judged.size <= maxJudged) return
     judged.delete(oldest)
   }
 }
@@ -481,7 +481,7 @@ function recordConfinement(
   confinements.delete(key)
   confinements.set(key, { command, confinement })
   for (const oldest of confinements.keys()) {
-    if (confinements.size <= mostJudged) return
+    if (confinements.size <= maxJudged) return
     confinements.delete(oldest)
   }
 }

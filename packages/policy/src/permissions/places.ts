@@ -18,7 +18,7 @@ export interface Whereabouts {
   readonly isUnknown: boolean
 }
 
-const mostDirectories = 6
+const maxDirectories = 6
 
 export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = onceALook(
   (analysis, shellDirectory) => {
@@ -41,7 +41,7 @@ export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) =>
         // The shell goes by text, and with -P by the disk.
         const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
         const all = [...new Set([...directories, ...led])]
-        if (all.length > mostDirectories) isUnknown = true
+        if (all.length > maxDirectories) isUnknown = true
         else directories = all
       }
     }
@@ -71,7 +71,7 @@ const nowhere: Places = { paths: [], below: [], isUnknown: true }
 
 /** Every place that a word may mean as a path. */
 export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = onceALook((word, whereabouts) => {
-  if (word.kind === 'dynamic' || word.value.split('/').length > mostSegments) return nowhere
+  if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return nowhere
   // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
   if (!isExactPath(word.value)) return nowhere
   const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
@@ -130,11 +130,11 @@ function isOfProcess(path: string): boolean {
 }
 
 /** Every folder on the way is looked up. */
-const mostSegments = 40
+const maxSegments = 40
 
-const mostNames = 2000
+const maxNames = 2000
 /** So many names of a folder are looked at. */
-const mostEntries = 50_000
+const maxEntries = 50_000
 
 /** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many, or some that are not text. */
 function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
@@ -153,7 +153,7 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
         )
         .map((name) => join(place, name)),
     )
-    if (places.length > mostNames) return undefined
+    if (places.length > maxNames) return undefined
   }
   return places
 }
@@ -179,7 +179,7 @@ const withoutNames: ReadonlySet<string | undefined> = new Set([
 /** Undefined for too many, for names that are not text, and where this process cannot list what a command may, as without a free descriptor. */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
-    return allEntries(folder, mostEntries)?.map(({ name }) => name)
+    return allEntries(folder, maxEntries)?.map(({ name }) => name)
   } catch (error) {
     return withoutNames.has(codeOf(error)) ? [] : undefined
   }

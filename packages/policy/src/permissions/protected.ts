@@ -74,13 +74,13 @@ function namedByRepository(directory: string): readonly string[] {
   )
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 function smallText(path: string): string {
   try {
     const file = openRegularSync(path)
     try {
-      return fstatSync(file).size > mostBytes ? '' : readFileSync(file, 'utf8')
+      return fstatSync(file).size > maxBytes ? '' : readFileSync(file, 'utf8')
     } finally {
       closeSync(file)
     }
@@ -183,13 +183,13 @@ export function hasOtherNames(path: string): boolean {
   return stats?.isFile() === true && stats.nlink > 1
 }
 
-const mostEntries = 5000
+const maxEntries = 5000
 
 /** Whether a folder holds, however deep, what is protected, or a link that leads out; also when it holds too much to look at, or a name that is not text. */
 export function holdsProtected(folder: string, directories: readonly string[]): boolean {
   const protection = protectionIn(directories)
   const open = [folder]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if ((left -= 1) < 0) return true
     const kind = kindOf(next)

@@ -5,7 +5,7 @@ import { realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow, ruleForPath } from './rule-book.ts'
 
-const mostEntries = 3000
+const maxEntries = 3000
 const read = { kind: 'read', toolName: 'Read' } as const
 const edit = { kind: 'edit', toolName: 'Edit' } as const
 
@@ -13,7 +13,7 @@ const edit = { kind: 'edit', toolName: 'Edit' } as const
 export function holdsFitting(rules: readonly PermissionRule[], folder: string): boolean {
   const ofPaths = rules.filter(({ spec }) => spec.kind === 'path')
   const open = [folder]
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (!couldFitBelow(ofPaths, next)) continue
     const names = namesIn(next, left)
@@ -32,7 +32,7 @@ export function holdsFitting(rules: readonly PermissionRule[], folder: string): 
 export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
   const open = [folder]
   const seen = new Set<string>()
-  let left = mostEntries
+  let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const entries = entriesIn(next, left)
     if (entries === undefined) return true

@@ -40,7 +40,7 @@ interface Options {
   readonly directory: string
 }
 
-const mostShut = 1_000
+const maxShut = 1_000
 
 /** Says what is shut for one command. @throws SandboxError where something cannot be. */
 export function shutPlaces(options: Options): ShutPlaces {
@@ -169,7 +169,7 @@ function refuseOdd({ odd: [first] }: FolderScan): void {
 }
 
 function refuseTooMany(paths: readonly string[]): void {
-  if (paths.length <= mostShut) return
+  if (paths.length <= maxShut) return
   throw new SandboxError(
     `${paths.length} files and folders in ${paths[0]} and others are obeyed later, too many to shut for a confined command. Work in a folder below.`,
   )

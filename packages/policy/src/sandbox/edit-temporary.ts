@@ -39,9 +39,9 @@ export interface EnteredTemporary {
 }
 
 /** How many entries of the real `/tmp` a command sees that it does not name. */
-const mostShown = 20
+const maxShown = 20
 /** In a larger folder, of about a thousand entries, only what the command names is looked at. */
-const mostBytes = 40_000
+const maxBytes = 40_000
 /** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
 const [searchedOfNamed, searchedOfOthers, searchedOfOwn] = [2_000, 60, 60]
 
@@ -205,7 +205,7 @@ function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()
   // How large a folder is says how many entries it has or had, without reading it.
-  const isSmall = lstatSync(realTemporary).size <= mostBytes
+  const isSmall = lstatSync(realTemporary).size <= maxBytes
   const look = isSmall ? namesIn(realTemporary) : [...named]
   const entries = look.flatMap((name) => {
     const stats = /^(?:halting-|\.)/.test(name)
@@ -223,7 +223,7 @@ function visibleNames(text: string): readonly string[] {
       Number(named.has(right.name)) - Number(named.has(left.name)) || right.stats.mtimeMs - left.stats.mtimeMs,
   )
   return ordered
-    .slice(0, Math.max(mostShown, named.size))
+    .slice(0, Math.max(maxShown, named.size))
     .flatMap(({ name, stats }) => (isSafe(name, stats) ? [name] : []))
 }
 

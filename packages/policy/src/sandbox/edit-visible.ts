@@ -166,9 +166,9 @@ function installationOf(path: string): string {
   return above.split('/').length <= 2 || isThere(join(above, '.bashrc')) ? folder : above
 }
 
-const [mostFiles, mostBytes] = [80, 200_000]
+const [maxFiles, maxBytes] = [80, 200_000]
 
-function isSmall(path: string, budget = { files: mostFiles, bytes: mostBytes }): boolean {
+function isSmall(path: string, budget = { files: maxFiles, bytes: maxBytes }): boolean {
   try {
     const stats = lstatSync(path)
     budget.files -= 1

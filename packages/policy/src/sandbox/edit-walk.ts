@@ -89,8 +89,8 @@ interface LastScan {
 const quiet = { throwIfNoEntry: false } as const
 
 /** How many folders are read before a command; how many more afterwards, for folders that it made. */
-const mostFolders = 1_000
-const mostNewFolders = 4_000
+const maxFolders = 1_000
+const maxNewFolders = 4_000
 /** A folder that was changed just before it was read may have been changed again in the same tick of the clock. */
 const tickMs = 50
 
@@ -141,7 +141,7 @@ export class FolderScanner {
     const odd: PathBytes[] = []
     const [seen, reached] = [new Set<string>(), new Set<string>()]
     const queue = [...roots, ...first]
-    const most = first.length + (first.length === 0 ? mostFolders : mostNewFolders)
+    const most = first.length + (first.length === 0 ? maxFolders : maxNewFolders)
     let at = 0
     for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
@@ -244,7 +244,7 @@ function oddFolders(folder: string): readonly PathBytes[] {
 
 function holdsObeyed(folder: PathBytes, depth: number): boolean {
   const base = folder.path.slice(folder.path.lastIndexOf('/') + 1)
-  const entries = listedOrNone(() => entriesByBytes(folder, mostFolders))
+  const entries = listedOrNone(() => entriesByBytes(folder, maxFolders))
   if (entries.some(({ entry }) => isObeyedName(entry.name.toString(), base, 2))) return true
   return depth < deepestOdd && entries.some((inner) => inner.entry.isDirectory() && holdsObeyed(inner, depth + 1))
 }

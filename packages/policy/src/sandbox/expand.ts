@@ -20,7 +20,7 @@ export interface PlacePattern {
   readonly named?: readonly string[]
 }
 
-const mostEntries = 300_000
+const maxEntries = 300_000
 
 /**
  * What there is on disk that patterns name: of a folder that fits, the folder alone. A link that fits is given as it stands;
@@ -28,7 +28,7 @@ const mostEntries = 300_000
  * @throws SandboxError when there is too much to look at: what was not looked at could not be kept shut.
  */
 export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
-  let entriesLeft = mostEntries
+  let entriesLeft = maxEntries
   const found = new Set<string>()
   const seen = new Set<string>()
   const look = (folder: Folder, segments: readonly string[], wanted: Wanted): void => {
@@ -36,7 +36,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
       entriesLeft -= 1
       if (entriesLeft < 0) {
         throw new SandboxError(
-          `The deny rules for files have more than ${mostEntries} files to search before a command can run confined. Write rules that name their folder, such as Read(./config/.env).`,
+          `The deny rules for files have more than ${maxEntries} files to search before a command can run confined. Write rules that name their folder, such as Read(./config/.env).`,
         )
       }
       const inner = [...segments, wanted.nameOf(entry.name)]

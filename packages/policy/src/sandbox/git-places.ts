@@ -134,12 +134,12 @@ function refuseOdd({ path }: PathBytes): void {
 }
 
 const deepestRepository = 3
-const mostFolders = 2_000
+const maxFolders = 2_000
 
 /** Repositories inside the project: submodules, clones, and folders called `x.git`. */
 function nestedIn(root: string): readonly string[] {
   const found: string[] = []
-  let foldersLeft = mostFolders
+  let foldersLeft = maxFolders
   const look = (folder: string, depth: number): void => {
     const lookByBytes = (odd: PathBytes, left: number): void => {
       foldersLeft -= 1

@@ -64,10 +64,10 @@ function packagesIn(folder: string): readonly string[] {
   })
 }
 
-const mostLookedAt = 20
+const maxLookedAt = 20
 
 function isLinked(packages: readonly string[], file: string): boolean {
-  return packages.slice(0, mostLookedAt).some((folder) => {
+  return packages.slice(0, maxLookedAt).some((folder) => {
     try {
       return lstatSync(folder).isDirectory() && lstatSync(join(folder, file)).nlink > 1
     } catch {
@@ -76,11 +76,11 @@ function isLinked(packages: readonly string[], file: string): boolean {
   })
 }
 
-const mostNames = 200
+const maxNames = 200
 
 function namesIn(folder: string): readonly string[] {
   try {
-    return readdirSync(folder).slice(0, mostNames)
+    return readdirSync(folder).slice(0, maxNames)
   } catch {
     return []
   }

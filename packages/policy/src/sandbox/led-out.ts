@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isInside, realPath } from '../files/paths.ts'
 
-const mostLinks = 40
+const maxLinks = 40
 
 /**
  * Whether a link that lies in one of the directories leads a path to outside of all of them. Commands write these directories:
@@ -32,7 +32,7 @@ function linksOn(path: string): readonly string[] {
   const links: string[] = []
   const left = path.split('/')
   let place = '/'
-  while (left.length > 0 && links.length < mostLinks) {
+  while (left.length > 0 && links.length < maxLinks) {
     const name = left.shift() ?? ''
     if (name === '' || name === '.') continue
     const next = name === '..' ? dirname(place) : join(place, name)

@@ -75,13 +75,13 @@ function lstatIfThere(path: string): ReturnType<typeof lstatSync> | undefined {
   }
 }
 
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 /** The text of a small file; empty for what cannot be read. */
 export function textAt(path: string): string {
   try {
     const stats = statSync(path)
-    return stats.isFile() && stats.size <= mostBytes ? readFileSync(path, 'utf8') : ''
+    return stats.isFile() && stats.size <= maxBytes ? readFileSync(path, 'utf8') : ''
   } catch {
     return ''
   }

@@ -6,7 +6,7 @@ import { nodeOf } from './edit-walk.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** How many files are inspected below what is denied, and how many for their other names. */
-const mostEntries = 20_000
+const maxEntries = 20_000
 /** What unpacks or generates most files, and links many of them. */
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv'])
 
@@ -38,7 +38,7 @@ function* filesBelow(places: readonly string[]): Generator<{ readonly path: stri
   const open: PathBytes[] = places
     .filter((path) => !skipped.has(basename(path)))
     .map((path) => ({ path, bytes: Buffer.from(path) }))
-  let left = mostEntries
+  let left = maxEntries
   for (const place of open) {
     const stats = statsOf(place.bytes)
     if (stats?.isFile() === true) yield { path: place.path, stats }

@@ -166,7 +166,7 @@ function tryOverlay({ folder, bubblewrap }: DetectOverlaysOptions, perl: string)
 }
 
 /** Commands that run at once, at most. */
-const mostSlots = 64
+const maxSlots = 64
 /**
  * The sandbox of a command that is over lives a moment longer, and with it the lock of its slot. What that command has kept is
  * there for the next one only if it waits: a slot more is made when none came free after so many looks.
@@ -213,7 +213,7 @@ sub clean {
 sub slot {
   local $^F = 255;
   my $waits = ${waitsForSlot};
-  for (my $number = 0; $number < ${mostSlots}; $number++) {
+  for (my $number = 0; $number < ${maxSlots}; $number++) {
     my $slot = "$slots/$number";
     if (!-d $slot && $number > 0 && $waits-- > 0) {
       select undef, undef, undef, ${slotWaitSeconds};

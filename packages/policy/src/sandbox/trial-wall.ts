@@ -250,14 +250,14 @@ for (my $i = 0; $i < @paths; $i += 2) {
 const named = /(?:^|[._-])pids?(?:$|[._-])/i
 /** Below a directory of the session, beside every folder directly in it. */
 const usual: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
-const mostFolders = 200
-const mostBytes = 4096
+const maxFolders = 200
+const maxBytes = 4096
 
 /** A file in these folders that holds the number of a process that runs, where programs usually keep such files. */
 function liveProcessFile(directories: readonly string[]): string | undefined {
   for (const directory of directories) {
     const folders = entriesOf(directory).filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
-    const places = ['', ...usual, ...folders.slice(0, mostFolders).map(({ name }) => name)]
+    const places = ['', ...usual, ...folders.slice(0, maxFolders).map(({ name }) => name)]
     for (const place of places)
       for (const entry of entriesOf(join(directory, place))) {
         const path = join(directory, place, entry.name)
@@ -279,7 +279,7 @@ const readEntries = (folder: string) => readdirSync(folder, { withFileTypes: tru
 
 function holdsLiveProcess(path: string): boolean {
   try {
-    if (statSync(path).size > mostBytes) return false
+    if (statSync(path).size > maxBytes) return false
     const number = Number(/^\s*(\d+)\s*(?:\n|$)/.exec(readFileSync(path, 'latin1'))?.[1])
     return number > 1 && isRunning(number)
   } catch {

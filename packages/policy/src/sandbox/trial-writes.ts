@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import type { EmptiedFolder, TrialMounts } from './trial-mounts.ts'
 
 /** Larger files that were opened for writing count as changed: they are not compared. */
-const mostComparedBytes = 64n * 1024n * 1024n
+const maxComparedBytes = 64n * 1024n * 1024n
 
 export interface TrialWrites {
   /** A path, as the command saw it, at which it made, changed or removed something. */
@@ -92,7 +92,7 @@ function changedFile(upper: string, lower: string, path: string): string | undef
   // A device in an upper layer says that something was removed.
   if (before === undefined || isOtherwise(now, before) || now.mtimeNs !== before.mtimeNs) return path
   if (now.isSymbolicLink()) return readlinkSync(upper) === readlinkSync(lower) ? undefined : path
-  if (!now.isFile() || now.size !== before.size || now.size > mostComparedBytes) return path
+  if (!now.isFile() || now.size !== before.size || now.size > maxComparedBytes) return path
   return readFileSync(upper).equals(readFileSync(lower)) ? undefined : path
 }
 

@@ -95,9 +95,9 @@ class FileCheck {
 
   readonly #add: AddProblem = (problem) => void this.#problems.push(problem)
 
-  /** An unknown key that is probably a misspelled guard stops the program. Of the others, the first `mostUnknown` are reported. */
+  /** An unknown key that is probably a misspelled guard stops the program. Of the others, the first `maxUnknown` are reported. */
   readonly #reportUnknown: ReportUnknown = (path, known) => {
-    const isReported = ++this.#unknownKeys <= mostUnknown
+    const isReported = ++this.#unknownKeys <= maxUnknown
     const key = String(path.at(-1) ?? '')
     const meant = isReported && key.length <= longestName ? this.#nearest(key, known) : undefined
     const problem = strayGuard(this.#file, path, meant)
@@ -106,7 +106,7 @@ class FileCheck {
   }
 
   #summarizeUnknown(): void {
-    const left = this.#unknownKeys - mostUnknown
+    const left = this.#unknownKeys - maxUnknown
     if (left <= 0) return
     const subject = left === 1 ? '1 more unknown setting is' : `${left} more unknown settings are`
     this.#warnings.push(`${this.#file.name}: ${subject} ignored.`)
@@ -363,7 +363,7 @@ function place({ name, level }: PlacedText, line: number): string {
   return level === 'flag' && name.startsWith('--') ? name : `${name}:${line}`
 }
 
-const mostUnknown = 10
+const maxUnknown = 10
 /** A longer one is no slip of the pen, and costs its length to compare. */
 const longestName = 60
 const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])

@@ -42,7 +42,7 @@ interface Level {
 }
 
 /** Who has more of them is not helped by all. */
-const mostRepeated = 20
+const maxRepeated = 20
 
 /** Goes through a text that `JSON.parse` took, without recursion: settings files come from anybody. */
 export function jsonLines(text: string): JsonLines {
@@ -86,7 +86,7 @@ export function jsonLines(text: string): JsonLines {
         if (awaitsKey && level !== undefined) {
           // True: JSON.parse took the whole, so a string of it is one.
           level.next = JSON.parse(text.slice(at, end + 1)) as string
-          if (level.keys.has(level.next) && repeated.length < mostRepeated) repeated.push({ key: level.next, line })
+          if (level.keys.has(level.next) && repeated.length < maxRepeated) repeated.push({ key: level.next, line })
           level.keys.add(level.next)
           awaitsKey = false
           level.place.begin(level.next, line).line = line

@@ -134,11 +134,11 @@ const largestOfOthers = 16 * 1024 * 1024
 async function readIfThere(
   path: string,
   level: SettingsLevel = 'flag',
-  mostBytes: number = largestSettingsBytes,
+  maxBytes: number = largestSettingsBytes,
 ): Promise<string | undefined> {
   if (isAbsent(path)) return undefined
   try {
-    return await boundedFile(path, mostBytes)
+    return await boundedFile(path, maxBytes)
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined

@@ -181,7 +181,7 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
 ])
 
 /** Lines on stderr about one file: nobody reads more. */
-const mostTold = 10
+const maxTold = 10
 
 function tellProblems(
   file: ReadFile,
@@ -208,9 +208,9 @@ function tellProblems(
       counting.map(({ text }) => text),
     )
   }
-  for (const { text } of counting.slice(0, mostTold)) warnings.push(`${text} Ignored.`)
-  if (counting.length > mostTold)
-    warnings.push(`${file.name}: ${counting.length - mostTold} more invalid values are ignored.`)
+  for (const { text } of counting.slice(0, maxTold)) warnings.push(`${text} Ignored.`)
+  if (counting.length > maxTold)
+    warnings.push(`${file.name}: ${counting.length - maxTold} more invalid values are ignored.`)
 }
 
 function foundFile({ file, fields }: CountingFile): FoundFile {

@@ -7,7 +7,7 @@ import { localeNow, notUnderstood, readScript } from './read-script.ts'
 import { RecentTexts } from './remembered.ts'
 import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
-import { mostRunnerWords, runsItsArguments } from './wrappers.ts'
+import { maxRunnerWords, runsItsArguments } from './wrappers.ts'
 import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
 
 /** What a command line will do, as far as it can be told without running it. */
@@ -42,7 +42,7 @@ const deepest = 8
 const longestCommand = 50_000
 const deepestNesting = 100
 /** Words, commands and redirects, those of all rounds of a loop: each may be looked up on disk several times. */
-export const mostWords = 400
+export const maxWords = 400
 const tooMany = tooManyWords
 class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
@@ -105,10 +105,10 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
   }
   const written = found.commands.slice()
   for (const { words } of written) {
-    if (found.commands.length > mostWords)
+    if (found.commands.length > maxWords)
       return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
-    if (runsItsArguments(words) && words.length > mostRunnerWords) found.opaque.push(tooMany)
+    if (runsItsArguments(words) && words.length > maxRunnerWords) found.opaque.push(tooMany)
     else lookWithin(words, { depth, isAny }, found)
   }
   return found
@@ -183,7 +183,7 @@ function merge(found: Found, inner: ShellAnalysis): void {
   for (const feature of inner.features) found.features.add(feature)
 }
 
-const mostLaps = 50
+const maxLaps = 50
 
 /** Goes through a script in the order in which it runs, with what variables hold. */
 class Collector {
@@ -191,7 +191,7 @@ class Collector {
   readonly #assigned: Assigned
   readonly #scope: Map<string, ShellWord>
   #hasInput = false
-  #left = mostWords
+  #left = maxWords
 
   constructor(found: Found, assigned: Assigned) {
     this.#found = found
@@ -230,14 +230,14 @@ class Collector {
     this.#found.patterns.push(...words.filter(({ kind, couldBePattern }) => kind === 'glob' || couldBePattern === true))
     const isKnown =
       node.wordlist !== undefined &&
-      words.length <= mostLaps &&
+      words.length <= maxLaps &&
       words.every(({ kind }) => kind !== 'dynamic') &&
       this.#assigned.loops.get(name) === 1 &&
       !this.#assigned.unknown.has(name) &&
       !this.#assigned.isAny
     this.#scope.delete(name)
     for (const word of isKnown && words.length > 0 ? words : [undefined]) {
-      if (this.#found.commands.length > mostWords) break
+      if (this.#found.commands.length > maxWords) break
       if (word !== undefined) this.#scope.set(name, word)
       this.collect(node.body, false)
     }

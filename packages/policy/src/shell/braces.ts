@@ -1,4 +1,4 @@
-const mostWords = 100
+const maxWords = 100
 /** Longer texts are not expanded: each pair of braces reads the rest of the text again. */
 const longest = 2000
 
@@ -16,7 +16,7 @@ export function bracesOf(text: string): readonly string[] | undefined {
   const after = inside === undefined ? undefined : bracesOf(text.slice(close + 1))
   if (inside === undefined || after === undefined) return undefined
   const all = inside.flatMap((choice) => after.map((rest) => text.slice(0, open) + choice + rest))
-  return all.length > mostWords ? undefined : all
+  return all.length > maxWords ? undefined : all
 }
 
 function closingOf(text: string, open: number): number | undefined {
@@ -33,7 +33,7 @@ function choicesOf(inside: string): readonly string[] | undefined {
   if (sequence !== null) {
     const [from, to] = [Number(sequence[1]), Number(sequence[2])]
     const count = Math.abs(to - from) + 1
-    return count > mostWords
+    return count > maxWords
       ? undefined
       : Array.from({ length: count }, (_, at) => String(from < to ? from + at : from - at))
   }

@@ -36,7 +36,7 @@ export interface CommandStep {
 
 const longestCommand = 50_000
 const deepest = 4
-const mostSteps = 400
+const maxSteps = 400
 
 /** How what stands around a command lets its exit code through. */
 interface Around {
@@ -98,7 +98,7 @@ class Walk {
 
   #list(statements: readonly Statement[], around: Around, depth: number): void {
     for (const [at, statement] of statements.entries()) {
-      if (this.steps.length > mostSteps) return
+      if (this.steps.length > maxSteps) return
       const { command, background = false } = statement
       const isLast = at === statements.length - 1
       if (background) this.#inSubshell(() => this.#node(command, { ...hidden(around), isBackground: true }, depth))

@@ -1,6 +1,6 @@
 import { commandOfFind } from './programs/find.ts'
 import { isDescribed } from './describe.ts'
-import { formsOf, mostRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
+import { formsOf, maxRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { unknownRun } from './shell-texts.ts'
 
@@ -35,7 +35,7 @@ export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScri
   const isRunner = runsItsArguments(words)
   if (!isRunner && (isDescribed(nameOf(name.value)) || shells.has(nameOf(name.value)))) return scriptsOf(words)
   const inner = words
-    .slice(1, mostRunnerWords)
+    .slice(1, maxRunnerWords)
     .flatMap((word, at) => (isRunner || shells.has(nameOf(word.value)) ? scriptsOf(words.slice(at + 1)) : []))
   const own = isRunner ? [] : scriptsOf(words)
   return [...own, ...inner.map((one) => (one.kind === 'script' ? { ...one, isElsewhere: true as const } : one))]

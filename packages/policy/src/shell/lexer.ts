@@ -83,7 +83,7 @@ function beginHereDocument(substitution: Substitution): void {
   substitution.hereDocument = 'begun'
 }
 
-const mostFacts = 5000
+const maxFacts = 5000
 const openers: ReadonlySet<string> = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!', '{'])
 const closers: ReadonlySet<string> = new Set(['fi', 'done', 'esac', '}'])
 const afterCompound: ReadonlySet<string> = new Set(['then', 'elif', 'else', 'do'])
@@ -139,7 +139,7 @@ class CommandLexer {
   /** False at the end of the list. */
   #token(frame: Frame): boolean {
     const reader = this.#reader
-    if (this.#facts.size > mostFacts) throw new TooMuch(tooManyWords)
+    if (this.#facts.size > maxFacts) throw new TooMuch(tooManyWords)
     reader.takeWhile(/[ \t]/)
     const next = reader.peek()
     if (next === '') {

@@ -10,7 +10,7 @@ export interface ReadLine {
 }
 
 const longest = 1_000
-const mostWords = 60
+const maxWords = 60
 
 // What means the same to every shell: letters, digits and signs that no shell gives a meaning; text in quotes in which nothing is expanded.
 const bare = String.raw`[A-Za-z0-9_./:=@%+,-]`
@@ -31,7 +31,7 @@ export function readPlainLine(text: string): ReadLine | undefined {
   if (text.length > longest) return undefined
   const pipelines: ShellWord[][][] = [[[]]]
   const targets: ShellWord[] = []
-  let left = mostWords
+  let left = maxWords
   token.lastIndex = 0
   for (let at = 0; at < text.length; at = token.lastIndex) {
     const [all, operator, , target, source] = token.exec(text) ?? []

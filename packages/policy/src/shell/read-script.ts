@@ -72,8 +72,8 @@ function doubt({ why }: { readonly why: string }): string {
 }
 
 const longestUnreadable = 10_000
-const mostText = 150_000
-const mostNodes = 50_000
+const maxText = 150_000
+const maxNodes = 50_000
 const deepestTree = 2000
 
 /** The parser parses a substitution when it is visited, including everything nested in it: this bounds the total cost. */
@@ -82,7 +82,7 @@ function isSmall(script: SyntaxNode): boolean {
   const visit = (node: SyntaxNode, depth: number): boolean => {
     nodes += 1
     if (node.type === 'Script') text += node.end - node.pos
-    let isOver = text > mostText || nodes > mostNodes || depth > deepestTree
+    let isOver = text > maxText || nodes > maxNodes || depth > deepestTree
     if (!isOver)
       forEachChild(node, (child) => {
         isOver ||= visit(child, depth + 1)

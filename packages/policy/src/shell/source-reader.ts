@@ -11,7 +11,7 @@ export class Unreadable extends Error {}
 /** Thrown for a text that would take a parser too long, or too much of the stack. */
 export class TooMuch extends Unreadable {}
 
-const mostNested = 100
+const maxNested = 100
 
 /**
  * Reads a shell text one character at a time and removes line continuations (a backslash before a line end) as bash does,
@@ -110,7 +110,7 @@ export class SourceReader {
   /** Reads the content of parentheses or braces. */
   nest(read: () => void): void {
     this.#nested += 1
-    if (this.#nested > mostNested) throw new TooMuch(parenthesesTooDeep)
+    if (this.#nested > maxNested) throw new TooMuch(parenthesesTooDeep)
     read()
     this.#nested -= 1
   }

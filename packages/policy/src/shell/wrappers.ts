@@ -46,10 +46,10 @@ function optionsOf(args: readonly string[], known: RegExp, withValue?: RegExp): 
   return at
 }
 
-const mostWrappers = 10
+const maxWrappers = 10
 
 /** The command as written, and as it is with each wrapper taken off; the innermost one last. */
-export const formsOf: (words: Words) => readonly Words[] = ofEach((words) => findForms(words, mostWrappers))
+export const formsOf: (words: Words) => readonly Words[] = ofEach((words) => findForms(words, maxWrappers))
 
 function findForms(words: Words, left: number): readonly Words[] {
   const [name, ...args] = words
@@ -76,7 +76,7 @@ export function runsItsArguments(words: Words): boolean {
 }
 
 /** Longer ones are not looked through: each word could begin a command. */
-export const mostRunnerWords = 200
+export const maxRunnerWords = 200
 
 /**
  * Every command that may run inside this one, as far as names tell; the first is the command itself. Used for deny and
@@ -85,7 +85,7 @@ export const mostRunnerWords = 200
 export const possibleCommands: (words: Words) => readonly Words[] = ofEach((words) => {
   if (!runsItsArguments(words)) return [words]
   const isFind = runsForFound(words)
-  return words.slice(0, mostRunnerWords).flatMap((word, index) => {
+  return words.slice(0, maxRunnerWords).flatMap((word, index) => {
     const before = words[index - 1]?.value ?? ''
     if (index > 0 && isFind && !/^(?:-(?:exec|ok)|-[a-zA-Z]*[xX]$|--exec)/.test(before)) return []
     // The folder, where no builtin is run.

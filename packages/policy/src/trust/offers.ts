@@ -249,7 +249,7 @@ interface NamedScript {
   readonly content: string
 }
 
-const mostScripts = 50
+const maxScripts = 50
 const largestBytes = 4 * 1024 * 1024
 
 /**
@@ -260,7 +260,7 @@ export function namedScripts(command: string, projectDirectory: string): readonl
   const root = realPath(projectDirectory)
   const found = new Map<string, NamedScript>()
   for (const word of wordsOf(command, projectDirectory).slice(0, 1_000)) {
-    if (found.size >= mostScripts) break
+    if (found.size >= maxScripts) break
     const real = realPath(resolve(projectDirectory, word))
     if (real === root || !isInside(real, root)) continue
     const content = hashOf(real)

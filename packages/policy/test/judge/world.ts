@@ -243,14 +243,14 @@ interface Confined {
   readonly env: Readonly<Record<string, string>>
   /** Further arguments of bubblewrap. */
   readonly options?: readonly string[]
-  readonly mostMs?: number
+  readonly maxMs?: number
 }
 
 /** Runs a script where nothing but `side` and a copy of the world can be written. */
 export function inBubblewrap(
   world: World,
   side: string,
-  { script, env, options = [], mostMs = 0 }: Confined,
+  { script, env, options = [], maxMs = 0 }: Confined,
 ): Promise<void> {
   const args = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp', '--tmpfs', '/dev/shm']
   args.push('--bind', side, side, '--ro-bind', world.root, `${side}/template`, '--bind', `${side}/copy`, world.root)
@@ -260,7 +260,7 @@ export function inBubblewrap(
     const child = execFile(
       'bwrap',
       args,
-      { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000, timeout: mostMs, killSignal: 'SIGKILL' },
+      { env: { ...environmentIn(world), ...env }, maxBuffer: 40_000_000, timeout: maxMs, killSignal: 'SIGKILL' },
       () => resolve(),
     )
     child.stdin?.end()

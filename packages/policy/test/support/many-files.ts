@@ -35,7 +35,7 @@ export function manyFilesIn(base: string): string {
   return cwd
 }
 
-const mostMb = 200
+const maxMb = 200
 
 /** Does something in little memory. */
 export async function bounded<T>(work: () => Promise<T>): Promise<T> {
@@ -47,6 +47,6 @@ export async function bounded<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     clearInterval(timer)
     peak = Math.max(peak, process.memoryUsage.rss())
-    expect((peak - before) / 2 ** 20).toBeLessThan(mostMb)
+    expect((peak - before) / 2 ** 20).toBeLessThan(maxMb)
   }
 }

@@ -63,8 +63,8 @@ export function findEffects(args: readonly ShellWord[], describe: Describe): rea
   ]
 }
 
-const mostCommands = 4
-const mostRoots = 8
+const maxCommands = 4
+const maxRoots = 8
 
 function expressionEffects(
   words: readonly ShellWord[],
@@ -80,7 +80,7 @@ function expressionEffects(
     if (word.value === '-exec') {
       const inner = commandOfFind(words.slice(at + 1))
       if (inner === undefined) return unknown(findExecUnclearEnd)
-      if ((commands += 1) > mostCommands || roots.length > mostRoots) return unknown(findRunsTooMuch)
+      if ((commands += 1) > maxCommands || roots.length > maxRoots) return unknown(findRunsTooMuch)
       effects.push(...execEffects(inner, roots, tests.isNoLink, describe))
       at += inner.words.length + 1
       continue

@@ -179,14 +179,14 @@ function groupsOf(program: string): readonly (readonly Phrase[])[] {
   return groups
 }
 
-const mostPhrasings = 80
+const maxPhrasings = 80
 
 /** The ways to write a command that begins with these words, the given one first. */
 export function phrasingsOf(words: Phrase): readonly Phrase[] {
   const found = new Map([[words.join(' '), words]])
   for (const phrasing of found.values()) {
     for (const other of [...replaced(phrasing), ...scriptsOf(phrasing)]) {
-      if (found.size >= mostPhrasings) return [...found.values()]
+      if (found.size >= maxPhrasings) return [...found.values()]
       const key = other.join(' ')
       if (!found.has(key)) found.set(key, other)
     }

@@ -28,7 +28,7 @@ function missedBy(analysis: ShellAnalysis, run: TracedRun, world: World): readon
   return claimsAll(analysis) ? unnamedIn(run, analysis, world) : []
 }
 
-const mostShown = 8
+const maxShown = 8
 
 /** The smallest forms of lines that disagree, and what bash did. What does not come about again alone is another line's doing. */
 export async function explainDisagreements(lines: readonly string[], world: World): Promise<readonly string[]> {
@@ -40,7 +40,7 @@ export async function explainDisagreements(lines: readonly string[], world: Worl
     const found = new Set(disagreeing(await traceLines(world, claimed), world))
     return candidates.map((line) => found.has(line))
   }
-  return together(again.flat().slice(0, mostShown), 2, async (line) => {
+  return together(again.flat().slice(0, maxShown), 2, async (line) => {
     const smallest = await shrink(line, findStill)
     const run = (await traceLines(world, [smallest])).get(smallest)
     const missed = run === undefined ? [] : missedBy(analyseShell(smallest), run, world)

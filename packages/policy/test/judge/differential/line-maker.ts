@@ -5,7 +5,7 @@ import { type Production, shellGrammar } from './shell-grammar.ts'
 
 const deepest = 8
 /** Productions of one line, after which the short ones are taken. */
-const mostProductions = 45
+const maxProductions = 45
 
 /** Commands that people run and commands that do harm. */
 function corpusCommands(root: string): readonly string[] {
@@ -62,7 +62,7 @@ export class LineMaker {
     if (rule === 'home') return this.#home
     this.#productions += 1
     const { all, short } = shellGrammar[rule] ?? { all: [], short: [] }
-    const isLate = depth >= deepest || this.#productions > mostProductions
+    const isLate = depth >= deepest || this.#productions > maxProductions
     const production: Production = this.#pick(isLate ? short : all)
     const make = (inner: string): string => this.#make(inner, depth + 1)
     if (typeof production === 'function') return production(make)

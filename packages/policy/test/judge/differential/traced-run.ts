@@ -64,7 +64,7 @@ async function runUntilLost(world: World, lines: readonly string[]): Promise<rea
       script: driver(world, side),
       env: {},
       options: withoutRights,
-      mostMs: 120_000 + lines.length * 100,
+      maxMs: 120_000 + lines.length * 100,
     })
     const read = (name: string): string => readFileSync(join(side, 'out', name), 'latin1')
     const isDone = existsSync(join(side, 'out', 'done'))
