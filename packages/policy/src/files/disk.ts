@@ -60,7 +60,7 @@ export interface Disk {
 }
 
 /** By the threads of the pool: a call that waits takes one of them, and the program goes on. */
-export const waitingDisk: Disk = { open, lstat, mkdir, rename, rm }
+export const threadPoolDisk: Disk = { open, lstat, mkdir, rename, rm }
 
 /**
  * At once: a call of the system takes some millionths of a second where its way through the pool takes twenty times that. Much at a time goes through the
@@ -76,11 +76,11 @@ export const localDisk: Disk = {
 
 /** How a real path is reached, by what is mounted there. */
 export function diskOf(path: string): Disk {
-  return isOnLocalDisk(path) ? localDisk : waitingDisk
+  return isOnLocalDisk(path) ? localDisk : threadPoolDisk
 }
 
 /** Bytes of one file that are read or written at once. */
-const bytesAtOnce = 256 * 1024
+const chunkBytes = 256 * 1024
 
 const readByPool = promisify(read)
 const writeByPool = promisify(write)
@@ -91,7 +91,7 @@ class LocalFile implements OpenFile {
   #isClosed = false
   /** What the pool still does with it. */
   #pending: Promise<unknown> | undefined
-  #left = bytesAtOnce
+  #left = chunkBytes
 
   constructor(fd: number) {
     this.#fd = fd

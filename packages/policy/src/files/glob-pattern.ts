@@ -69,12 +69,12 @@ function classOf(inside: readonly string[]): Token {
   return (character) => ranges.some(([first, last]) => character >= first && character <= last) !== isNegated
 }
 
-export function takes(token: Exclude<Token, 'star'>, character: string): boolean {
+export function tokenMatches(token: Exclude<Token, 'star'>, character: string): boolean {
   return typeof token === 'function' ? token(character) : token.is === character
 }
 
 /** Whether a name fits: after a mismatch only the last star takes one more character. */
-function fitsName(tokens: readonly Token[], name: string): boolean {
+function nameMatches(tokens: readonly Token[], name: string): boolean {
   // Without pairs of surrogates each unit is a character.
   const characters = /[\uD800-\uDFFF]/.test(name) ? Array.from(name) : name
   let [at, tokenAt, starAt, resumeAt] = [0, 0, -1, 0]
@@ -84,7 +84,7 @@ function fitsName(tokens: readonly Token[], name: string): boolean {
       starAt = tokenAt
       resumeAt = at
       tokenAt += 1
-    } else if (token !== undefined && takes(token, characters[at] ?? '')) {
+    } else if (token !== undefined && tokenMatches(token, characters[at] ?? '')) {
       at += 1
       tokenAt += 1
     } else if (starAt === -1) return false
@@ -98,49 +98,53 @@ function fitsName(tokens: readonly Token[], name: string): boolean {
 }
 
 /** Whether the pattern fits the whole path. */
-export function fitsPath(pattern: GlobPattern, segments: readonly string[]): boolean {
+export function matchesPath(pattern: GlobPattern, segments: readonly string[]): boolean {
   const [last, name] = [pattern.at(-1), segments.at(-1)]
   // Of many files that are searched most fail by their own names.
-  if (last !== undefined && last !== 'any' && name !== undefined && !fitsName(last, name)) return false
+  if (last !== undefined && last !== 'any' && name !== undefined && !nameMatches(last, name)) return false
   return walk(pattern, segments) === 'whole'
 }
 
 /** Whether the pattern fits the path or a folder above it, as in .gitignore. `folder/**` does not fit the folder itself. */
-export function fitsPathOrAbove(pattern: GlobPattern, segments: readonly string[]): boolean {
+export function matchesPathOrAbove(pattern: GlobPattern, segments: readonly string[]): boolean {
   return walk(pattern, segments) !== 'none'
 }
 
 /** Whether the pattern may fit something in a folder, or the folder itself. */
-export function couldFitBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
-  return stateBelow(pattern, folder) !== undefined
+export function couldMatchBelow(pattern: GlobPattern, folder: readonly string[]): boolean {
+  return matchStateBelow(pattern, folder) !== undefined
 }
 
 /** What the pattern still wants below a folder, equal for equal wants; undefined when nothing there can fit. */
-export function stateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
-  const { reached, isFolderAbove } = reachedWith(pattern, folder)
+export function matchStateBelow(pattern: GlobPattern, folder: readonly string[]): string | undefined {
+  const { reached, isFolderAbove } = reachedPositions(pattern, folder)
   return isFolderAbove || reached.size > 0
     ? `${isFolderAbove}:${[...reached].toSorted((one, other) => one - other).join()}`
     : undefined
 }
 
 function walk(pattern: GlobPattern, segments: readonly string[]): 'whole' | 'above' | 'none' {
-  const { reached, isFolderAbove } = reachedWith(pattern, segments)
+  const { reached, isFolderAbove } = reachedPositions(pattern, segments)
   if (reached.has(pattern.length)) return 'whole'
   return isFolderAbove ? 'above' : 'none'
 }
 
 /** Whether the pattern fits the path or a folder above it, and spells these of its names: no wildcard stands for them, and no folder above has them in it. */
-export function fitsSpelled(pattern: GlobPattern, segments: readonly string[], spelled: ReadonlySet<number>): boolean {
-  const { reached, isFolderAbove } = reachedWith(pattern, segments, spelled)
+export function matchesAndSpells(
+  pattern: GlobPattern,
+  segments: readonly string[],
+  spelled: ReadonlySet<number>,
+): boolean {
+  const { reached, isFolderAbove } = reachedPositions(pattern, segments, spelled)
   return reached.has(pattern.length) || isFolderAbove
 }
 
-const none: ReadonlySet<number> = new Set()
+const noNames: ReadonlySet<number> = new Set()
 
-export function reachedWith(
+export function reachedPositions(
   pattern: GlobPattern,
   segments: readonly string[],
-  spelled: ReadonlySet<number> = none,
+  spelled: ReadonlySet<number> = noNames,
 ): { readonly reached: ReadonlySet<number>; readonly isFolderAbove: boolean } {
   // The places in the pattern that can be reached with the segments read so far.
   let reached = withEmptyAny(new Set([0]), pattern)
@@ -153,7 +157,7 @@ export function reachedWith(
       const part = pattern[at]
       if (part === 'any') {
         if (!isSpelled) next.add(at)
-      } else if (part !== undefined && (!isSpelled || isLiteral(part)) && fitsName(part, segment)) next.add(at + 1)
+      } else if (part !== undefined && (!isSpelled || isLiteral(part)) && nameMatches(part, segment)) next.add(at + 1)
     }
     // A last `**` has to stand for something.
     if (!isSpelled && pattern.at(-1) === 'any' && next.has(pattern.length - 1) && reached.has(pattern.length - 1))

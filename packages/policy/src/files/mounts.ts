@@ -45,8 +45,8 @@ const tableOf = ofEach((known: readonly Mount[]) => ({
 }))
 
 /** Other places where something of the same device is seen. */
-export const othersOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo((mount, known) =>
-  known.filter((other) => other !== mount && other.device === mount.device),
+export const otherMountsOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo(
+  (mount, known) => known.filter((other) => other !== mount && other.device === mount.device),
 )
 
 /** The type of the file system that a path is on, by what is mounted at this moment; undefined where that is not known. */
@@ -77,7 +77,7 @@ export class LocalMounts {
   #readAt = -Infinity
   #mounts: readonly Mount[] = []
   /** Mount points of file systems that may wait; undefined where they are not known. */
-  #waiting: readonly string[] | undefined
+  #remoteMountPoints: readonly string[] | undefined
   /** Answers by this table: the same files are looked at turn after turn. */
   readonly #known = new Map<string, boolean>()
 
@@ -93,11 +93,11 @@ export class LocalMounts {
   }
 
   /** Whether neither the path nor a folder above it is on a file system that may wait. */
-  has(path: string): boolean {
+  isOnLocalMount(path: string): boolean {
     this.#refresh()
     const known = this.#known.get(path)
     if (known !== undefined) return known
-    const waiting = this.#waiting
+    const waiting = this.#remoteMountPoints
     const isIn = waiting?.every((point) => !isInside(path, point)) === true && path.startsWith('/') && isExactPath(path)
     if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.set(path, isIn)
@@ -119,7 +119,9 @@ export class LocalMounts {
     this.#known.clear()
     const mounts = (this.#mounts = parseMounts(text))
     const isWhole = mounts.length > 0 && mounts.length === text.split('\n').filter(Boolean).length
-    this.#waiting = isWhole ? mounts.filter(({ type }) => !localTypes.has(type)).map(({ point }) => point) : undefined
+    this.#remoteMountPoints = isWhole
+      ? mounts.filter(({ type }) => !localTypes.has(type)).map(({ point }) => point)
+      : undefined
   }
 }
 
@@ -131,11 +133,11 @@ const localMounts = new LocalMounts(mountinfo, () => performance.now())
  * where that is not known, as outside of Linux.
  */
 export function isOnLocalDisk(path: string): boolean {
-  return localMounts.has(path)
+  return localMounts.isOnLocalMount(path)
 }
 
 /** What is mounted, of a moment ago: one call asks many times. */
-export function mountsNow(): readonly Mount[] {
+export function currentMounts(): readonly Mount[] {
   return localMounts.list
 }
 

@@ -22,7 +22,7 @@ export class NotWrittenError extends Error {
 }
 
 /** A folder that is held open: names in it are opened in this folder, whatever stands at its path by now. */
-export interface HeldFolder {
+export interface PinnedFolder {
   /** The path of a name in it, for this process alone. */
   pathOf(name: string): string
   /** Throws `PathMovedError` where nothing better than a look at the path can be had, and it leads elsewhere. */
@@ -36,13 +36,13 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const O_PATH = 0o10000000
 
 /** Whether `/proc/self/fd/N/name` is a name in a held folder. */
-const canHold = process.platform === 'linux'
+const hasDescriptorPaths = process.platform === 'linux'
 
 /**
  * Opens a folder by a real path, part by part and without following a link. Missing folders are made with `makes`.
  * @throws PathMovedError, and ENOENT where it is not there.
  */
-export async function holdFolder(
+export async function pinFolder(
   path: string,
   {
     makes = false,
@@ -50,15 +50,15 @@ export async function holdFolder(
     /** Make folders that are missing. Default: false. */
     readonly makes?: boolean
   } = {},
-): Promise<HeldFolder> {
-  return canHold ? heldFolder(diskOf(path), path, makes) : lookedAtFolder(path, makes)
+): Promise<PinnedFolder> {
+  return hasDescriptorPaths ? pinByDescriptor(diskOf(path), path, makes) : checkByPath(path, makes)
 }
 
-async function heldFolder(disk: Disk, path: string, makes: boolean): Promise<HeldFolder> {
+async function pinByDescriptor(disk: Disk, path: string, makes: boolean): Promise<PinnedFolder> {
   let held = await disk.open('/', O_PATH | O_DIRECTORY)
   try {
     for (const name of path.split('/').filter(Boolean)) {
-      const inner = await openPart(disk, inFolder(held, name), { path, makes })
+      const inner = await openPart(disk, pathInFolder(held, name), { path, makes })
       await held.close()
       held = inner
     }
@@ -66,10 +66,10 @@ async function heldFolder(disk: Disk, path: string, makes: boolean): Promise<Hel
     await held.close()
     throw thrown
   }
-  return { pathOf: (name) => inFolder(held, name), check: async () => undefined, close: () => held.close() }
+  return { pathOf: (name) => pathInFolder(held, name), check: async () => undefined, close: () => held.close() }
 }
 
-function inFolder(folder: OpenFile, name: string): string {
+function pathInFolder(folder: OpenFile, name: string): string {
   return `/proc/self/fd/${folder.fd}/${name}`
 }
 
@@ -104,7 +104,7 @@ export function inFolderSync<T>(path: string, use: (at: string) => T): T | undef
   const folder = dirname(path)
   const opened: number[] = []
   try {
-    if (!canHold) {
+    if (!hasDescriptorPaths) {
       const found = realPath(folder) === folder ? use(path) : undefined
       return realPath(folder) === folder ? found : undefined
     }
@@ -140,7 +140,7 @@ async function isLink(disk: Disk, path: string): Promise<boolean> {
 }
 
 /** Where a folder cannot be held: the path is looked at before and after. */
-async function lookedAtFolder(path: string, makes: boolean): Promise<HeldFolder> {
+async function checkByPath(path: string, makes: boolean): Promise<PinnedFolder> {
   const check = async (): Promise<void> => {
     if (realPath(path) !== path) throw new PathMovedError(path)
   }
@@ -159,7 +159,7 @@ async function lookedAtFolder(path: string, makes: boolean): Promise<HeldFolder>
 }
 
 /** A regular file that is open, or what stands there instead. */
-export type InPlace =
+export type OpenedInPlace =
   | {
       readonly kind: 'file'
       /** The open file. */
@@ -175,9 +175,11 @@ export type InPlace =
  * ever, or do something.
  * @throws PathMovedError, and what the system says, such as ENOENT.
  */
-export async function openInPlace(path: string): Promise<InPlace> {
+export async function openInPlace(path: string): Promise<OpenedInPlace> {
   const disk = diskOf(path)
-  const folder = await (canHold ? heldFolder(disk, dirname(path), false) : lookedAtFolder(dirname(path), false))
+  const folder = await (hasDescriptorPaths
+    ? pinByDescriptor(disk, dirname(path), false)
+    : checkByPath(dirname(path), false))
   try {
     return await openIn(disk, folder, path)
   } finally {
@@ -185,7 +187,7 @@ export async function openInPlace(path: string): Promise<InPlace> {
   }
 }
 
-async function openIn(disk: Disk, folder: HeldFolder, path: string): Promise<InPlace> {
+async function openIn(disk: Disk, folder: PinnedFolder, path: string): Promise<OpenedInPlace> {
   const at = basename(path) === '' ? folder.pathOf('.') : folder.pathOf(basename(path))
   try {
     const before = await disk.lstat(at)
@@ -200,12 +202,12 @@ async function openIn(disk: Disk, folder: HeldFolder, path: string): Promise<InP
   }
 }
 
-async function checkedFile(file: OpenFile, folder: HeldFolder, path: string): Promise<InPlace> {
+async function checkedFile(file: OpenFile, folder: PinnedFolder, path: string): Promise<OpenedInPlace> {
   try {
     const stats = await file.stat()
     await folder.check()
     if (stats.isFile()) {
-      if (!canHold) await checkSame(stats, path)
+      if (!hasDescriptorPaths) await checkSame(stats, path)
       return { kind: 'file', file, stats }
     }
   } catch (thrown) {

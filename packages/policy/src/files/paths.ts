@@ -1,9 +1,9 @@
 import { homeFolder } from '@halting/journal/files'
 import { delimiter, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { realPath, statOf } from './one-look.ts'
+import { realPath, statOf } from './lookup-cache.ts'
 
 export { homeFolder } from '@halting/journal/files'
-export { realPath, statOf } from './one-look.ts'
+export { realPath, statOf } from './lookup-cache.ts'
 
 /** Variables of an environment. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -32,7 +32,7 @@ export function kernelPath(path: string, from: string): string {
  * The search path for programs without what lies in a folder, and without what counts from wherever somebody is. Undefined
  * for nothing: an empty one would be the folder itself.
  */
-export function pathOutside(folder: string, path: string = ''): string | undefined {
+export function searchPathOutside(folder: string, path: string = ''): string | undefined {
   const own = bothEnds(folder)
   const isOutside = (place: string): boolean =>
     isAbsolute(place) && bothEnds(place).every((end) => !own.some((root) => isInside(end, root)))
@@ -72,7 +72,7 @@ export function isInsideAny(path: string, directories: readonly string[]): boole
 }
 
 /** The path as a person reads it best: relative where it lies below `from`. */
-export function shownPath(path: string, from: string): string {
+export function displayPath(path: string, from: string): string {
   if (path === from) return '.'
   return isInside(path, from) ? relative(from, path) : path
 }

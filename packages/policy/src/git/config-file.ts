@@ -36,7 +36,7 @@ export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined 
   const text = bytes.toString('latin1')
   const before = recent.get(text)
   if (before !== undefined) return before.settings
-  const settings = settingsIn(text)
+  const settings = parseSettings(text)
   recent.set(text, { settings })
   return settings
 }
@@ -44,7 +44,7 @@ export function readGitConfig(bytes: Buffer): readonly GitSetting[] | undefined 
 /** The same few files are read for each command of git. */
 const recent = new RecentTexts<{ readonly settings: readonly GitSetting[] | undefined }>(32, 20_000)
 
-function settingsIn(text: string): readonly GitSetting[] | undefined {
+function parseSettings(text: string): readonly GitSetting[] | undefined {
   const cursor: Cursor = { text: text.replaceAll('\r\n', '\n'), at: 0 }
   if (cursor.text.includes('\0')) return undefined
   if (cursor.text.startsWith('\xEF\xBB\xBF')) cursor.at = 3

@@ -17,10 +17,10 @@ export function gitFolderProblem({ gitFolder, commonFolder }: GitRepository): st
   const roots = isInside(gitFolder, commonFolder) ? [commonFolder] : [commonFolder, gitFolder]
   const left = { files: maxFiles }
   for (const root of roots) {
-    const problem = specialFileIn(root, left)
+    const problem = specialFileProblem(root, left)
     if (problem !== undefined) return problem
   }
-  return namedElsewhere(gitFolder, commonFolder)
+  return foreignNameProblem(gitFolder, commonFolder)
 }
 
 interface Listing {
@@ -33,7 +33,7 @@ interface Listing {
 const listings = new Map<string, Listing>()
 const maxListings = 30_000
 
-function specialFileIn(root: string, left: { files: number }): string | undefined {
+function specialFileProblem(root: string, left: { files: number }): string | undefined {
   const open = [root]
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
     if (left.files < filesPerFolder) return `${root} has too many files to check`
@@ -54,7 +54,7 @@ function listingOf(folder: string, root: string, maxEntries: number): Listing | 
     if (known?.stamp === stamp) return known
     const { entries, isAll } = firstEntries(folder, maxEntries + 1)
     if (!isAll) return `${root} has too many files to check`
-    const found = listed(folder, relative(root, folder), entries)
+    const found = checkEntries(folder, relative(root, folder), entries)
     if (typeof found === 'string') return found
     const listing = { stamp, folders: found.folders, files: entries.length }
     if (found.isStable && isSettled(stats)) {
@@ -73,7 +73,7 @@ function isSettled({ mtimeMs, ctimeMs }: Stats): boolean {
   return Date.now() - Math.max(mtimeMs, ctimeMs) > 3_000
 }
 
-function listed(
+function checkEntries(
   folder: string,
   place: string,
   entries: readonly Dirent[],
@@ -125,7 +125,7 @@ function isEditorLock(place: string, name: string): boolean {
 }
 
 /** Files in which git finds names of other files: these have to lie where it expects them. */
-function namedElsewhere(gitFolder: string, commonFolder: string): string | undefined {
+function foreignNameProblem(gitFolder: string, commonFolder: string): string | undefined {
   const at = (name: string): string => join(commonFolder, name)
   for (const name of ['alternates', 'http-alternates'])
     if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository takes objects from elsewhere'
@@ -140,9 +140,9 @@ function namedElsewhere(gitFolder: string, commonFolder: string): string | undef
   ]
   const tables = [commonFolder, gitFolder, ...worktrees].map((folder) => join(folder, 'reftable/tables.list'))
   const odd =
-    chains.find((file) => !hasLines(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
-    tables.find((file) => !hasLines(file, /^[\w-][\w.-]*$/)) ??
-    packIndexes(commonFolder).find((file) => !namesPlainPacks(file))
+    chains.find((file) => !allLinesMatch(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
+    tables.find((file) => !allLinesMatch(file, /^[\w-][\w.-]*$/)) ??
+    packIndexes(commonFolder).find((file) => !namesOnlyPlainPacks(file))
   return odd === undefined ? undefined : `${odd} names files that lie elsewhere, or cannot be read`
 }
 
@@ -161,7 +161,7 @@ function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly s
 }
 
 /** git shows a line that it does not expect. */
-function hasLines(file: string, form: RegExp): boolean {
+function allLinesMatch(file: string, form: RegExp): boolean {
   const bytes = readSmallFile(file)
   if (typeof bytes === 'string') return bytes === 'missing'
   return bytes
@@ -179,7 +179,7 @@ function packIndexes(commonFolder: string): readonly string[] {
 const maxNameBytes = 1_000_000
 
 /** A multi-pack-index has a chunk with the names of its packs, which git appends to the path of their folder. */
-function namesPlainPacks(file: string): boolean {
+function namesOnlyPlainPacks(file: string): boolean {
   const kind = pathKind(file)
   if (kind !== 'file') return kind === 'missing'
   let descriptor: number | undefined

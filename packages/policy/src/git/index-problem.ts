@@ -16,7 +16,7 @@ export function indexProblem(found: GitRepository, entersSubmodules: boolean): s
   const { gitFolder, workTree } = found
   const hashBytes = hashBytesOf(found)
   for (const file of indexFiles(gitFolder)) {
-    const paths = pathsIn(file, hashBytes)
+    const paths = readPathsCached(file, hashBytes)
     if (typeof paths === 'string') return paths
     if (entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
     const link = [...paths.folders].find((folder) => isLink(workTree, folder))
@@ -36,23 +36,23 @@ function indexFiles(gitFolder: string): readonly string[] {
 }
 
 /** The last ones: a line of commands asks many times, and most lines are about the same repository. */
-const known = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
+const indexCache = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
 const maxKnown = 4
 
-function pathsIn(file: string, hashBytes: number): IndexPaths | string {
+function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
   try {
     const stats = lstatSync(file)
     if (!stats.isFile()) return `${file} is not a plain file`
     if (stats.size > maxBytes) return `${file} is too large to check`
     const stamp = `${hashBytes}:${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}`
-    const before = known.get(file)
+    const before = indexCache.get(file)
     if (before?.stamp === stamp) return before.paths
     const paths = readIndexPaths(readFileSync(file), hashBytes)
     if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
     // A file that was written just now may be written again within the same tick of the clock.
     if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
-      if (known.size >= maxKnown) known.clear()
-      known.set(file, { stamp, paths })
+      if (indexCache.size >= maxKnown) indexCache.clear()
+      indexCache.set(file, { stamp, paths })
     }
     return paths
   } catch (error) {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type GitSetting, readGitConfig } from './config-file.ts'
-import { type GitRepository, leadsTo } from './repository.ts'
+import { type GitRepository, resolvesTo } from './repository.ts'
 import { readSmallFile } from './small-file.ts'
 
 /** Every file with settings of the repository that git could read. */
@@ -22,7 +22,7 @@ export function settingsOf(file: string): readonly GitSetting[] | undefined {
 
 /** Whether the value of `core.worktree` is the folder in which the `.git` is: submodules name their own. */
 export function isOwnWorkTree(value: string | undefined, { gitFolder, workTree }: GitRepository): boolean {
-  return value !== undefined && leadsTo(value, gitFolder, workTree)
+  return value !== undefined && resolvesTo(value, gitFolder, workTree)
 }
 
 /** Of the hash that names objects. */

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { kernelPath, realPath } from '../files/paths.ts'
 import { readGitConfig } from './config-file.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
@@ -28,10 +28,10 @@ export interface GitRepository {
 
 /** Searches upwards, as git does. Where git could take another folder than the one that it seems, that is unclear. */
 export function findRepository(start: string): FoundRepository | undefined {
-  return foundFrom(start, undefined)
+  return repositoryAbove(start, undefined)
 }
 
-const foundFrom = onceALook((start: string, _by: undefined): FoundRepository | undefined => {
+const repositoryAbove = cachedPerJudgement((start: string, _by: undefined): FoundRepository | undefined => {
   for (let folder = start; ; folder = dirname(folder)) {
     const found = repositoryAt(folder)
     if (found !== undefined) return found
@@ -50,7 +50,7 @@ function repositoryAt(folder: string): FoundRepository | undefined {
     case 'folder':
       return repositoryOf(dotGit, folder) ?? unclear(`${dotGit} is not a complete repository: git may use another one`)
     case 'file': {
-      const named = gitFolderNamedIn(dotGit)
+      const named = gitFolderInFile(dotGit)
       const found = named === undefined ? undefined : repositoryOf(named, folder)
       return found ?? unclear(`${dotGit} names no repository that git accepts`)
     }
@@ -84,9 +84,9 @@ function isSearchable(folder: string): boolean {
 }
 
 /** The folder that a `.git` file names, exactly as git reads it: blanks at the end are part of the path. */
-export function gitFolderNamedIn(file: string): string | undefined {
+export function gitFolderInFile(file: string): string | undefined {
   const named = pathInFile(file, 'gitdir: ')
-  return named === undefined ? undefined : realPath(followed(named, dirname(file)))
+  return named === undefined ? undefined : realPath(resolveByLinks(named, dirname(file)))
 }
 
 /** Undefined where `commondir` cannot be read. */
@@ -94,7 +94,7 @@ export function commonFolderOf(gitFolder: string): string | undefined {
   const file = join(gitFolder, 'commondir')
   if (pathKind(file) === 'missing') return gitFolder
   const named = pathInFile(file)
-  return named === undefined ? undefined : realPath(followed(named, gitFolder))
+  return named === undefined ? undefined : realPath(resolveByLinks(named, gitFolder))
 }
 
 function pathInFile(file: string, prefix = ''): string | undefined {
@@ -106,13 +106,13 @@ function pathInFile(file: string, prefix = ''): string | undefined {
 }
 
 /** A path in a file of git: no tilde, and a link is followed before `..` goes up from it. */
-function followed(path: string, from: string): string {
+function resolveByLinks(path: string, from: string): string {
   return kernelPath(isAbsolute(path) ? path : `./${path}`, from)
 }
 
 /** Whether a path that git reads relative to a folder leads to the same place as another one. */
-export function leadsTo(path: string, from: string, place: string): boolean {
-  return !path.includes('\uFFFD') && realPath(followed(path, from)) === realPath(place)
+export function resolvesTo(path: string, from: string, place: string): boolean {
+  return !path.includes('\uFFFD') && realPath(resolveByLinks(path, from)) === realPath(place)
 }
 
 /**
@@ -125,13 +125,13 @@ export function isOwnRepository({ gitFolder, commonFolder, workTree }: GitReposi
   const isWorktree = basename(dirname(gitFolder)) === 'worktrees' && dirname(dirname(gitFolder)) === commonFolder
   if (isWorktree) {
     const back = pathInFile(join(gitFolder, 'gitdir'))
-    return back !== undefined && leadsTo(back, gitFolder, dotGit)
+    return back !== undefined && resolvesTo(back, gitFolder, dotGit)
   }
   if (commonFolder !== gitFolder) return false
   const config = readSmallFile(join(gitFolder, 'config'))
   const settings = typeof config === 'string' ? [] : (readGitConfig(config) ?? [])
   return settings.some(
     ({ section, key, value }) =>
-      section === 'core' && key === 'worktree' && value !== undefined && leadsTo(value, gitFolder, workTree),
+      section === 'core' && key === 'worktree' && value !== undefined && resolvesTo(value, gitFolder, workTree),
   )
 }

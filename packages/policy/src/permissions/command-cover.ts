@@ -1,4 +1,4 @@
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { bothEnds, isDirectory } from '../files/paths.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -149,7 +149,7 @@ export function partsOf(command: string, book: RuleBook): readonly PartVerdict[]
   return partsByBook(book, command)
 }
 
-const partsByBook = onceALook(findParts)
+const partsByBook = cachedPerJudgement(findParts)
 
 function findParts(book: RuleBook, command: string): readonly PartVerdict[] {
   const analysis = analyseShell(command)
@@ -189,7 +189,9 @@ function findParts(book: RuleBook, command: string): readonly PartVerdict[] {
 }
 
 /** Other rules do not change what a repository is. */
-const repositoriesBy = onceALook((_env: RuleBook['env'], _by: undefined) => new Map<string, string | undefined>())
+const repositoriesBy = cachedPerJudgement(
+  (_env: RuleBook['env'], _by: undefined) => new Map<string, string | undefined>(),
+)
 
 function named(rule: string | undefined): { readonly wouldAllow?: string } {
   return rule === undefined ? {} : { wouldAllow: rule }

@@ -1,5 +1,5 @@
 import { patchToolName } from '../files/patch-format.ts'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { analyseShell, maxWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { takesAnything } from '../shell/describe.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -207,7 +207,7 @@ interface Doubt {
   readonly doubt: string | undefined
 }
 
-const doubts = onceALook((_rules: readonly PermissionRule[], _command: string): Doubt[] => [])
+const doubts = cachedPerJudgement((_rules: readonly PermissionRule[], _command: string): Doubt[] => [])
 
 function findDoubt(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const analysis = analyseShell(command)

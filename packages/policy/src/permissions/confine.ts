@@ -1,5 +1,5 @@
 import type { PermissionRequest } from '@halting/core'
-import { lookAgain } from '../files/one-look.ts'
+import { withoutLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds } from '../files/paths.ts'
 import type { ReadConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
@@ -23,7 +23,7 @@ export interface ConfinablePart {
 /** Whether commands that were judged to read only run confined. In `bypassPermissions` nothing is. */
 export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
   if (mode === 'bypassPermissions') return false
-  const kind = lookAgain(() => wall?.means().kind)
+  const kind = withoutLookupCache(() => wall?.means().kind)
   return kind === 'landlock' || kind === 'bubblewrap'
 }
 
@@ -36,7 +36,7 @@ export function confinementProblem(
   parts: readonly ConfinablePart[],
   { wall }: RuleBook,
 ): string | undefined {
-  const means = lookAgain(() => wall?.means())
+  const means = withoutLookupCache(() => wall?.means())
   if (means === undefined || means.kind === 'off') return undefined
   const byRule = parts.filter(({ isRule }) => isRule === true).length
   // Variables of the shell alone run nothing that a rule could name.

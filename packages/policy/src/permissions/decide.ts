@@ -1,6 +1,6 @@
 import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core/adapters'
 import type { PermissionRequest } from '@halting/core'
-import { withOneLook } from '../files/one-look.ts'
+import { withLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
 import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-cover.ts'
 import { asksOutside } from './command-texts.ts'
@@ -308,7 +308,7 @@ function isEnough(rules: readonly string[], request: PermissionRequest, book: Ru
 // Spec R-RULE-9.
 /** Tried before it is told: with these rules the call is allowed. */
 export function remedyFor(request: PermissionRequest, present: RuleBook): Remedy | undefined {
-  return withOneLook(() => findRemedy(request, present))
+  return withLookupCache(() => findRemedy(request, present))
 }
 
 function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | undefined {
@@ -329,7 +329,7 @@ function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | und
 
 /** What has a person asked about a call that `decide` asks about. */
 export function causeOf(request: PermissionRequest, book: RuleBook): AskCause {
-  return withOneLook(() => findCause(request, book))
+  return withLookupCache(() => findCause(request, book))
 }
 
 function findCause(request: PermissionRequest, book: RuleBook): AskCause {
@@ -357,7 +357,7 @@ export function suggestionsFor(
     destination: PermissionUpdate['destination'],
   ]
 ): readonly PermissionUpdate[] {
-  return withOneLook(() => findSuggestions(...given))
+  return withLookupCache(() => findSuggestions(...given))
 }
 
 function findSuggestions(

@@ -1,6 +1,6 @@
 import type { PermissionRequest } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
-import { lookAgain } from '../files/one-look.ts'
+import { withoutLookupCache } from '../files/lookup-cache.ts'
 import type { EditConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
 import { gitKind } from '../shell/programs/git-kinds.ts'
@@ -18,7 +18,7 @@ import { asksOutside, gitBesideUnknown, runsBesideConversation } from './command
 
 /** Whether commands that no rule covers run confined to the workspace. */
 export function canConfineEdits({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
-  return mode === 'acceptEdits' && lookAgain(() => wall?.edits?.().kind) === 'bubblewrap'
+  return mode === 'acceptEdits' && withoutLookupCache(() => wall?.edits?.().kind) === 'bubblewrap'
 }
 
 // Spec R-EASK-1.

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
 import { indexProblem } from '../git/index-problem.ts'
-import { placeProblem } from '../git/leads-elsewhere.ts'
+import { foreignContentProblem } from '../git/foreign-content.ts'
 import { findRepository, type GitRepository, isOwnRepository } from '../git/repository.ts'
 import { isOwnWorkTree, settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { pathKind } from '../git/small-file.ts'
@@ -49,7 +49,7 @@ function repositoryProblem(folder: string, use: GitUse): string | undefined {
   if (found === undefined) return undefined
   if (found.kind === 'unclear') return found.why
   return (
-    placeProblem(found) ??
+    foreignContentProblem(found) ??
     settingProblem(found, use) ??
     (use.readsIndex ? indexProblem(found, use.entersSubmodules) : undefined)
   )

@@ -1,4 +1,4 @@
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isHarmlessVariable, isShellLocal } from '../shell/read-only.ts'
 import { ofEachTwo } from '../shell/remembered.ts'
@@ -31,7 +31,7 @@ export function commandsIn(simple: SimpleCommand, { variables }: ShellAnalysis, 
   return found
 }
 
-const meanings = onceALook(
+const meanings = cachedPerJudgement(
   (_simple: SimpleCommand, _whereabouts: Whereabouts) => new Map<readonly string[], GitMeaning>(),
 )
 

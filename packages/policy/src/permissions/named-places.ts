@@ -1,4 +1,4 @@
-import { lookAgain } from '../files/one-look.ts'
+import { withoutLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds, isInside } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import type { Effect } from '../shell/effects.ts'
@@ -94,7 +94,7 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
     (path) =>
       !isSeen(path, book) &&
       !isPathAllowed(book, read, path) &&
-      lookAgain(() => book.wall?.reads(path, isListed)) !== true,
+      withoutLookupCache(() => book.wall?.reads(path, isListed)) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)
 }

@@ -1,7 +1,7 @@
 import { type Dirent, type Stats } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { entriesByBytes, type EntryByBytes, firstEntries, type PathBytes } from '../files/first-entries.ts'
-import { type Mount, mountOf, mountsNow, othersOfDevice } from '../files/mounts.ts'
+import { type Mount, mountOf, currentMounts, otherMountsOfDevice } from '../files/mounts.ts'
 import { isInside, statOf } from '../files/paths.ts'
 import { ofEach } from '../shell/remembered.ts'
 import type { PathPattern } from './path-pattern.ts'
@@ -17,7 +17,7 @@ const keptMs = 100
 export function otherNames(path: string, rules: readonly PermissionRule[]): readonly string[] {
   const patterns = patternsOf(rules)
   if (patterns.length === 0) return []
-  const known = mountsNow()
+  const known = currentMounts()
   const onDisk = nameOnDisk(path, known)
   const linked = hardLinkUnder(path, patterns)
   return [
@@ -35,7 +35,7 @@ const patternsOf = ofEach((rules: readonly PermissionRule[]): readonly PathPatte
 export function namesByMounts(path: string, known: readonly Mount[]): readonly string[] {
   const mount = mountOf(path, known)
   if (mount === undefined) return []
-  const others = othersOfDevice(mount, known)
+  const others = otherMountsOfDevice(mount, known)
   if (others.length === 0) return []
   const place = join(mount.root, path.slice(mount.point.length))
   return others.flatMap((other) => {

@@ -1,7 +1,13 @@
 import { join, relative, sep } from 'node:path'
-import { couldFitBelow, fitsPathOrAbove, fitsSpelled, type GlobPattern, globPattern } from '../files/glob-pattern.ts'
+import {
+  couldMatchBelow,
+  matchesPathOrAbove,
+  matchesAndSpells,
+  type GlobPattern,
+  globPattern,
+} from '../files/glob-pattern.ts'
 import { bothEnds, homeFolder, isInside } from '../files/paths.ts'
-import { foldedName, hasCounterparts } from '../files/same-looking.ts'
+import { foldedName, mayHaveLookAlikes } from '../files/look-alikes.ts'
 
 /** A gitignore pattern with the place from which it counts. */
 export interface PathPattern {
@@ -61,12 +67,12 @@ export function pathPattern(
     source: spec,
     anchors,
     glob,
-    ...(hasCounterparts(spec) && { foldedGlob: globPattern(foldedName(below)) }),
+    ...(mayHaveLookAlikes(spec) && { foldedGlob: globPattern(foldedName(below)) }),
     stems: isBareName ? [] : wholeStems(anchors, segments),
     named: isBareName || /[*?[\\]/.test(pattern) ? [] : anchors.map((root) => join(root, pattern)),
     matches: (path) =>
       anchors.some(
-        (root) => isInside(path, root) && fitsPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
+        (root) => isInside(path, root) && matchesPathOrAbove(glob, relative(root, path).split(sep).filter(Boolean)),
       ),
     spells: (path, names) =>
       anchors.some((root) => {
@@ -75,21 +81,23 @@ export function pathPattern(
         // What the place is called from which the pattern counts is not spelled by it.
         const isBelow = [...below].every((at) => at >= 0)
         return (
-          isBelow && isInside(path, root) && fitsSpelled(glob, relative(root, path).split(sep).filter(Boolean), below)
+          isBelow &&
+          isInside(path, root) &&
+          matchesAndSpells(glob, relative(root, path).split(sep).filter(Boolean), below)
         )
       }),
     couldFitBelow: (folder) =>
       anchors.some(
         (root) =>
           isInside(root, folder) ||
-          (isInside(folder, root) && couldFitBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
+          (isInside(folder, root) && couldMatchBelow(glob, relative(root, folder).split(sep).filter(Boolean))),
       ),
   }
 }
 
 /**
  * The pattern of a rule that takes away: it fits names that look the same, too. Where nothing has the name in a call, file tools open the one that looks
- * the same (`calledPath`), and the person who wrote the rule sees no difference.
+ * the same (`resolveToolPath`), and the person who wrote the rule sees no difference.
  */
 export function withLookAlikes(pattern: PathPattern): PathPattern {
   const { anchors, foldedGlob } = pattern
@@ -101,9 +109,9 @@ export function withLookAlikes(pattern: PathPattern): PathPattern {
   return {
     ...pattern,
     matches: (path) =>
-      pattern.matches(path) || foldedBelow(path).some((segments) => fitsPathOrAbove(foldedGlob, segments)),
+      pattern.matches(path) || foldedBelow(path).some((segments) => matchesPathOrAbove(foldedGlob, segments)),
     couldFitBelow: (folder) =>
-      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldFitBelow(foldedGlob, segments)),
+      pattern.couldFitBelow(folder) || foldedBelow(folder).some((segments) => couldMatchBelow(foldedGlob, segments)),
   }
 }
 

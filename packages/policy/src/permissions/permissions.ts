@@ -2,7 +2,7 @@ import { type PermissionDecision, type PermissionRequest, type Permissions } fro
 import { isJsonObject, type PermissionUpdate } from '@halting/core/adapters'
 import { resolve } from 'node:path'
 import { mcpToolName } from '../mcp-names.ts'
-import { lookAgain, withOneLook } from '../files/one-look.ts'
+import { withoutLookupCache, withLookupCache } from '../files/lookup-cache.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import { type DomainLists, overlaps } from '../sandbox/domains.ts'
@@ -167,7 +167,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
   const records: CallRecords = { cwd, searchTool, judged: new Map(), confinements: new Map() }
   const { judged, confinements } = records
   const bookInMode = (request: PermissionRequest): RuleBook => inMode(rules.forRequest(request), request, modes)
-  const denies: Permissions['denies'] = (request) => withOneLook(() => denialOf(request, rules, records))
+  const denies: Permissions['denies'] = (request) => withLookupCache(() => denialOf(request, rules, records))
   const decideAs = (request: PermissionRequest, asked: 'deny' | 'ask'): RuleDecision | Promise<PermissionDecision> => {
     const current = bookInMode(request)
     const decision = decideAndRecord(request, current, records)
@@ -271,7 +271,7 @@ function decideAndRecord(
   book: RuleBook,
   { cwd, searchTool, judged, confinements }: CallRecords,
 ): RuleDecision {
-  return withOneLook(() => {
+  return withLookupCache(() => {
     const subjects = subjectsOf(request.call, cwd)
     recordPaths(judged, request, subjects)
     const decision = decideWithServer(request, book, { subjects, served: asServerCall(request, searchTool) })
@@ -308,7 +308,7 @@ function tryOrAsk(
   const { signal, agentId, call } = request
   const command = commandOfCall(request)
   const isTried = trial !== undefined && signal !== undefined && command !== undefined
-  const confinement = isTried ? withOneLook(() => trialConfinement(request, book)) : undefined
+  const confinement = isTried ? withLookupCache(() => trialConfinement(request, book)) : undefined
   if (!isTried || confinement === undefined) return settle(message)
   return trial.run({ callId: call.id, agentId, command, input: call.input, confinement }, signal).then((why) => {
     if (why !== undefined) return settle(triedInVain(message, why))
@@ -323,7 +323,7 @@ function undecidedConfinement(
   book: RuleBook,
   trial: TrialPort | undefined,
 ): Confinement | undefined {
-  return withOneLook(() => inferredConfinement(request, book, trial))
+  return withLookupCache(() => inferredConfinement(request, book, trial))
 }
 
 function inferredConfinement(
@@ -354,14 +354,14 @@ function updatesByYes(modes: readonly string[]): NonNullable<Permissions['update
 }
 
 function explain(command: string, book: RuleBook): Explanation {
-  return withOneLook(() => explainedLine(command, book))
+  return withLookupCache(() => explainedLine(command, book))
 }
 
 function explainedLine(command: string, book: RuleBook): Explanation {
   const request = bashRequest(command)
   const decision = decide(request, book)
   const confinement = decision.behavior === 'allow' ? confinementFor(request, book) : undefined
-  const edits = book.mode === 'acceptEdits' ? lookAgain(() => book.wall?.edits?.()) : undefined
+  const edits = book.mode === 'acceptEdits' ? withoutLookupCache(() => book.wall?.edits?.()) : undefined
   return {
     behavior: decision.behavior,
     message: decision.behavior === 'allow' ? undefined : decision.message,

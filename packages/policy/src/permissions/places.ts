@@ -1,8 +1,8 @@
 import { join, sep } from 'node:path'
 import { codeOf } from '@halting/core/adapters'
-import { fitsPath, globPattern } from '../files/glob-pattern.ts'
+import { matchesPath, globPattern } from '../files/glob-pattern.ts'
 import { allEntries } from '../files/first-entries.ts'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
@@ -20,7 +20,7 @@ export interface Whereabouts {
 
 const maxDirectories = 6
 
-export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = onceALook(
+export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) => Whereabouts = cachedPerJudgement(
   (analysis, shellDirectory) => {
     let directories: readonly string[] = [shellDirectory]
     let isUnknown = false
@@ -70,38 +70,40 @@ export interface Places {
 const nowhere: Places = { paths: [], below: [], isUnknown: true }
 
 /** Every place that a word may mean as a path. */
-export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = onceALook((word, whereabouts) => {
-  if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return nowhere
-  // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
-  if (!isExactPath(word.value)) return nowhere
-  const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
-  const directories = isAbsolute ? ['/'] : whereabouts.directories
-  const isUnknown = !isAbsolute && whereabouts.isUnknown
-  if (word.kind === 'literal') {
-    const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
-    return {
-      paths: paths.length === 1 ? paths : [...new Set(paths)],
-      below: [],
-      isUnknown: isUnknown || paths.some(isOfProcess),
+export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = cachedPerJudgement(
+  (word, whereabouts) => {
+    if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return nowhere
+    // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
+    if (!isExactPath(word.value)) return nowhere
+    const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
+    const directories = isAbsolute ? ['/'] : whereabouts.directories
+    const isUnknown = !isAbsolute && whereabouts.isUnknown
+    if (word.kind === 'literal') {
+      const paths = directories.flatMap((from) => [absolutePath(word.value, from), ...kernelPaths(word.value, from)])
+      return {
+        paths: paths.length === 1 ? paths : [...new Set(paths)],
+        below: [],
+        isUnknown: isUnknown || paths.some(isOfProcess),
+      }
     }
-  }
-  const segments = word.value.split('/')
-  const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
-  const stem = segments.slice(0, first).join('/')
-  const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
-  const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
-  const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
-  // It climbs out of the folders that it finds.
-  if (rest.includes('..')) return { paths: [], below, isUnknown: true }
-  const found = below.map((from) => expanded(rest, from))
-  const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
-  return {
-    paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
-    below,
-    ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
-    isUnknown: isUnknown || found.includes(undefined),
-  }
-})
+    const segments = word.value.split('/')
+    const first = segments.findIndex((segment) => /[*?[\]\\]/.test(segment))
+    const stem = segments.slice(0, first).join('/')
+    const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
+    const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
+    const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
+    // It climbs out of the folders that it finds.
+    if (rest.includes('..')) return { paths: [], below, isUnknown: true }
+    const found = below.map((from) => expanded(rest, from))
+    const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
+    return {
+      paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
+      below,
+      ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
+      isUnknown: isUnknown || found.includes(undefined),
+    }
+  },
+)
 
 /** The path as the kernel reads it, where that may be another one than its text tells. */
 function kernelPaths(path: string, from: string): readonly string[] {
@@ -149,7 +151,7 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
       [...(names[at] ?? []), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
         .filter(
           (name) =>
-            (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && fitsPath(pattern, [name]),
+            (loose.startsWith('.') || loose.startsWith('?') || !name.startsWith('.')) && matchesPath(pattern, [name]),
         )
         .map((name) => join(place, name)),
     )
@@ -197,5 +199,5 @@ function pathOfAnyProcess(segments: readonly string[], from: string): readonly s
 }
 
 function fits(segment: string, name: string): boolean {
-  return fitsPath(globPattern(loosened(segment)), [name])
+  return matchesPath(globPattern(loosened(segment)), [name])
 }

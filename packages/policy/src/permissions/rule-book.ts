@@ -1,6 +1,6 @@
 import type { PermissionDecision } from '@halting/core'
 import { patchToolName } from '../files/patch-format.ts'
-import { onceALook } from '../files/one-look.ts'
+import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { EditMeans } from '../sandbox/edit-means.ts'
 import type { TrialMeans } from '../sandbox/trial-means.ts'
@@ -108,7 +108,9 @@ export function deniableNames(rules: readonly PermissionRule[], path: string): r
   return namesOfPath(rules, path)
 }
 
-const namesOfPath = onceALook((rules: readonly PermissionRule[], path: string) => namesOfEnds(rules, bothEnds(path)))
+const namesOfPath = cachedPerJudgement((rules: readonly PermissionRule[], path: string) =>
+  namesOfEnds(rules, bothEnds(path)),
+)
 
 function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
   return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]

@@ -1,7 +1,7 @@
 import { isJsonObject, type ToolUseBlock } from '@halting/core/adapters'
 import { changedPathsOf, patchedFilesOf, patchToolName } from '../files/patch-format.ts'
 import { bothEnds } from '../files/paths.ts'
-import { calledPath } from '../files/same-looking.ts'
+import { resolveToolPath } from '../files/look-alikes.ts'
 import type { Access } from './rule-book.ts'
 import { searchSubject, type SearchSubject } from './search-domains.ts'
 
@@ -42,7 +42,7 @@ function subjectOf(call: ToolUseBlock, cwd: string): Subject {
   }
   const about = (given: string | undefined, kind: Access['kind'], isSearch: boolean): Subject => {
     // Without a path a call cannot be valid, or is a search of the working directory.
-    const path = calledPath(given ?? '.', cwd)
+    const path = resolveToolPath(given ?? '.', cwd)
     return { kind: 'path', path, ends: bothEnds(path), access: { kind, toolName: call.name }, isSearch }
   }
   const command = commandOf(call)
@@ -79,7 +79,7 @@ function subjectOf(call: ToolUseBlock, cwd: string): Subject {
 export function subjectsOf(call: ToolUseBlock, cwd: string): Subjects {
   if (call.name !== patchToolName) return [subjectOf(call, cwd)]
   const subjects = changedPathsOf(patchedFilesOf(call.input)).map((changed): Subject => {
-    const path = calledPath(changed.path, cwd)
+    const path = resolveToolPath(changed.path, cwd)
     const access: Access = {
       kind: 'edit',
       toolName: call.name,

@@ -1,7 +1,7 @@
 import type { PermissionRequest } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 import { existsSync } from 'node:fs'
-import { lookAgain } from '../files/one-look.ts'
+import { withoutLookupCache } from '../files/lookup-cache.ts'
 import { absolutePath, bothEnds } from '../files/paths.ts'
 import type { TrialConfinement } from '../sandbox/confinement.ts'
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
@@ -46,7 +46,7 @@ export interface TrialPort {
 export function trialConfinement(request: PermissionRequest, book: RuleBook): TrialConfinement | undefined {
   const { call, hookDecision, needsApproval, wasAsked } = request
   if (call.name !== 'Bash' || book.mode !== 'default') return undefined
-  if (lookAgain(() => book.wall?.trials?.().kind) !== 'overlay') return undefined
+  if (withoutLookupCache(() => book.wall?.trials?.().kind) !== 'overlay') return undefined
   if (hookDecision !== undefined || needsApproval === true || wasAsked === true) return undefined
   const subjects = subjectsOf(call, book.cwd)
   const [subject] = subjects

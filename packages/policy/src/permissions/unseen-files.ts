@@ -6,7 +6,7 @@ import type { PathPattern } from './path-pattern.ts'
 import type { Places } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import { couldFitBelow } from './rule-book.ts'
-import { type GlobPattern, reachedWith, takes, type Token } from '../files/glob-pattern.ts'
+import { type GlobPattern, reachedPositions, tokenMatches, type Token } from '../files/glob-pattern.ts'
 
 /**
  * Whether a word may mean files that rules are about and that nobody has looked at: in a folder, or under a name that comes to be.
@@ -53,7 +53,7 @@ function isFileItself(path: string): boolean {
  * What begins with an asterisk fits no name that begins with a dot. Case counts for nothing: for some file systems it does not.
  */
 function couldFitNamed(pattern: GlobPattern, folder: readonly string[], shellPattern: string): boolean {
-  const { reached, isFolderAbove } = reachedWith(pattern, folder)
+  const { reached, isFolderAbove } = reachedPositions(pattern, folder)
   if (isFolderAbove || reached.has(pattern.length)) return true
   const last = pattern.at(-1)
   if (last === undefined || !reached.has(pattern.length - 1)) return false
@@ -88,7 +88,7 @@ function haveNameInCommon(rule: readonly Token[], shell: ReturnType<typeof shell
     if (token === undefined || other === undefined) return false
     const isSame =
       other === 'one' ||
-      [other.is, other.is.toLowerCase(), other.is.toUpperCase()].some((character) => takes(token, character))
+      [other.is, other.is.toLowerCase(), other.is.toUpperCase()].some((character) => tokenMatches(token, character))
     return isSame && from(at + 1, shellAt + 1)
   }
   return from(0, 0)

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDirectory, isInside, realPath } from '../files/paths.ts'
-import { gitFolderNamedIn } from '../git/repository.ts'
+import { gitFolderInFile } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { DeniedPatterns } from './describe.ts'
 import { type FolderScan, identityOf } from './edit-walk.ts'
@@ -115,7 +115,7 @@ interface GitShut {
 /** Of a git folder that is not written, all of it, and what its settings name outside of it. */
 function gitPlaces(git: string, root: string, isWritten: boolean): GitShut {
   if (isWritten) return writtenGit(placesOf(git, root), git)
-  const named = isDirectory(git) ? git : gitFolderNamedIn(git)
+  const named = isDirectory(git) ? git : gitFolderInFile(git)
   // Hooks that are kept in the project, and linked to.
   const linked = ['hooks', 'config'].map((name) => realPath(join(named ?? git, name)))
   const { readOnly, missing, made } = placesNamedBy(named ?? git, root)

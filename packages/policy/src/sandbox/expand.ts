@@ -1,9 +1,9 @@
 import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { entriesByBytes } from '../files/first-entries.ts'
-import { fitsPath, type GlobPattern, stateBelow } from '../files/glob-pattern.ts'
+import { matchesPath, type GlobPattern, matchStateBelow } from '../files/glob-pattern.ts'
 import { isExactPath, realPath } from '../files/paths.ts'
-import { foldedName } from '../files/same-looking.ts'
+import { foldedName } from '../files/look-alikes.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** A pattern of paths with the folders from which it counts, such as those of deny rules. */
@@ -40,14 +40,14 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
         )
       }
       const inner = [...segments, wanted.nameOf(entry.name)]
-      if (fitsPath(wanted.glob, inner)) found.add(placeOf(entry))
+      if (matchesPath(wanted.glob, inner)) found.add(placeOf(entry))
       else if (entry.isFolder) enter(entry.path, entry, inner, wanted)
       else if (entry.isLink) enter(realPathOf(entry), entry, inner, wanted)
     }
   }
   /** Every folder once for the same wants: links may lead in circles. */
   const enter = (real: string, folder: Folder, segments: readonly string[], wanted: Wanted): void => {
-    const state = stateBelow(wanted.glob, segments)
+    const state = matchStateBelow(wanted.glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
     // The texts of two folders may be the same where they are not what the folders are called.

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { PathBytes } from '../files/first-entries.ts'
 import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git/config-file.ts'
-import { gitFolderNamedIn } from '../git/repository.ts'
+import { gitFolderInFile } from '../git/repository.ts'
 import { isInside, realPath, statOf } from '../files/paths.ts'
 import type { Place } from './description.ts'
 import { firstMissing, foldersByBytes, foldersIn, isThere, kindOf, placeAt, textAt } from './on-disk.ts'
@@ -40,7 +40,7 @@ export function placesOf(git: string, root: string): GitPlaces {
   if (kind === undefined) return none
   if (kind === 'folder') return joined([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
   // The `.git` of a worktree or submodule is a file that says where the folder is.
-  const folder = gitFolderNamedIn(git)
+  const folder = gitFolderInFile(git)
   const isOpen = folder !== undefined && isInside(folder, root) && !folder.includes('/.git/')
   return joined([{ ...none, readOnly: [{ path: git, kind }] }, isOpen ? partsOf(folder, root) : none])
 }

@@ -24,7 +24,7 @@ export interface Assigned {
 }
 
 /**
- * Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. `hasLines`: an error in one
+ * Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. `allLinesMatch`: an error in one
  * line skips its assignments, and the next line runs.
  */
 export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {

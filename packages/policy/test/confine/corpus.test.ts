@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { landlockCommand } from '../../src/sandbox/landlock.ts'
 import { harmlessDevices, listedFolders, readablePlaces } from '../../src/sandbox/readable-places.ts'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { readCorpus, type HostileRow } from '../judge/corpus/read-corpus.ts'
 import {
   canary,
@@ -66,7 +66,7 @@ describe.skipIf(!isBubblewrapThere || landlock === undefined)('Confined (needs b
       const outcomes = await runMany(
         world,
         commands,
-        { ...environmentWithoutRule(), TMPDIR: join(world.root, 'none') },
+        { ...hardenedEnvironment(), TMPDIR: join(world.root, 'none') },
         launcher(world),
       )
       for (const [at, row] of ofSetup.entries()) {

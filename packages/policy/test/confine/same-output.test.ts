@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createPermissions } from '../../src/permissions/permissions.ts'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { sampled } from '../support/deep.ts'
 import { bashCall } from '../judge/support.ts'
 import { makeWorld, removeWorld } from '../judge/world.ts'
@@ -54,7 +54,7 @@ describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bub
       const { project: cwd, home } = world
       const all = confined(means)
       const commands = sampled(all, { deep: 12, quick: 30 })
-      const env = { ...environmentWithoutRule(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
+      const env = { ...hardenedEnvironment(), TMPDIR: '/tmp', LANG: 'C.UTF-8' }
       // In a namespace of its own only this user has a name, and the folder above is another one.
       const asShown = (text: string): string =>
         kind === 'bubblewrap'

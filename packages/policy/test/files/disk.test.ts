@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type Disk, localDisk, type OpenFile, waitingDisk } from '../../src/files/disk.ts'
+import { type Disk, localDisk, type OpenFile, threadPoolDisk } from '../../src/files/disk.ts'
 
 let folder: string
 beforeEach(() => {
@@ -53,7 +53,7 @@ test('a file is read the same, whatever is read of it in which order', async () 
       async (size, steps) => {
         writeFileSync(at('file'), Buffer.from(Array.from({ length: size }, (_, index) => index % 251)))
         const told: unknown[][] = []
-        for (const disk of [localDisk, waitingDisk]) {
+        for (const disk of [localDisk, threadPoolDisk]) {
           const file = await disk.open(at('file'), constants.O_RDONLY)
           const one: unknown[] = []
           for (const each of steps) one.push(await outcome(() => perform(file, each)))
@@ -68,7 +68,7 @@ test('a file is read the same, whatever is read of it in which order', async () 
 })
 
 test('what is written is all there, also in several pieces and beyond what is done at once', async () => {
-  for (const disk of [localDisk, waitingDisk])
+  for (const disk of [localDisk, threadPoolDisk])
     for (const sizes of [[0], [10, 20], [262_144, 1], [300_000, 300_000]]) {
       rmSync(at('new'), { force: true })
       const file = await disk.open(at('new'), constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o640)
@@ -99,7 +99,7 @@ test('the system refuses the same in the same words', async () => {
     (disk) => disk.rm(at('none'), { force: true }),
   ]
   for (const attempt of tries) {
-    const [one, other] = await Promise.all([localDisk, waitingDisk].map((disk) => words(attempt(disk))))
+    const [one, other] = await Promise.all([localDisk, threadPoolDisk].map((disk) => words(attempt(disk))))
     expect(one).toBe(other)
   }
 })

@@ -12,7 +12,7 @@ function localIn(table: string): (path: string) => boolean {
     () => table,
     () => 0,
   )
-  return (path) => mounts.has(path)
+  return (path) => mounts.isOnLocalMount(path)
 }
 
 test.each([
@@ -63,16 +63,16 @@ test('a mount that comes or goes counts within a second, and the table is not re
     },
     () => now.ms,
   )
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   now.table = root + line('/net', 'nfs')
   now.ms += 999
-  for (let times = 0; times < 100; times += 1) mounts.has('/net/a')
+  for (let times = 0; times < 100; times += 1) mounts.isOnLocalMount('/net/a')
   expect(now.reads).toBe(1)
   now.ms += 1
-  expect(mounts.has('/net/a')).toBe(false)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(false)
   now.table = root
   now.ms += 1_000
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
 })
 
 test('what is known of a path is what the table says of it', () => {
@@ -96,9 +96,9 @@ test('after a command a mount counts at once', () => {
     () => table,
     () => 5,
   )
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   table = root + line('/net', 'nfs')
-  expect(mounts.has('/net/a')).toBe(true)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(true)
   mounts.expire()
-  expect(mounts.has('/net/a')).toBe(false)
+  expect(mounts.isOnLocalMount('/net/a')).toBe(false)
 })

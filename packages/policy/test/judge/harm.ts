@@ -1,6 +1,6 @@
 import { createPermissions, type RulePermissions } from '../../src/permissions/permissions.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { isObeyed } from './protected-names.ts'
 import { bashCall } from './support.ts'
 import { canary, runAsOne, runMany, together, type World } from './world.ts'
@@ -66,7 +66,7 @@ export async function findHarm({ reading, editing }: Allowed, trial: Trial): Pro
     (text.match(new RegExp(canary, 'g')) ?? []).find((found) => hasRules || found !== 'CANARY-DENIED') ?? ''
   const path: Readonly<Record<string, string>> =
     programs === undefined ? {} : { PATH: `${programs}:${process.env['PATH'] ?? '/usr/bin:/bin'}` }
-  const env = { ...environmentWithoutRule(), ...path }
+  const env = { ...hardenedEnvironment(), ...path }
   const found: string[] = []
   await together(pieces(reading, 300), 2, async (commands) => {
     const { printed, changed } = await runAsOne(world, commands, env)

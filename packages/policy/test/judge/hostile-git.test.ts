@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, test } from 'vitest'
-import { gitTurnedOff } from '../../src/git/git-environment.ts'
+import { gitHardening } from '../../src/git/git-environment.ts'
 import { isWhole } from '../support/deep.ts'
 import { judged } from './support.ts'
 import { environmentIn, isBubblewrapThere, makeWorld, type Outcome, removeWorld, runMany, type World } from './world.ts'
@@ -186,7 +186,7 @@ async function harmIn(
 ): Promise<readonly string[]> {
   const through = commands.map((command) => (isHardened ? command : `${command}; make test`)).filter(lets)
   if (through.length === 0) return []
-  const outcomes = await runMany(world, through, isHardened ? gitTurnedOff() : {})
+  const outcomes = await runMany(world, through, isHardened ? gitHardening() : {})
   return outcomes.flatMap((outcome, at) => {
     const harm = harmOf(outcome)
     return harm === undefined ? [] : [`${through[at]}: ${harm}`]

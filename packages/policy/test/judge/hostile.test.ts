@@ -1,7 +1,7 @@
 // Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { environmentWithoutRule } from '../../src/git/git-environment.ts'
+import { hardenedEnvironment } from '../../src/git/git-environment.ts'
 import { isReadOnlyCommand } from '../../src/shell/read-only.ts'
 import { sampled } from '../support/deep.ts'
 import { type HostileRow, readCorpus } from './corpus/read-corpus.ts'
@@ -99,7 +99,7 @@ async function isDisarmed(row: HostileRow): Promise<boolean> {
   const world = worldOf(row)
   const command = placed(row.command, world)
   if (!isBubblewrapThere || !/\b(?:git|less|more)\b/.test(command) || !isReadOnlyCommand(command)) return false
-  const [outcome] = await runMany(world, [command], environmentWithoutRule())
+  const [outcome] = await runMany(world, [command], hardenedEnvironment())
   return outcome !== undefined && !didHarm(row, outcome)
 }
 

@@ -11,7 +11,7 @@ type Words = readonly ShellWord[]
  */
 export type GitKind = 'reads' | 'writes index' | 'network' | 'changes'
 
-/** Of words that begin with git, by whatever name. `isThere`: whether a word names a file. */
+/** Of words that begin with git, by whatever name. `exists`: whether a word names a file. */
 export function gitKind(words: Words, isThere: (word: ShellWord) => boolean): GitKind {
   const [, ...args] = words
   const read = globalsOf(args)

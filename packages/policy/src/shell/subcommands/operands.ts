@@ -1,4 +1,4 @@
-import { fitsPath, globPattern } from '../../files/glob-pattern.ts'
+import { matchesPath, globPattern } from '../../files/glob-pattern.ts'
 import type { ShellWord } from '../words.ts'
 import { type ProgramSyntax, valuesTaken } from './program-syntax.ts'
 
@@ -121,7 +121,7 @@ function knownStart({ value }: ShellWord): string {
 /** Whether a word is this text, or may be it. */
 export function isWord(word: ShellWord, text: string, isSame: (word: string) => boolean): Sureness {
   if (word.kind === 'literal') return isSame(word.value) ? 2 : 0
-  if (word.kind === 'glob') return isSame(word.value) || fitsPath(globPattern(word.value), [text]) ? 1 : 0
+  if (word.kind === 'glob') return isSame(word.value) || matchesPath(globPattern(word.value), [text]) ? 1 : 0
   if (word.isPipe === true) return 0
   return word.isOne === true && !text.startsWith(knownStart(word)) ? 0 : 1
 }
@@ -130,7 +130,7 @@ export function isWord(word: ShellWord, text: string, isSame: (word: string) => 
 export function mayBeOption(word: ShellWord, names: readonly string[]): boolean {
   if (word.kind === 'literal' || word.isPipe === true || word.value === '{}') return false
   if (word.kind === 'glob')
-    return /^[-[?]/.test(word.value) && names.some((name) => fitsPath(globPattern(word.value), [name]))
+    return /^[-[?]/.test(word.value) && names.some((name) => matchesPath(globPattern(word.value), [name]))
   const start = knownStart(word)
   if (word.isOne !== true || start === '') return true
   // `-a$X` may be several letters.

@@ -7,10 +7,10 @@ import { isOwnWorkTree, settingsFiles, settingsOf } from './repository-settings.
 import { pathKind } from './small-file.ts'
 
 /** Whether what git shows of the repository around a folder could be elsewhere. */
-export function leadsElsewhere(folder: string): boolean {
+export function mayShowForeignFiles(folder: string): boolean {
   const found = findRepository(realPath(folder))
   if (found === undefined) return false
-  if (found.kind === 'unclear' || placeProblem(found) !== undefined) return true
+  if (found.kind === 'unclear' || foreignContentProblem(found) !== undefined) return true
   return indexProblem(found, false) !== undefined || !hasOwnWorkTree(found)
 }
 
@@ -23,7 +23,7 @@ function hasOwnWorkTree(found: GitRepository): boolean {
 }
 
 /** Why a repository could show what is outside of it, whatever its settings are. */
-export function placeProblem(found: GitRepository): string | undefined {
+export function foreignContentProblem(found: GitRepository): string | undefined {
   if (!isOwnRepository(found)) return `the .git of ${found.workTree} leads to another repository`
   const modules = join(found.workTree, '.gitmodules')
   return gitFolderProblem(found) ?? (pathKind(modules) === 'other' ? `${modules} is a link` : undefined)

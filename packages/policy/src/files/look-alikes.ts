@@ -8,7 +8,7 @@ import { codeOf } from '@halting/core/adapters'
 const maxEntries = 10_000
 
 /** Whether a name could look like another one: only these characters have counterparts that look the same. */
-export function hasCounterparts(text: string): boolean {
+export function mayHaveLookAlikes(text: string): boolean {
   return /[ '\u0080-\uFFFF]/.test(text)
 }
 
@@ -26,14 +26,14 @@ export function foldedName(name: string): string {
  * has the name that was written and exactly one entry of the folder looks the same, the path is that entry. Tools and permissions both use
  * this: what is judged is what is opened.
  */
-export function calledPath(path: string, from: string): string {
+export function resolveToolPath(path: string, from: string): string {
   const written = absolutePath(path, from)
-  if (!hasCounterparts(written) || isThere(written)) return written
+  if (!mayHaveLookAlikes(written) || exists(written)) return written
   const segments = written.split(sep).filter(Boolean)
   let place: string = sep
   for (const [at, segment] of segments.entries()) {
     const next = join(place, segment)
-    if (isThere(next)) {
+    if (exists(next)) {
       place = next
       continue
     }
@@ -48,7 +48,7 @@ export function calledPath(path: string, from: string): string {
 /** Paths in the same folder whose names look the same, in order; none for a folder that cannot be read or is too large. */
 export function lookAlikesOf(path: string): readonly string[] {
   const name = basename(path)
-  if (!hasCounterparts(name)) return []
+  if (!mayHaveLookAlikes(name)) return []
   const folded = foldedName(name)
   return entriesOf(dirname(path))
     .filter((entry) => entry !== name && foldedName(entry) === folded)
@@ -65,7 +65,7 @@ function entriesOf(folder: string): readonly string[] {
   }
 }
 
-function isThere(path: string): boolean {
+function exists(path: string): boolean {
   try {
     lstatSync(path)
     return true

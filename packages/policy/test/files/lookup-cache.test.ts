@@ -4,7 +4,13 @@ import { realPath as realPathNow } from '@halting/journal/files'
 import { assert, constantFrom, array, integer, oneof, property, record, tuple } from 'fast-check'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lookAgain, onceALook, realPath, statOf, withOneLook } from '../../src/files/one-look.ts'
+import {
+  withoutLookupCache,
+  cachedPerJudgement,
+  realPath,
+  statOf,
+  withLookupCache,
+} from '../../src/files/lookup-cache.ts'
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { bashCall } from '../judge/support.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -41,7 +47,7 @@ test('one look finds the ends of paths that looking each time finds', () => {
         mkdirSync(root)
         for (const one of all) make(root, one)
         const paths = asked.map(([text, isJoined]) => (isJoined === 1 ? join(root, text) : `${root}/${text}`))
-        const found = withOneLook(() => paths.map((one) => [realPath(one), realPath(one), statOf(one)?.ino]))
+        const found = withLookupCache(() => paths.map((one) => [realPath(one), realPath(one), statOf(one)?.ino]))
         expect(found).toEqual(paths.map((one) => [realPathNow(one), realPathNow(one), statOf(one)?.ino]))
         rmSync(root, { recursive: true })
       },
@@ -77,15 +83,15 @@ test('nothing that was found lasts longer than its look', () => {
   const folder = temporaryFolder()
   const place = join(folder, 'link')
   let count = 0
-  const counted = onceALook((_one: string, _by: string) => (count += 1))
+  const counted = cachedPerJudgement((_one: string, _by: string) => (count += 1))
   const look = (): readonly [string, number] =>
-    withOneLook(() => [realPath(place), counted('a', 'b') + counted('a', 'b')])
+    withLookupCache(() => [realPath(place), counted('a', 'b') + counted('a', 'b')])
   expect(look()).toEqual([place, 2])
   symlinkSync(folder, place)
   expect(look()).toEqual([folder, 4])
   // Also where a judgement fails.
   expect(() =>
-    withOneLook(() => {
+    withLookupCache(() => {
       realPath(place)
       throw new Error('no')
     }),
@@ -97,9 +103,9 @@ test('nothing that was found lasts longer than its look', () => {
 
 test('a port that makes a file amid a judgement sees it', () => {
   const place = join(temporaryFolder(), 'made')
-  withOneLook(() => {
+  withLookupCache(() => {
     expect(statOf(place)).toBeUndefined()
-    const seen = lookAgain(() => (writeFileSync(place, ''), statOf(place)?.isFile()))
+    const seen = withoutLookupCache(() => (writeFileSync(place, ''), statOf(place)?.isFile()))
     expect(seen).toBe(true)
     // What was found stays so until the judgement ends.
     expect(statOf(place)).toBeUndefined()
