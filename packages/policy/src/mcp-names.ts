@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /** What every service takes as the name of a tool. */
-const longest = 64
-const longestServer = 32
+const maxNameLength = 64
+const maxServerLength = 32
 
 /**
  * A server's name as it stands in names of tools. Without two `_` in a row and none at its ends: `mcp__a__b` is the tool
@@ -13,21 +13,21 @@ export function validServerName(name: string): string {
     .replace(/[^A-Za-z\d-]+/g, '_')
     .replace(/_+/g, '_')
     .replace(/^_|_$/g, '')
-  return valid.length <= longestServer ? valid : `${valid.slice(0, longestServer - 7)}-${hashed(name)}`
+  return valid.length <= maxServerLength ? valid : `${valid.slice(0, maxServerLength - 7)}-${withHash(name)}`
 }
 
 /** `mcp__server__tool`, with letters, digits, `_` and `-` alone, and no longer than a service takes. */
 export function mcpToolName(server: string, tool: string): string {
   const valid = `mcp__${validServerName(server)}__${tool.replace(/[^\w-]/g, '_')}`
-  return valid.length <= longest ? valid : `${valid.slice(0, longest - 7)}-${hashed(tool)}`
+  return valid.length <= maxNameLength ? valid : `${valid.slice(0, maxNameLength - 7)}-${withHash(tool)}`
 }
 
 /** Names that were told apart before they were made valid stay apart. */
 export function uniqueToolName(server: string, tool: string, isTaken: (name: string) => boolean): string {
   const name = mcpToolName(server, tool)
-  return isTaken(name) ? `${name.slice(0, longest - 7)}-${hashed(tool)}` : name
+  return isTaken(name) ? `${name.slice(0, maxNameLength - 7)}-${withHash(tool)}` : name
 }
 
-function hashed(text: string): string {
+function withHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 6)
 }

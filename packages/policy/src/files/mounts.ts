@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ofEach, ofEachTwo, RecentTexts } from '../shell/remembered.ts'
+import { memoizeByObject, memoizeByPair, RecentTexts } from '../shell/memoize.ts'
 import { isExactPath, isInside } from './paths.ts'
 
 /** A line of /proc/self/mountinfo: what of a device is seen where. */
@@ -39,13 +39,13 @@ export function mountOf(path: string, known: readonly Mount[]): Mount | undefine
   return found
 }
 
-const tableOf = ofEach((known: readonly Mount[]) => ({
+const tableOf = memoizeByObject((known: readonly Mount[]) => ({
   innermostFirst: known.toReversed().toSorted((one, other) => other.point.length - one.point.length),
   recent: new RecentTexts<Mount>(500, 500),
 }))
 
 /** Other places where something of the same device is seen. */
-export const otherMountsOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = ofEachTwo(
+export const otherMountsOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = memoizeByPair(
   (mount, known) => known.filter((other) => other !== mount && other.device === mount.device),
 )
 

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { homeFolder } from '../files/paths.ts'
-import { RecentTexts } from '../shell/remembered.ts'
+import { RecentTexts } from '../shell/memoize.ts'
 
 /** One setting of a configuration file, as git reads it. */
 export interface GitSetting {

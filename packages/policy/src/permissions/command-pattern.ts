@@ -12,7 +12,7 @@ import { sameOptions } from '../shell/subcommands/option-synonyms.ts'
 import { type ProgramSyntax, syntaxOf } from '../shell/subcommands/program-syntax.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands/synonyms.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 
 /** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
@@ -35,7 +35,7 @@ interface WantedOption {
   readonly value?: string
 }
 
-const longest = 400
+const maxPatternLength = 400
 
 // Spec R-RULE-1f.
 /**
@@ -52,7 +52,7 @@ export function matchCommand(pattern: string, words: readonly ShellWord[]): Matc
   return found
 }
 
-const matches = ofEach((_words: readonly ShellWord[]) => new Map<string, Match>())
+const matches = memoizeByObject((_words: readonly ShellWord[]) => new Map<string, Match>())
 const maxPatterns = 200
 
 function findMatch(pattern: string, words: readonly ShellWord[]): Match {
@@ -64,7 +64,7 @@ function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   for (const form of formsOf(pattern)) {
     if (found === 2) break
     if (isSameProgram(form, name.value, plain, family))
-      found = higher(found, matchForm(form, words.slice(0, longest), family))
+      found = higher(found, matchForm(form, words.slice(0, maxPatternLength), family))
   }
   return found === 2 ? 'yes' : found === 1 ? 'maybe' : 'no'
 }
@@ -280,8 +280,8 @@ function restMatches(
   for (const [place, sureness] of [...starts].slice(0, 100)) {
     const rest = words.slice(place)
     const text = rest.map(({ value }) => value).join(' ')
-    const isFitting = matchesWildcard(tail, text) || (tail.endsWith(' *') && matchesWildcard(tail.slice(0, -2), text))
-    if (isFitting) found = higher(found, sureness)
+    const isMatch = matchesWildcard(tail, text) || (tail.endsWith(' *') && matchesWildcard(tail.slice(0, -2), text))
+    if (isMatch) found = higher(found, sureness)
     else if (rest.some(({ kind, isPipe }) => kind === 'dynamic' && isPipe !== true)) found = higher(found, 1)
   }
   return found
@@ -338,11 +338,11 @@ function optionNamed(name: string, value: string | undefined, scope: OptionScope
 
 /** Many programs accept the beginning of a long option, where it is not one of its own. */
 function isAbbreviation(written: string, name: string, isExact: boolean): boolean {
-  return !isExact && written.length > 2 && name.startsWith(written) && !whole.has(written)
+  return !isExact && written.length > 2 && name.startsWith(written) && !unabbreviated.has(written)
 }
 
 /** Options that longer ones begin with. */
-const whole: ReadonlySet<string> = new Set(
+const unabbreviated: ReadonlySet<string> = new Set(
   '--all --config --data --env --exec --file --force --git --host --name --output --save --user --version'.split(' '),
 )
 

@@ -1,27 +1,27 @@
 import { patchToolName } from '../files/patch-format.ts'
 import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { analyseShell, maxWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
-import { takesAnything } from '../shell/describe.ts'
+import { takesAnything } from '../shell/command-effects.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { ofEach, ofEachTwo } from '../shell/remembered.ts'
-import { unseenCode } from '../shell/unseen.ts'
+import { memoizeByObject, memoizeByPair } from '../shell/memoize.ts'
+import { unseenCode } from '../shell/unseen-code.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
-import { wordsOfText } from '../shell/subcommands/meant-commands.ts'
+import { wordsOfText } from '../shell/subcommands/equivalent-commands.ts'
 import { nameOf, possibleCommands } from '../shell/wrappers.ts'
 import { matchCommand } from './command-pattern.ts'
 import { doubtAboutGitWrites, ruleForGitWrites } from './git-files.ts'
-import { commandsIn, hiddenCommand, whereaboutsOfGit } from './hidden-commands.ts'
+import { nestedCommands, hiddenCommandProblem, whereaboutsOfGit } from './nested-commands.ts'
 import { workTreeAround } from './git-settings.ts'
 import { relocateProblem } from './links.ts'
-import { holdsOtherName } from './other-names.ts'
-import { holdsFitting } from './tree-rules.ts'
-import { guessedPlaces, innermost, isStillLine, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
+import { containsAlias } from './path-aliases.ts'
+import { containsMatch } from './tree-rules.ts'
+import { possiblePlaces, innermost, changesNoNames, placesOf, type Whereabouts, whereaboutsOf } from './places.ts'
 import type { PermissionRule } from './rule.ts'
 import {
   type Access,
-  couldFitBelow,
+  couldMatchBelow,
   deniableNames,
   pathRules,
   patternForEnds,
@@ -29,9 +29,9 @@ import {
   type RuleBook,
   ruleForPath,
   rulesOfKind,
-  rulesTakingAway,
+  denyAndAskRules,
 } from './rule-book.ts'
-import { mayMeetUnseen } from './unseen-files.ts'
+import { mayNameRuledFile } from './unresolved-paths.ts'
 import {
   aliasMayChangeFiles,
   exportsRuledFiles,
@@ -54,29 +54,29 @@ export function ruleForCommand(
   if (rules.length === 0) return undefined
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const commands = analysis.commands.flatMap((simple) => commandsIn(simple, analysis, whereabouts).commands)
+  const commands = analysis.commands.flatMap((simple) => nestedCommands(simple, analysis, whereabouts).commands)
   // What could not be understood is cut at everything that may separate commands.
   const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
   const crudeWords = crude.map(wordsOfText)
   const byText = commandRules(rules).find(
     (rule) =>
-      commands.some((form) => fitsForm(rule, form)) ||
-      crude.some((text) => fitsText(rule, text)) ||
-      crudeWords.some((words) => fitsWords(rule, words)),
+      commands.some((form) => formMatches(rule, form)) ||
+      crude.some((text) => textMatches(rule, text)) ||
+      crudeWords.some((words) => wordsMatch(rule, words)),
   )
   return byText ?? ruleForFiles(rules, analysis, whereabouts) ?? ruleForGitWrites(rules, commands, whereabouts)
 }
 
-const fitsForm = ofEachTwo(
+const formMatches = memoizeByPair(
   (rule: PermissionRule, form: readonly ShellWord[]) =>
-    textsOf(form).some((text) => fitsText(rule, text)) || fitsWords(rule, form),
+    textsOf(form).some((text) => textMatches(rule, text)) || wordsMatch(rule, form),
 )
 
-function fitsText({ spec }: PermissionRule, text: string): boolean {
+function textMatches({ spec }: PermissionRule, text: string): boolean {
   return spec.kind === 'command' && spec.matches(text)
 }
 
-function fitsWords({ spec }: PermissionRule, words: readonly ShellWord[]): boolean {
+function wordsMatch({ spec }: PermissionRule, words: readonly ShellWord[]): boolean {
   return spec.kind === 'command' && matchCommand(spec.pattern, words) === 'yes'
 }
 
@@ -110,7 +110,7 @@ function ruleForFiles(
 ): PermissionRule | undefined {
   for (const { direction, target } of analysis.redirects) {
     if (isHarmlessSink(target)) continue
-    for (const place of guessedPlaces(target, whereabouts)) {
+    for (const place of possiblePlaces(target, whereabouts)) {
       const rule = direction === 'out' ? ruleForPath(rules, edit, place) : patternForPath(rules, read, place)
       if (rule !== undefined) return rule
     }
@@ -131,7 +131,7 @@ function ruleForFiles(
       const key = `${word.kind} ${isTree} ${changesFiles} ${word.value}`
       if (looked.has(key)) continue
       looked.add(key)
-      for (const place of guessedPlaces(word, whereabouts)) {
+      for (const place of possiblePlaces(word, whereabouts)) {
         const names = deniableNames(rules, place)
         // A folder is also what is in it.
         const ends = isTree ? names.flatMap((end) => [end, `${end}/${probe}`]) : names
@@ -163,7 +163,7 @@ function isReadOfTree(effect: Effect): effect is ReadOfTree {
 }
 
 /** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
-const wordsThatAreFiles = ofEach(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
+const wordsThatAreFiles = memoizeByObject(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
   if (name === undefined || takesAnything(name.value)) return []
   return args.flatMap((word) => {
     const values = [
@@ -179,7 +179,9 @@ const wordsThatAreFiles = ofEach(([name, ...args]: readonly ShellWord[]): readon
 const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
 
 /** Rules that a command that is not understood could get around. */
-const fineRules = rulesOfKind(({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path')
+const narrowRules = rulesOfKind(
+  ({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path',
+)
 
 // Spec R-RULE-1b.
 /**
@@ -187,7 +189,7 @@ const fineRules = rulesOfKind(({ tool, spec }) => (tool === 'Bash' && spec.kind 
  * doubt a person decides, whatever allows the command.
  */
 export function doubtAbout(command: string, book: RuleBook): string | undefined {
-  const rules = fineRules(rulesTakingAway(book))
+  const rules = narrowRules(denyAndAskRules(book))
   return rules.length === 0 ? undefined : doubtOf(rules, command, book)
 }
 
@@ -221,17 +223,17 @@ function findDoubt(rules: readonly PermissionRule[], command: string, book: Rule
   }
   const commands = commandRules(rules)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
-  const hidden = commands.length === 0 ? undefined : hiddenCommand(analysis, commands, whereabouts)
+  const hidden = commands.length === 0 ? undefined : hiddenCommandProblem(analysis, commands, whereabouts)
   if (hidden !== undefined) return hidden
   const files = pathRules(rules)
   if (files.length === 0) return undefined
   for (const simple of analysis.commands) {
-    const { commands: meant, unknown } = commandsIn(simple, analysis, whereabouts)
+    const { commands: meant, unknown } = nestedCommands(simple, analysis, whereabouts)
     if (unknown !== undefined && files.some(({ tool }) => tool === 'Edit')) return aliasMayChangeFiles(`git ${unknown}`)
     const doubt = doubtAboutGitWrites(files, meant, whereaboutsOfGit(simple, analysis.variables, whereabouts))
     if (doubt !== undefined) return doubt
   }
-  return fileDoubt(analysis, files, whereabouts, isStillLine(analysis, book.env))
+  return fileDoubt(analysis, files, whereabouts, changesNoNames(analysis, book.env))
 }
 
 // Spec R-EASK-4a.
@@ -243,7 +245,7 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const isStored = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
-    return places.isUnknown || places.paths.some((path) => couldFitBelow(rules, workTreeAround(path)))
+    return places.isUnknown || places.paths.some((path) => couldMatchBelow(rules, workTreeAround(path)))
   }
   for (const simple of analysis.commands) {
     for (const effect of effectsOfCommand(simple))
@@ -255,20 +257,20 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
 }
 
 /** `xargs cat`: the words come from what it reads. */
-function handsOver({ words }: SimpleCommand): boolean {
+function passesOnArguments({ words }: SimpleCommand): boolean {
   return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')
 }
 
 /** Programs that copy, pack, search or remove folders with all that is in them. */
-const treeUsers: ReadonlySet<string> = new Set(
+const treePrograms: ReadonlySet<string> = new Set(
   'cp mv ln link rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
 )
 
 /** Commands of git that hand out what files held. */
-const handingOut =
+const revealingGitCommands =
   /^(?:archive|clone|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
 
-const showing = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
+const revealingOptions = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
 
 /** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
 function reachOf(
@@ -279,19 +281,20 @@ function reachOf(
   const name = nameOf(words[0]?.value ?? '')
   const literal = words.slice(1).filter(({ kind, value }) => kind === 'literal' && !value.startsWith('-'))
   // With options that are not described these may show what files held, whatever the described ones do.
-  const isShowing = literal.slice(0, 2).some(({ value }) => showing.test(value))
-  if (name === 'git' && (isShowing || literal.some(({ value }) => handingOut.test(value)))) {
+  const isShowing = literal.slice(0, 2).some(({ value }) => revealingOptions.test(value))
+  if (name === 'git' && (isShowing || literal.some(({ value }) => revealingGitCommands.test(value)))) {
     const about = rulesForReading(rules)
-    if (whereabouts.directories.some((folder) => couldFitBelow(about, workTreeAround(folder)))) return exportsRuledFiles
+    if (whereabouts.directories.some((folder) => couldMatchBelow(about, workTreeAround(folder))))
+      return exportsRuledFiles
   }
-  const usesTrees = treeUsers.has(name)
+  const usesTrees = treePrograms.has(name)
   for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, maxWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
       const changed = patternForPath(rules, edit, place)
       if (changed !== undefined) return mayChangeFileOf(name, changed.source)
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
         return movedLinkMayReachFile(name)
-      if (usesTrees && (holdsFitting(rules, place) || holdsOtherName(rules, place))) return mayUseRuledFile(name)
+      if (usesTrees && (containsMatch(rules, place) || containsAlias(rules, place))) return mayUseRuledFile(name)
     }
   }
   return undefined
@@ -301,8 +304,6 @@ const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdi
 
 /** Rules about changing files say nothing about reading them. */
 const rulesForReading = rulesOfKind(({ tool }) => !editingTools.has(tool))
-
-const elsewhere = unknownFiles
 
 function fileDoubt(
   analysis: ShellAnalysis,
@@ -314,40 +315,40 @@ function fileDoubt(
   const isOpen = (word: ShellWord, isTree: boolean, about: readonly PermissionRule[]): boolean => {
     if (about.length === 0) return false
     const places = placesOf(word, whereabouts)
-    return places.isUnknown || mayMeetUnseen(about, places, isTree, isStill)
+    return places.isUnknown || mayNameRuledFile(about, places, isTree, isStill)
   }
   /** From a folder below the root git shows all of its work tree. */
   const showsFitting = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
     return (
       reading.length > 0 &&
-      (places.isUnknown || places.paths.some((path) => couldFitBelow(reading, workTreeAround(path))))
+      (places.isUnknown || places.paths.some((path) => couldMatchBelow(reading, workTreeAround(path))))
     )
   }
   const isPlain = ({ target, direction }: ShellAnalysis['redirects'][number]): boolean =>
     isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)
   for (const redirect of analysis.redirects)
     if (!isPlain(redirect) && isOpen(redirect.target, false, redirect.direction === 'in' ? reading : rules))
-      return elsewhere
+      return unknownFiles
   for (const command of analysis.commands) {
     const words = innermost(command)
     if (isReadOnlySimpleCommand(command)) {
       for (const effect of effectsOfCommand(command)) {
         if ((effect.kind === 'read' || isReadOfTree(effect)) && isOpen(effect.word, isReadOfTree(effect), reading))
-          return elsewhere
+          return unknownFiles
         if (effect.kind === 'git' && effect.history && showsFitting(effect.folder)) return showsRuledFiles
       }
-    } else if (handsOver(command)) return elsewhere
+    } else if (passesOnArguments(command)) return unknownFiles
     else if (!takesAnything(words[0]?.value ?? '')) {
-      const told = reachOf(words, rules, whereabouts)
-      if (told !== undefined) return told
+      const problem = reachOf(words, rules, whereabouts)
+      if (problem !== undefined) return problem
       const rest = words
         .slice(1)
         .filter(
           (word, at) =>
             !(words[0]?.value === 'git' && /^(?:-m|--message)$/.test(words[at]?.value ?? '') && word.isOne === true),
         )
-      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false, rules))) return elsewhere
+      if (rest.some((word) => word.kind !== 'literal' && isOpen(word, false, rules))) return unknownFiles
     }
   }
   return undefined

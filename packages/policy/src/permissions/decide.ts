@@ -2,28 +2,28 @@ import { type AskCause, isAgentTool, type PermissionUpdate } from '@halting/core
 import type { PermissionRequest } from '@halting/core'
 import { withLookupCache } from '../files/lookup-cache.ts'
 import { bothEnds, homeFolder, isDirectory, isInside, isInsideAny } from '../files/paths.ts'
-import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-cover.ts'
+import { bareRule, judgeCommand, partsOf, rulesForAll } from './command-verdict.ts'
 import { asksOutside } from './command-texts.ts'
-import { confinementOf } from './confine.ts'
-import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confined.ts'
+import { confinementOf } from './read-confinement.ts'
+import { asksUnconfined, canConfineEdits, editConfinement, editProblem, lineProblem } from './edit-confinement.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
 import { doubtAbout, storedVersionsDoubt } from './command-rules.ts'
-import { suggestionOf } from './learned.ts'
+import { suggestionOf } from './rule-updates.ts'
 import { decisionOfPersonTool, updatesOfPersonTool } from './plan-mode.ts'
 import {
   areEndsAllowed,
-  holdsProcesses,
-  namesToSpell,
+  containsProcesses,
+  namesRuleMustSpell,
   type PermissionMode,
   type RuleBook,
   type RuleDecision,
   rulesForEnds,
   rulesOfKind,
 } from './rule-book.ts'
-import { isAllowedWhole, ruleForAny } from './rule-match.ts'
+import { ruleCoversCall, ruleForAny } from './rule-match.ts'
 import { parseRules } from './rule.ts'
 import { commandOf, type Subject, type Subjects, subjectsOf } from './subject.ts'
-import { rulesForUnjudged, unjudgedParts } from './unjudged.ts'
+import { rulesForOpaque, opaqueParts } from './opaque-commands.ts'
 import {
   askedByHook,
   askedByRule,
@@ -67,9 +67,9 @@ export function decide(
  */
 function decideApproval(request: PermissionRequest, book: RuleBook, subjects: Subjects): RuleDecision {
   const { name } = request.call
-  if (book.mode === 'bypassPermissions' || subjects.every((subject) => isAllowedWhole(book.allow, name, subject)))
+  if (book.mode === 'bypassPermissions' || subjects.every((subject) => ruleCoversCall(book.allow, name, subject)))
     return allowedExplicitly
-  return ask(askedByTool(name), rulesForApproval(request, book, subjects))
+  return askDecision(askedByTool(name), rulesForApproval(request, book, subjects))
 }
 
 /** The rule that would let such calls run, where one does. */
@@ -77,7 +77,7 @@ function rulesForApproval({ call }: PermissionRequest, book: RuleBook, subjects:
   if (book.hasFixedAllow || subjects.some(({ kind }) => kind !== 'tool')) return []
   try {
     const { allow } = parseRules({ allow: [call.name] }, book.cwd)
-    return subjects.every((subject) => isAllowedWhole(allow, call.name, subject)) ? [call.name] : []
+    return subjects.every((subject) => ruleCoversCall(allow, call.name, subject)) ? [call.name] : []
   } catch {
     // It cannot be written as a rule.
     return []
@@ -92,12 +92,12 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
   if (asked !== undefined) return { behavior: 'ask', message: askedByRule(asked.source) }
   if (request.hookDecision === 'ask') return { behavior: 'ask', message: askedByHook }
   // A hook answers for the command that it allowed, as a rule does; the mode answers for nothing.
-  if (request.hookDecision === 'allow') return unlessInDoubt(subject, book)
+  if (request.hookDecision === 'allow') return allowUnlessInDoubt(subject, book)
   const personal = decisionOfPersonTool(request.call.name, book.mode)
   if (personal !== undefined) return personal
   if (book.mode === 'bypassPermissions') {
-    const decision = unlessInDoubt(subject, book)
-    return decision.behavior === 'allow' ? unlessUnjudged(request, subject, book) : decision
+    const decision = allowUnlessInDoubt(subject, book)
+    return decision.behavior === 'allow' ? allowUnlessOpaque(request, subject, book) : decision
   }
   if (book.mode === 'plan' && !changesNothing(request) && confinementFor(request, book) === undefined) {
     return { behavior: 'deny', message: deniedInPlanMode(request.call.name) }
@@ -105,34 +105,34 @@ function decideByRules(request: PermissionRequest, book: RuleBook, subjects: Sub
   return coverage(request, subjects, book)
 }
 
-const allowed: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
+const allowDecision: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow' })
 const allowedExplicitly: RuleDecision = Object.freeze<RuleDecision>({ behavior: 'allow', explicit: true })
 
-const notWatched = rulesOfKind(({ isWatched }) => isWatched !== true)
-const notOfFiles = rulesOfKind(({ spec }) => spec.kind !== 'path')
+const withoutWatched = rulesOfKind(({ isWatched }) => isWatched !== true)
+const withoutFileRules = rulesOfKind(({ spec }) => spec.kind !== 'path')
 
 /** What deny rules for files name, a sandbox keeps shut for a command that it holds: that is not in doubt then. */
 function commandDoubt(command: string, book: RuleBook): string | undefined {
-  const isHeld = book.sandbox?.holds(command) === true
-  const unwatched = notWatched(book.deny)
-  const deny = isHeld ? notOfFiles(unwatched) : unwatched
+  const isSandboxed = book.sandbox?.holds(command) === true
+  const unwatched = withoutWatched(book.deny)
+  const deny = isSandboxed ? withoutFileRules(unwatched) : unwatched
   return doubtAbout(command, { ...book, deny })
 }
 
-function unlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
+function allowUnlessInDoubt(subject: Subject, book: RuleBook): RuleDecision {
   const doubt = subject.kind === 'command' ? commandDoubt(subject.command, book) : undefined
-  return doubt === undefined ? allowed : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
+  return doubt === undefined ? allowDecision : { behavior: 'ask', message: denyRulesUncheckable(doubt) }
 }
 
 // Spec R-RULE-1c.
 /** Without a sandbox deny rules for files bind what can be judged; what cannot be, asks. */
-function unlessUnjudged(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
-  const parts = subject.kind === 'command' ? unjudgedParts(subject.command, book) : []
+function allowUnlessOpaque(request: PermissionRequest, subject: Subject, book: RuleBook): RuleDecision {
+  const parts = subject.kind === 'command' ? opaqueParts(subject.command, book) : []
   const [first] = parts
-  if (first === undefined) return allowed
-  const rules = rulesForUnjudged(parts)
+  if (first === undefined) return allowDecision
+  const rules = rulesForOpaque(parts)
   const why = filesUnknown(first.part, first.why)
-  return ask(why, isAllowedWith(rules, request, book) ? rules : [])
+  return askDecision(why, isAllowedWith(rules, request, book) ? rules : [])
 }
 
 function isAllowedWith(rules: readonly string[], request: PermissionRequest, book: RuleBook): boolean {
@@ -168,7 +168,7 @@ type Coverage =
   | { readonly kind: 'missing'; readonly why: string; readonly rules: readonly string[] }
 
 /** Whether a folder is the person's own, or one that holds it, such as the root. */
-function holdsHome(folder: string): boolean {
+function containsHome(folder: string): boolean {
   try {
     return bothEnds(homeFolder()).some((home) => isInside(home, folder))
   } catch {
@@ -177,29 +177,29 @@ function holdsHome(folder: string): boolean {
   }
 }
 
-const covered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
+const fullyCovered: Coverage = Object.freeze<Coverage>({ kind: 'allowed' })
 
 function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook): Coverage {
   const { call } = request
   const missing = (why: string, rules: readonly string[]): Coverage => ({ kind: 'missing', why, rules })
-  if (isAllowedWhole(book.allow, call.name, subject)) return covered
+  if (ruleCoversCall(book.allow, call.name, subject)) return fullyCovered
   if (subject.kind === 'command') {
     if (book.sandbox?.holds(subject.command) === true && commandDoubt(subject.command, book) === undefined)
-      return covered
+      return fullyCovered
     return commandCoverage(request, subject.command, book)
   }
   if (subject.kind === 'path') {
     const { path, ends, access } = subject
-    const isOpen = call.name === 'Grep' && holdsProcesses(ends)
-    if (!isOpen && areEndsAllowed(book, access, ends)) return covered
+    const isOpen = call.name === 'Grep' && containsProcesses(ends)
+    if (!isOpen && areEndsAllowed(book, access, ends)) return fullyCovered
     const why =
-      access.kind === 'edit' && ends.some((end) => namesToSpell(book, end).size > 0)
+      access.kind === 'edit' && ends.some((end) => namesRuleMustSpell(book, end).size > 0)
         ? needsNamedRule(call.name, path)
         : noRuleForPath(call.name, path)
     // No file tool writes a folder, and a rule for one is about all that is in it.
     if (access.kind === 'edit' && ends.some(isDirectory)) return missing(why, [])
     // One key that is pressed for one search would let all that a person has be read.
-    if (ends.some(holdsHome)) return missing(why, [])
+    if (ends.some(containsHome)) return missing(why, [])
     return missing(why, rulesForEnds(book, access, ends))
   }
   if (subject.kind === 'domain') {
@@ -212,7 +212,7 @@ function coverageOf(request: PermissionRequest, subject: Subject, book: RuleBook
     const rules = allowed.map((domain) => `WebSearch(domain:${domain})`)
     return missing(noRuleForSearch(allowed), allowed.length === 0 ? ['WebSearch'] : [...new Set(rules)])
   }
-  return isHarmless(request) ? covered : missing(noRuleForTool(call.name), [call.name])
+  return isHarmless(request) ? fullyCovered : missing(noRuleForTool(call.name), [call.name])
 }
 
 function commandCoverage(request: PermissionRequest, command: string, book: RuleBook): Coverage {
@@ -220,15 +220,15 @@ function commandCoverage(request: PermissionRequest, command: string, book: Rule
   if (verdict.kind === 'allowed') {
     // As it is, it would run in any case where nothing confines it.
     const isAsked = asksUnconfined(request) && confinementIn(request, command, book) !== undefined
-    return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : covered
+    return isAsked ? { kind: 'missing', why: `${asksOutside}.`, rules: rulesForAll(command, book) } : fullyCovered
   }
   const why = canConfineEdits(book) ? (editDoubt(request, command, book) ?? 'confined') : verdict.why
-  return why === 'confined' ? covered : { kind: 'missing', why: `${why}.`, rules: verdict.wouldAllow }
+  return why === 'confined' ? fullyCovered : { kind: 'missing', why: `${why}.`, rules: verdict.wouldAllow }
 }
 
 /** Why a command that no rule covers does not run confined to the workspace. What deny rules for files name is shut there. */
 function editDoubt(request: PermissionRequest, command: string, book: RuleBook): string | undefined {
-  const deny = notOfFiles(book.deny)
+  const deny = withoutFileRules(book.deny)
   return (
     doubtAbout(command, { ...book, deny }) ?? storedVersionsDoubt(command, book) ?? editProblem(request, command, book)
   )
@@ -268,29 +268,29 @@ function coverageOfAll(request: PermissionRequest, subjects: Subjects, book: Rul
     each.kind === 'missing' ? [{ ...each, subject }] : [],
   )
   const [first] = missing
-  if (first === undefined) return covered
+  if (first === undefined) return fullyCovered
   if (missing.length === 1) return first
   const paths = missing.map(({ subject }) => (subject.kind === 'path' ? subject.path : request.call.name))
   // What no rule can allow makes rules for the others useless.
   const rules = missing.some((each) => each.rules.length === 0) ? [] : missing.flatMap((each) => each.rules)
-  const obeyed = missing.find(({ subject }) => isObeyed(subject, book))
+  const obeyed = missing.find(({ subject }) => changesControlFile(subject, book))
   const why = obeyed?.why ?? noRuleForPath(request.call.name, paths.join(', '))
   return { kind: 'missing', why, rules: [...new Set(rules)] }
 }
 
 /** Whether it changes a file that is run or obeyed later. */
-function isObeyed(subject: Subject, book: RuleBook): boolean {
+function changesControlFile(subject: Subject, book: RuleBook): boolean {
   return (
     subject.kind === 'path' &&
     subject.access.kind === 'edit' &&
-    subject.ends.some((end) => namesToSpell(book, end).size > 0)
+    subject.ends.some((end) => namesRuleMustSpell(book, end).size > 0)
   )
 }
 
 function coverage(request: PermissionRequest, subjects: Subjects, book: RuleBook): RuleDecision {
   const found = coverageOfAll(request, subjects, book)
-  if (found.kind === 'allowed') return allowed
-  return ask(found.why, isEnough(found.rules, request, book) ? found.rules : [])
+  if (found.kind === 'allowed') return allowDecision
+  return askDecision(found.why, isEnough(found.rules, request, book) ? found.rules : [])
 }
 
 /** Whether a call that is missing rules is allowed with these: what a call holds may mean something else in a rule. */
@@ -321,7 +321,7 @@ function findRemedy(request: PermissionRequest, present: RuleBook): Remedy | und
   const found = coverageOfAll(request, subjects, book)
   const [subject] = subjects
   const isByMode = subject.kind === 'command' && book.mode === 'bypassPermissions'
-  const unjudged = isByMode ? rulesForUnjudged(unjudgedParts(subject.command, book)) : []
+  const unjudged = isByMode ? rulesForOpaque(opaqueParts(subject.command, book)) : []
   const needed = request.needsApproval === true ? rulesForApproval(request, book, subjects) : []
   const rules = unjudged.length > 0 ? unjudged : found.kind === 'allowed' ? needed : found.rules
   return rules.length > 0 && isAllowedWith(rules, request, book) ? { rules, ...mode } : undefined
@@ -341,7 +341,7 @@ function findCause(request: PermissionRequest, book: RuleBook): AskCause {
   const subject = subjects.length === 1 ? subjects[0] : (subjects.find(isMissing) ?? subjects[0])
   if (subject.kind === 'path') {
     const isOutside = !isInsideAny(subject.path, book.directories)
-    const type = isOutside ? 'workingDir' : isObeyed(subject, book) ? 'safetyCheck' : 'mode'
+    const type = isOutside ? 'workingDir' : changesControlFile(subject, book) ? 'safetyCheck' : 'mode'
     return { type, blockedPath: subject.path }
   }
   const isInDoubt = subject.kind === 'command' && commandDoubt(subject.command, book) !== undefined
@@ -394,6 +394,6 @@ function isHarmless({ call, tool, readOnly }: PermissionRequest): boolean {
   return housekeeping.has(call.name) || isAgentTool(tool) || (readOnly && !isFromServer)
 }
 
-function ask(why: string, wouldAllow: readonly string[]): RuleDecision {
+function askDecision(why: string, wouldAllow: readonly string[]): RuleDecision {
   return { behavior: 'ask', message: wouldAllow.length === 0 ? why : `${why} ${rulesThatAllow(wouldAllow)}` }
 }

@@ -1,11 +1,11 @@
-import { bareRule, partsOf, wholeProblem } from './command-cover.ts'
+import { bareRule, partsOf, analysisProblem } from './command-verdict.ts'
 import { doubtAbout, ruleForCommand } from './command-rules.ts'
 import { analyseShell } from '../shell/analysis.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
-import { canConfineEdits, lineProblem } from './edit-confined.ts'
+import { canConfineEdits, lineProblem } from './edit-confinement.ts'
 import type { RuleBook, RuleDecision } from './rule-book.ts'
 import { runsAnything } from './runs-anything.ts'
-import { unjudgedParts } from './unjudged.ts'
+import { opaqueParts } from './opaque-commands.ts'
 import { filesUnknownHere } from './permission-texts.ts'
 import { byBypassMode, byRule, noRuleForPart, runsInSandbox, runsInWorkspace } from './command-texts.ts'
 
@@ -37,7 +37,7 @@ export function explainedParts(command: string, decided: DecidedLine, book: Rule
   const confined = canConfineEdits(book) ? confinedParts(command, parts, decided, book) : parts
   return confined.map(({ wouldAllow, ...part }) => {
     if (isHeld && part.behavior === 'ask') return { ...part, behavior: 'allow', because: runsInSandbox }
-    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...freedomOf(wouldAllow) }
+    return wouldAllow === undefined || book.hasFixedAllow ? part : { ...part, wouldAllow, ...ruleFreedom(wouldAllow) }
   })
 }
 
@@ -74,13 +74,13 @@ function isOfAskRule(part: string, book: RuleBook): boolean {
   )
 }
 
-function freedomOf(rule: string): Pick<ExplainedPart, 'runsAnything'> {
+function ruleFreedom(rule: string): Pick<ExplainedPart, 'runsAnything'> {
   const found = runsAnything(rule)
   return found === undefined ? {} : { runsAnything: found }
 }
 
 function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[] {
-  const whole = wholeProblem(analyseShell(command), book)
+  const whole = analysisProblem(analyseShell(command), book)
   if (whole !== undefined && bareRule(book) === undefined)
     return [
       {
@@ -102,18 +102,18 @@ function partsByRules(command: string, book: RuleBook): readonly ExplainedPart[]
       if (doubt !== undefined) return { part: text, behavior: 'ask', because: doubt }
       const bare = bareRule(book)
       if (part.isRule === true) {
-        const rule = part.by ?? ''
-        return { part: text, behavior: 'allow', because: byRule(rule), ...freedomOf(rule) }
+        const rule = part.allowedBy ?? ''
+        return { part: text, behavior: 'allow', because: byRule(rule), ...ruleFreedom(rule) }
       }
-      const unjudged = book.mode === 'bypassPermissions' ? unjudgedParts(text, book)[0] : undefined
+      const unjudged = book.mode === 'bypassPermissions' ? opaqueParts(text, book)[0] : undefined
       if (unjudged !== undefined) {
         const because = filesUnknownHere(unjudged.why)
         const { wouldAllow } = unjudged
         return { part: text, behavior: 'ask', because, ...(wouldAllow !== undefined && { wouldAllow }) }
       }
       if (book.mode === 'bypassPermissions') return { part: text, behavior: 'allow', because: byBypassMode }
-      if (part.by !== undefined) return { part: text, behavior: 'allow', because: part.by }
-      if (bare !== undefined) return { part: text, behavior: 'allow', because: byRule(bare), ...freedomOf(bare) }
+      if (part.allowedBy !== undefined) return { part: text, behavior: 'allow', because: part.allowedBy }
+      if (bare !== undefined) return { part: text, behavior: 'allow', because: byRule(bare), ...ruleFreedom(bare) }
       const rule = part.wouldAllow
       return {
         part: text,

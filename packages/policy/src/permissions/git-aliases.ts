@@ -1,6 +1,6 @@
 import { absolutePath } from '../files/paths.ts'
 import { aliasesSetBy, commandsOfAlias, gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
-import { unknownSubcommands } from '../shell/subcommands/own-subcommands.ts'
+import { unknownSubcommands } from '../shell/subcommands/unknown-subcommands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { settingsInForce } from './git-settings.ts'
 import type { Whereabouts } from './places.ts'
@@ -69,11 +69,11 @@ function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): 
 type Settings = ReturnType<typeof settingsInForce>
 
 /** One line asks many times. */
-const known = new WeakMap<Whereabouts, Map<string, Settings>>()
+const settingsCache = new WeakMap<Whereabouts, Map<string, Settings>>()
 
 function settingsOf(folder: string, whereabouts: Whereabouts): Settings {
-  const byFolder = known.get(whereabouts) ?? new Map<string, Settings>()
-  known.set(whereabouts, byFolder)
+  const byFolder = settingsCache.get(whereabouts) ?? new Map<string, Settings>()
+  settingsCache.set(whereabouts, byFolder)
   if (!byFolder.has(folder)) byFolder.set(folder, settingsInForce(folder))
   return byFolder.get(folder)
 }

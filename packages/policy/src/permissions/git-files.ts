@@ -4,9 +4,9 @@ import { gitWrites } from '../shell/programs/git-writes.ts'
 import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { workTreeAround } from './git-settings.ts'
-import { guessedPlaces, type Whereabouts } from './places.ts'
+import { possiblePlaces, type Whereabouts } from './places.ts'
 import type { PermissionRule } from './rule.ts'
-import { type Access, couldFitBelow, deniableNames, patternForEnds } from './rule-book.ts'
+import { type Access, couldMatchBelow, deniableNames, patternForEnds } from './rule-book.ts'
 import { gitMayChangeRuledFile } from './command-texts.ts'
 
 type Words = readonly ShellWord[]
@@ -51,12 +51,12 @@ export function doubtAboutGitWrites(
     const from = gitWhereabouts(words, whereabouts)
     if (from.isUnknown) return mayBeAmong
     const trees = from.directories.map((folder) => workTreeAround(folder))
-    if (found.isWholeTree && trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
+    if (found.isWholeTree && trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
     for (const path of found.paths) {
       // git has patterns of its own, and reads some words otherwise.
       if (path.kind === 'dynamic' || path.value.startsWith(':') || /[*?[]/.test(path.value)) {
-        if (trees.some((tree) => couldFitBelow(about, tree))) return mayBeAmong
-      } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldFitBelow(about, place)))
+        if (trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
+      } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldMatchBelow(about, place)))
         return mayBeAmong
     }
   }
@@ -82,9 +82,9 @@ function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): 
 /** `:/x` and `:(top)x` count from the top of the work tree. */
 function placesOfPathspec(path: ShellWord, from: Whereabouts): readonly string[] {
   const [, top] = /^:(?:\/|\([^)]*\btop\b[^)]*\))(.*)$/s.exec(path.value) ?? []
-  if (top === undefined) return guessedPlaces(path, from)
+  if (top === undefined) return possiblePlaces(path, from)
   const trees = { directories: from.directories.map((folder) => workTreeAround(folder)), isUnknown: false }
-  return guessedPlaces({ ...path, value: top === '' ? '.' : top }, trees)
+  return possiblePlaces({ ...path, value: top === '' ? '.' : top }, trees)
 }
 
 function isFile(path: string): boolean {

@@ -88,7 +88,7 @@ export function holdsGitSecret(file: string): boolean {
 }
 
 /** Keys of settings that name a file that reading commands open. */
-const namedFiles = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
+const fileNamingKeys = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
 
 function withNamedFiles(file: string, depth = 0): readonly string[] {
   if (depth > 5) return []
@@ -96,13 +96,13 @@ function withNamedFiles(file: string, depth = 0): readonly string[] {
     const path = includedFile(file, value)
     if (path === undefined) return []
     if (isInclude(section, key)) return withNamedFiles(path, depth + 1)
-    return namedFiles.test(`${section}.${key}`) ? [path] : []
+    return fileNamingKeys.test(`${section}.${key}`) ? [path] : []
   })
   return [file, ...named]
 }
 
 /** The setting with a password or a token that git would print; undefined when there is none. */
-export function secretShown(folder: string, shown: ShownSettings): string | undefined {
+export function secretPrinted(folder: string, shown: ShownSettings): string | undefined {
   const found = findRepository(realPath(folder))
   const files = found?.kind === 'repository' ? settingsFiles(found) : []
   for (const file of [...files, ...personalFiles()]) {
@@ -118,13 +118,13 @@ function secretIn(file: string, shown: ShownSettings, depth = 0): string | undef
     const included = isInclude(section, key) ? includedFile(file, value) : undefined
     const secret = included === undefined ? undefined : secretIn(included, shown, depth + 1)
     if (secret !== undefined) return secret
-    if (isShown(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
+    if (isPrinted(shown, section, key) && (isSecretKey(key) || holdsSecret(section) || holdsSecret(value)))
       return `${/^[\w.-]+$/.test(section) ? section : section.split('.', 1)[0]}.${key} in ${file}`
   }
   return undefined
 }
 
-function isShown(shown: ShownSettings, section: string, key: string): boolean {
+function isPrinted(shown: ShownSettings, section: string, key: string): boolean {
   if (shown === 'all') return true
   if (shown === 'addresses') return /^(?:remote|url)\./.test(section)
   return shown.name.toLowerCase() === `${section}.${key}`.toLowerCase()
@@ -140,7 +140,7 @@ function holdsSecret(text: string): boolean {
 }
 
 /** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
-export function findsOwnFirst(folder: string): boolean {
+export function isFoundFirst(folder: string): boolean {
   return statOf(join(folder, '.git')) !== undefined
 }
 

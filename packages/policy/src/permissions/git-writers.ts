@@ -5,7 +5,7 @@ import { findRepository } from '../git/repository.ts'
 import { settingsFiles, settingsOf } from '../git/repository-settings.ts'
 import { bothEnds, isInsideAny, realPath, statOf } from '../files/paths.ts'
 import { gitFolders } from '../shell/subcommands/git-commands.ts'
-import { firstOperands } from '../shell/subcommands/meant-commands.ts'
+import { firstOperands } from '../shell/subcommands/equivalent-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { placesOf, type Whereabouts } from './places.ts'
 import { settingsInForce } from './git-settings.ts'
@@ -70,15 +70,15 @@ export function gitWriterProblem(
     const signs = sub?.value === 'commit' ? 'commit' : sub?.value === 'tag' ? 'tag' : undefined
     const isSigned =
       signs !== undefined &&
-      (isOn(last(signs, 'gpgsign')) ||
-        (signs === 'tag' && isAnnotated(words) && isOn(last('tag', 'forcesignannotated'))))
+      (isTrue(last(signs, 'gpgsign')) ||
+        (signs === 'tag' && isAnnotated(words) && isTrue(last('tag', 'forcesignannotated'))))
     if (isSigned && !words.some(({ value }) => unsigned.test(value))) return gitSigns(command)
     const named = last('core', 'hookspath')
     const folderOfHooks = named === undefined ? join(found.commonFolder, 'hooks') : pathInSetting(named, found.workTree)
     if (folderOfHooks === undefined) return gitRunsHook(command, named ?? '')
     const skipped = words.some(({ value }) => /^(?:--no-verify|-[aqvsoi]*n[aqvsoi]*m?)$/.test(value)) ? verifying : []
     const hook = (hooks[sub?.value ?? ''] ?? ofIndex).find(
-      (name) => !skipped.includes(name) && isRun(join(folderOfHooks, name)),
+      (name) => !skipped.includes(name) && isExecutableFile(join(folderOfHooks, name)),
     )
     if (hook !== undefined) return gitRunsHook(command, hook)
   }
@@ -103,11 +103,11 @@ function isAnnotated(words: readonly ShellWord[]): boolean {
   return words.some(({ value }) => /^(?:-a?m|-a|--annotate|--message)/.test(value))
 }
 
-function isOn(value: string | undefined): boolean {
+function isTrue(value: string | undefined): boolean {
   return value !== undefined && /^(?:true|yes|on|1|)$/i.test(value)
 }
 
-function isRun(path: string): boolean {
+function isExecutableFile(path: string): boolean {
   if (statOf(path)?.isFile() !== true) return false
   try {
     accessSync(path, constants.X_OK)

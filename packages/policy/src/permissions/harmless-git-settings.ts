@@ -1,17 +1,17 @@
 import type { GitSetting } from '../git/config-file.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 
 /**
  * Whether a setting in the file of a repository is known to run nothing and to lead nowhere else, in what only reads: those that git and everyday
  * tools write. Of programs there are those that are turned off by environment, or that reading does not start.
  */
-export const isHarmlessInRepository: (setting: GitSetting) => boolean = ofEach(isHarmlessByName)
+export const isHarmlessInRepository: (setting: GitSetting) => boolean = memoizeByObject(isHarmlessByName)
 
 function isHarmlessByName({ section, key, value }: GitSetting): boolean {
   const [name, part] = splitAtDot(section)
   // Programs that read settings by lines would find further ones in such a value, git-lfs among them.
   if (/\p{Cc}/u.test(section) || (value !== undefined && hasHiddenLine(name, key, value))) return false
-  if (isOfTool(name)) return true
+  if (isToolSection(name)) return true
   if (part !== undefined) return harmlessParts[name]?.({ part, key, value }) === true
   if (section === 'core' && key === 'bare') return value?.toLowerCase() === 'false'
   if (section === 'extensions' && /^(?:objectformat|compatobjectformat)$/.test(key))
@@ -37,7 +37,7 @@ const usualEncoding =
   /^(?:utf-?8|us-ascii|ascii|iso-?8859-\d{1,2}|latin-?\d|cp-?\d+|windows-\d+|koi8-[ru]|gbk|gb2312|gb18030|big5|euc-?(?:jp|kr|cn)|shift[_-]?jis|sjis)$/i
 
 /** git itself takes no notice of these sections. */
-function isOfTool(name: string): boolean {
+function isToolSection(name: string): boolean {
   return /^(?:gui|gitk|github|hub|vsts|gitflow|svn-remote|versioncontrol)$/.test(name)
 }
 

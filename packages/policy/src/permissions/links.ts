@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
 import { isDirectory, isInside, realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
-import { couldFitBelow, patternForPath } from './rule-book.ts'
+import { couldMatchBelow, patternForPath } from './rule-book.ts'
 import { linkToRuledFile, movedLinkLeadsElsewhere, tooManyFiles } from './command-texts.ts'
 
 const read = { kind: 'read', toolName: 'Read' } as const
@@ -20,7 +20,7 @@ interface Link {
 const maxEntries = 5000
 
 /** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
-function linksAt(path: string): readonly Link[] | undefined {
+function linksBelow(path: string): readonly Link[] | undefined {
   const links: Link[] = []
   const open = [path]
   let left = maxEntries
@@ -44,7 +44,7 @@ function linksAt(path: string): readonly Link[] | undefined {
 
 /** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
-  const links = linksAt(path)
+  const links = linksBelow(path)
   if (links === undefined) return tooManyFiles(path)
   const real = realPath(path)
   const moving = links.find(({ target, end }) => !isAbsolute(target) && (end === real || !isInside(end, real)))
@@ -56,6 +56,6 @@ function isAbout(rules: readonly PermissionRule[], end: string): boolean {
   return (
     patternForPath(rules, read, end) !== undefined ||
     patternForPath(rules, edit, end) !== undefined ||
-    (isDirectory(end) && couldFitBelow(rules, end))
+    (isDirectory(end) && couldMatchBelow(rules, end))
   )
 }

@@ -5,10 +5,10 @@ import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessEffect, isHarmlessSink } from '../shell/read-only.ts'
 import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
-import { changedWords } from './asked-commands.ts'
+import { changedOperands } from './confined-questions.ts'
 import { read } from './command-rules.ts'
 import { innermost, placesOf, type Whereabouts } from './places.ts'
-import { hasOtherNames, holdsProtected, isProtected } from './protected.ts'
+import { isHardLinked, containsProtected, isProtected } from './protected.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
 import {
   changesWholeFolder,
@@ -54,7 +54,7 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
     const isWrite = kind === 'write' || kind === 'write tree'
     const problem = isWrite
       ? changeProblem(
-          { word, isTree: kind === 'write tree', isWritten: !removers.test(words[0]?.value ?? '') },
+          { word, isTree: kind === 'write tree', isWritten: !nameChangers.test(words[0]?.value ?? '') },
           whereabouts,
           { book, why: noRuleForChanging },
         )
@@ -62,9 +62,9 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
     if (problem !== undefined) return problem
   }
   if (effectsOfCommand(simple).every(({ kind }) => kind !== 'unknown')) return undefined
-  const { words: changed, isTree } = changedWords(simple)
+  const { words: changed, isTree } = changedOperands(simple)
   for (const word of changed) {
-    const isWritten = !removers.test(words[0]?.value ?? '')
+    const isWritten = !nameChangers.test(words[0]?.value ?? '')
     const problem = changeProblem({ word, isTree, isWritten }, whereabouts, { book, why: noRuleForChanging })
     if (problem !== undefined) return problem
   }
@@ -72,13 +72,13 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
 }
 
 /** What they do to one name of a file, they do to no other. */
-const removers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
+const nameChangers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
 
 /** The folder for what lasts no longer than a session: confined commands write there. */
 const temporary = '/tmp'
 
 /** Whether a command writes there: what is read alone, and the home, may lie in that folder, too. */
-function isSeen(path: string, { directories, readableFolders, env }: RuleBook): boolean {
+function isVisible(path: string, { directories, readableFolders, env }: RuleBook): boolean {
   const home = env['HOME'] ?? ''
   const kept = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
   return bothEnds(path).every(
@@ -92,14 +92,14 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
   const { paths, below } = placesOf(word, whereabouts)
   const closed = [...paths, ...below].find(
     (path) =>
-      !isSeen(path, book) &&
+      !isVisible(path, book) &&
       !isPathAllowed(book, read, path) &&
       withoutLookupCache(() => book.wall?.reads(path, isListed)) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)
 }
 
-interface Changed {
+interface ChangedWord {
   readonly word: ShellWord
   /** All that lies below it changes. */
   readonly isTree: boolean
@@ -108,27 +108,27 @@ interface Changed {
 }
 
 function changeProblem(
-  { word, isTree, isWritten }: Changed,
+  { word, isTree, isWritten }: ChangedWord,
   whereabouts: Whereabouts,
   { book, why }: { readonly book: RuleBook; readonly why: (path: string) => string },
 ): string | undefined {
   if (word.kind === 'dynamic') return undefined
   const { paths, below } = placesOf(word, whereabouts)
-  const closed = [...paths, ...below].find((path) => !isSeen(path, book))
+  const closed = [...paths, ...below].find((path) => !isVisible(path, book))
   if (closed !== undefined) return why(closed)
   for (const path of paths) {
     const own = bothEnds(path).filter((end) => book.directories.some((folder) => isInside(end, folder)))
     if (own.some((end) => isProtected(end, book.directories))) return why(path)
-    if (isWritten && hasOtherNames(path)) return hasHardLinks
+    if (isWritten && isHardLinked(path)) return hasHardLinks
     if (!isTree || own.length === 0) continue
     if (book.directories.includes(path)) return changesWholeFolder
-    if (holdsProtected(path, book.directories)) return containsProtectedFiles(path)
+    if (containsProtected(path, book.directories)) return containsProtectedFiles(path)
   }
   return undefined
 }
 
 /** Whether all that a command changes is written out: beside what writes to a repository. */
-export function isKnownChange(simple: SimpleCommand): boolean {
+export function areChangesKnown(simple: SimpleCommand): boolean {
   return effectsOfCommand(simple).every((effect) => {
     // A name that a pattern fits may be an option, and so make a program write.
     if ('word' in effect && effect.word.couldBeOption === true) return false

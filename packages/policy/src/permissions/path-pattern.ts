@@ -99,7 +99,7 @@ export function pathPattern(
  * The pattern of a rule that takes away: it fits names that look the same, too. Where nothing has the name in a call, file tools open the one that looks
  * the same (`resolveToolPath`), and the person who wrote the rule sees no difference.
  */
-export function withLookAlikes(pattern: PathPattern): PathPattern {
+export function matchingLookAlikes(pattern: PathPattern): PathPattern {
   const { anchors, foldedGlob } = pattern
   if (foldedGlob === undefined) return pattern
   const foldedBelow = (path: string): readonly (readonly string[])[] =>

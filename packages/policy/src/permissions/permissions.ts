@@ -5,7 +5,7 @@ import { mcpToolName } from '../mcp-names.ts'
 import { withoutLookupCache, withLookupCache } from '../files/lookup-cache.ts'
 import { absolutePath, bothEnds, isExactPath } from '../files/paths.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
-import { type DomainLists, overlaps } from '../sandbox/domains.ts'
+import { type DomainLists, domainsOverlap } from '../sandbox/domains.ts'
 import type { Confinement } from '../sandbox/confinement.ts'
 import { isReadOnlyCommand } from '../shell/read-only.ts'
 import { deniedPatterns } from './denied-patterns.ts'
@@ -25,7 +25,7 @@ import {
   type WallPort,
 } from './rule-book.ts'
 import { updatesOfPersonTool } from './plan-mode.ts'
-import { allowsMore, checkUpdates } from './learned.ts'
+import { addsAllowRules, checkUpdates } from './rule-updates.ts'
 import { ruleForAny } from './rule-match.ts'
 import { fixedAllow, type Rights, type RuleInForce, SessionRules } from './session-rules.ts'
 import { searchBounds, type SearchBounds } from './search-domains.ts'
@@ -68,7 +68,7 @@ export interface PermissionOptions {
   readonly trial?: TrialPort
   /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
   readonly keep?: NonNullable<Permissions['keep']>
-  /** Where a suggested rule is to be kept, such as `placeOfSuggestions` says; `localSettings` when absent. */
+  /** Where a suggested rule is to be kept, such as `suggestionDestination` says; `localSettings` when absent. */
   readonly suggestFor?: PermissionUpdate['destination']
   /** A tool of a server that searches for `WebSearch`, such as `mcp__search__web`: the rules for it speak about a search, too. */
   readonly searchTool?: string | undefined
@@ -238,7 +238,7 @@ function answerOptions(
     cause: (request) => causeOf(asServerCall(request) ?? request, bookInMode(request)),
     keep: async (updates) => {
       checkUpdates(updates, rules.book.cwd)
-      if (rules.book.hasFixedAllow && updates.some(allowsMore)) throw fixedAllow()
+      if (rules.book.hasFixedAllow && updates.some(addsAllowRules)) throw fixedAllow()
       await store?.(updates)
     },
   }
@@ -427,7 +427,7 @@ function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
     rules.flatMap(({ spec }) => (spec.kind === 'domain' ? [spec.domain] : []))
   const asked = named(ask)
   return {
-    allowed: named(allow).filter((domain) => !asked.some((other) => overlaps(domain, other))),
+    allowed: named(allow).filter((domain) => !asked.some((other) => domainsOverlap(domain, other))),
     denied: named(deny),
   }
 }

@@ -7,7 +7,7 @@ import { absolutePath, isExactPath, kernelPath } from '../files/paths.ts'
 import type { ShellAnalysis, SimpleCommand } from '../shell/analysis.ts'
 import { isReadOnlyAnalysis } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
-import { ofEach } from '../shell/remembered.ts'
+import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
@@ -83,7 +83,7 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = c
       return {
         paths: paths.length === 1 ? paths : [...new Set(paths)],
         below: [],
-        isUnknown: isUnknown || paths.some(isOfProcess),
+        isUnknown: isUnknown || paths.some(isProcessLink),
       }
     }
     const segments = word.value.split('/')
@@ -94,12 +94,12 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = c
     const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
     // It climbs out of the folders that it finds.
     if (rest.includes('..')) return { paths: [], below, isUnknown: true }
-    const found = below.map((from) => expanded(rest, from))
+    const found = below.map((from) => expandPattern(rest, from))
     const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
     return {
       paths: [...new Set([...found.flatMap((names) => names ?? []), ...ofProcesses])],
       below,
-      ...(rest.length === 1 && { names: loosened(rest[0] ?? '') }),
+      ...(rest.length === 1 && { names: loosePattern(rest[0] ?? '') }),
       isUnknown: isUnknown || found.includes(undefined),
     }
   },
@@ -111,23 +111,26 @@ function kernelPaths(path: string, from: string): readonly string[] {
 }
 
 /** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
-export function guessedPlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
-  const guess = whereabouts.isUnknown ? guessOf(whereabouts) : whereabouts
+export function possiblePlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
+  const guess = whereabouts.isUnknown ? possiblePlacesOf(whereabouts) : whereabouts
   const { paths } = placesOf(word, guess)
   return word.kind === 'glob' ? [...paths, ...placesOf(literalWord(word.value), guess).paths] : paths
 }
 
-const guessOf = ofEach((whereabouts: Whereabouts): Whereabouts => ({ ...whereabouts, isUnknown: false }))
+const possiblePlacesOf = memoizeByObject((whereabouts: Whereabouts): Whereabouts => ({
+  ...whereabouts,
+  isUnknown: false,
+}))
 
 /** Whether a line leaves names as they are, and patterns fit those that they always fit. */
-export function isStillLine(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
+export function changesNoNames(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
   return (
     isReadOnlyAnalysis(analysis) && ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS'].every((name) => env[name] === undefined)
   )
 }
 
 /** Links that mean something else for every process. */
-function isOfProcess(path: string): boolean {
+function isProcessLink(path: string): boolean {
   return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
 }
 
@@ -139,10 +142,10 @@ const maxNames = 2000
 const maxEntries = 50_000
 
 /** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many, or some that are not text. */
-function expanded(segments: readonly string[], from: string): readonly string[] | undefined {
+function expandPattern(segments: readonly string[], from: string): readonly string[] | undefined {
   let places: readonly string[] = [from]
   for (const segment of segments) {
-    const loose = loosened(segment)
+    const loose = loosePattern(segment)
     const pattern = globPattern(loose)
     const names = places.map(namesIn)
     if (names.includes(undefined)) return undefined
@@ -161,14 +164,14 @@ function expanded(segments: readonly string[], from: string): readonly string[] 
 }
 
 /** What is escaped stays; in bash two asterisks are one. */
-function loosened(segment: string): string {
+function loosePattern(segment: string): string {
   return segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
     part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
   )
 }
 
 /** Of a folder that cannot be listed by anybody there are no names. */
-const withoutNames: ReadonlySet<string | undefined> = new Set([
+const unlistableErrors: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
   'EACCES',
@@ -183,7 +186,7 @@ function namesIn(folder: string): readonly string[] | undefined {
   try {
     return allEntries(folder, maxEntries)?.map(({ name }) => name)
   } catch (error) {
-    return withoutNames.has(codeOf(error)) ? [] : undefined
+    return unlistableErrors.has(codeOf(error)) ? [] : undefined
   }
 }
 
@@ -191,13 +194,13 @@ function namesIn(folder: string): readonly string[] | undefined {
 /** A pattern in a folder as a path through any process that comes to be, where it may name one: what is there now does not tell. */
 function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
   const [first = '', ...rest] = segments
-  if (from === '/' && rest.length > 0 && fits(first, 'proc')) return pathOfAnyProcess(rest, '/proc')
+  if (from === '/' && rest.length > 0 && nameMatchesLoosely(first, 'proc')) return pathOfAnyProcess(rest, '/proc')
   if (from !== '/proc') return []
-  const isNumber = /^(?:[\d?*]|\\\d)+$/.test(loosened(first))
-  const isProcess = isNumber || ['self', 'thread-self'].some((name) => fits(first, name))
+  const isNumber = /^(?:[\d?*]|\\\d)+$/.test(loosePattern(first))
+  const isProcess = isNumber || ['self', 'thread-self'].some((name) => nameMatchesLoosely(first, name))
   return isProcess ? [join(from, '*', ...rest)] : []
 }
 
-function fits(segment: string, name: string): boolean {
-  return matchesPath(globPattern(loosened(segment)), [name])
+function nameMatchesLoosely(segment: string, name: string): boolean {
+  return matchesPath(globPattern(loosePattern(segment)), [name])
 }

@@ -61,13 +61,13 @@ export function planModeHook(mode: () => string, words: PlanWords): Hook {
     id: 'halting:plan-mode',
     triggers: ['beforeExecution'],
     handle(context) {
-      const said = context
+      const lastMarked = context
         .state()
         .messages()
         .findLast(({ role, content }) => role === 'user' && markIn(content) !== undefined)
-      const isTold = said !== undefined && markIn(said.content) === true
+      const isReportedOn = lastMarked !== undefined && markIn(lastMarked.content) === true
       const isOn = mode() === 'plan'
-      if (isOn === isTold) return undefined
+      if (isOn === isReportedOn) return undefined
       const text = isOn ? `${planModeOn}\n\n${planModeWords(words)}` : planModeOff
       return context.withMessageBeforePrompt(text)
     },

@@ -2,13 +2,13 @@ import { closeSync, existsSync, fstatSync, lstatSync, readFileSync } from 'node:
 import { userInfo } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
-import { obeyedAt } from '../obeyed-places.ts'
+import { controlFileIndexes } from '../control-files.ts'
 import { bothEnds, homeFolder, isInside, realPath, statOf } from '../files/paths.ts'
 import { openRegularSync } from '@halting/journal/files'
 
 /** Whether a path is asked about also where edits are accepted, or where a rule allows edits without naming it. */
 export function isProtected(path: string, directories: readonly string[]): boolean {
-  return protectingNames(path, directories).size > 0
+  return protectedNameIndexes(path, directories).size > 0
 }
 
 // Spec R-RULE-7n.
@@ -16,7 +16,7 @@ export function isProtected(path: string, directories: readonly string[]): boole
  * The names in a path, counted from the root, by which what is written there is run or obeyed later without anybody being asked again: by its own name,
  * or as one of the settings and programs of the person or the system. A rule that allows writing has to spell each of them.
  */
-export function protectingNames(path: string, directories: readonly string[]): ReadonlySet<number> {
+export function protectedNameIndexes(path: string, directories: readonly string[]): ReadonlySet<number> {
   return protectionIn(directories)(path)
 }
 
@@ -29,16 +29,16 @@ function protectionIn(directories: readonly string[]): Protection {
   const around = surroundings()
   const made = protections.get(around) ?? new WeakMap<readonly string[], Protection>()
   protections.set(around, made)
-  const protection = made.get(directories) ?? protectionAmong(directories, around)
+  const protection = made.get(directories) ?? protectedAmong(directories, around)
   made.set(directories, protection)
   return protection
 }
 
-function protectionAmong(directories: readonly string[], around: Surroundings): Protection {
+function protectedAmong(directories: readonly string[], around: Surroundings): Protection {
   const isOutside = (folder: string): boolean => !directories.some((directory) => isInside(folder, directory))
-  const named = directories.flatMap(namedByRepository)
+  const named = directories.flatMap(filesNamedByRepository)
   const all: Surroundings = { ...around, programs: [...systemFolders, ...around.programs.filter(isOutside), ...named] }
-  const known = directories.map((directory) => ({ directory, ...meeting(directory, all) }))
+  const known = directories.map((directory) => ({ directory, ...surroundingsWithin(directory, all) }))
   return (path) => {
     const names = namesOf(path)
     const own = known.filter(({ directory }) => isInside(path, directory))
@@ -54,7 +54,7 @@ function protectionAmong(directories: readonly string[], around: Surroundings): 
     ]
     const root = depthOf(own[0]?.directory ?? '/')
     return new Set([
-      ...obeyedAt(names.slice(root)).map((at) => at + root),
+      ...controlFileIndexes(names.slice(root)).map((at) => at + root),
       ...ofBareRepository(names).filter((at) => at >= root),
       ...(isInside(path, '/dev/shm') ? [] : folders).map((folder) => depthOf(folder) - 1),
     ])
@@ -62,7 +62,7 @@ function protectionAmong(directories: readonly string[], around: Surroundings): 
 }
 
 /** Hooks and further settings in the project, which the settings of its repository name. */
-function namedByRepository(directory: string): readonly string[] {
+function filesNamedByRepository(directory: string): readonly string[] {
   const git = join(directory, '.git')
   const text = ['config', 'config.worktree'].map((name) => smallText(join(git, name))).join('\n')
   return [...text.matchAll(/(?:^|\])[ \t]*(hookspath|path)[ \t]*=[ \t]*("[^"\n]*"|[^\n#;]*)/gim)].flatMap(
@@ -99,7 +99,7 @@ function ofBareRepository(names: readonly string[]): readonly number[] {
 }
 
 /** What there is of it in a directory, or around it. */
-function meeting(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
+function surroundingsWithin(directory: string, { homes, settings, programs }: Surroundings): Surroundings {
   const isIn = (folder: string): boolean => isInside(folder, directory)
   return {
     homes: homes.filter(isIn),
@@ -148,28 +148,28 @@ interface Surroundings {
 }
 
 /** Looked up once a second: one command asks many times. */
-const keptMs = 1_000
-let known: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
+const cacheMs = 1_000
+let surroundingsCache: { readonly key: string; readonly untilMs: number; readonly is: Surroundings } | undefined
 
 function surroundings(): Surroundings {
   const { env } = process
   const folders = folderVariables.flatMap((name) => env[name] || [])
   const key = JSON.stringify([env['HOME'], env['PATH'], ...folders])
   const now = performance.now()
-  if (known?.key === key && now < known.untilMs) return known.is
+  if (surroundingsCache?.key === key && now < surroundingsCache.untilMs) return surroundingsCache.is
   const ends = (paths: readonly string[]): readonly string[] =>
     paths.flatMap((path) => bothEnds(path)).filter((path) => path !== '/')
   const is: Surroundings = {
-    homes: ends([homeFolder, () => userInfo().homedir].flatMap(ifKnown)),
+    homes: ends([homeFolder, () => userInfo().homedir].flatMap(pathIfKnown)),
     settings: ends(folders.map((folder) => resolve(folder))),
     programs: ends((env['PATH'] ?? '').split(delimiter).filter(isAbsolute)),
   }
-  known = { key, untilMs: now + keptMs, is }
+  surroundingsCache = { key, untilMs: now + cacheMs, is }
   return is
 }
 
 /** A user may have no home, and not be known to the system. */
-function ifKnown(find: () => string): readonly string[] {
+function pathIfKnown(find: () => string): readonly string[] {
   try {
     return [resolve(find())]
   } catch {
@@ -178,7 +178,7 @@ function ifKnown(find: () => string): readonly string[] {
 }
 
 /** A file with other names, of which some may lie elsewhere: what is written to it is written there. */
-export function hasOtherNames(path: string): boolean {
+export function isHardLinked(path: string): boolean {
   const stats = statOf(path)
   return stats?.isFile() === true && stats.nlink > 1
 }
@@ -186,7 +186,7 @@ export function hasOtherNames(path: string): boolean {
 const maxEntries = 5000
 
 /** Whether a folder holds, however deep, what is protected, or a link that leads out; also when it holds too much to look at, or a name that is not text. */
-export function holdsProtected(folder: string, directories: readonly string[]): boolean {
+export function containsProtected(folder: string, directories: readonly string[]): boolean {
   const protection = protectionIn(directories)
   const open = [folder]
   let left = maxEntries

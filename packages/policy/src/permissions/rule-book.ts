@@ -5,8 +5,8 @@ import { bothEnds, isExactPath, isInside } from '../files/paths.ts'
 import type { EditMeans } from '../sandbox/edit-means.ts'
 import type { TrialMeans } from '../sandbox/trial-means.ts'
 import type { WallMeans } from '../sandbox/wall-means.ts'
-import { otherNames } from './other-names.ts'
-import { depthOf, isProtected, protectingNames } from './protected.ts'
+import { pathAliases } from './path-aliases.ts'
+import { depthOf, isProtected, protectedNameIndexes } from './protected.ts'
 import { isAbout, type PermissionRule } from './rule.ts'
 
 /** What rules say about a call. That it cannot succeed, they do not say. */
@@ -89,13 +89,13 @@ export function rulesOfKind(
   }
 }
 
-const takingAway = new WeakMap<RuleBook['deny'], WeakMap<RuleBook['ask'], readonly PermissionRule[]>>()
+const restrictingRules = new WeakMap<RuleBook['deny'], WeakMap<RuleBook['ask'], readonly PermissionRule[]>>()
 
 /** Deny rules, and behind them ask rules. */
-export function rulesTakingAway({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): readonly PermissionRule[] {
+export function denyAndAskRules({ deny, ask }: Pick<RuleBook, 'deny' | 'ask'>): readonly PermissionRule[] {
   if (ask.length === 0) return deny
-  const known = takingAway.get(deny) ?? new WeakMap<RuleBook['ask'], readonly PermissionRule[]>()
-  takingAway.set(deny, known)
+  const known = restrictingRules.get(deny) ?? new WeakMap<RuleBook['ask'], readonly PermissionRule[]>()
+  restrictingRules.set(deny, known)
   const both = known.get(ask) ?? [...deny, ...ask]
   known.set(ask, both)
   return both
@@ -113,7 +113,7 @@ const namesOfPath = cachedPerJudgement((rules: readonly PermissionRule[], path: 
 )
 
 function namesOfEnds(rules: readonly PermissionRule[], ends: readonly string[]): readonly string[] {
-  return [...ends, ...ends.slice(-1).flatMap((real) => otherNames(real, rules))]
+  return [...ends, ...ends.slice(-1).flatMap((real) => pathAliases(real, rules))]
 }
 
 /** The first rule that fits either end of the path, or another name of what is there. For rules that take away: what allows is about each end. */
@@ -141,7 +141,7 @@ function ruleForNames(
 ): PermissionRule | undefined {
   const isAbout = (rule: PermissionRule): boolean =>
     isPathRuleFor(rule, access) || (access.isCopied === true && rule.tool === 'Read')
-  return rules.find((rule) => isAbout(rule) && names.some((name) => fitsPath(rule, name)))
+  return rules.find((rule) => isAbout(rule) && names.some((name) => ruleMatchesPath(rule, name)))
 }
 
 /** The first rule about paths that fits one of these ends of a path. */
@@ -151,7 +151,8 @@ export function patternForEnds(
   ends: readonly string[],
 ): PermissionRule | undefined {
   return rules.find(
-    (rule) => rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => fitsPath(rule, end)),
+    (rule) =>
+      rule.spec.kind === 'path' && isPathRuleFor(rule, access) && ends.some((end) => ruleMatchesPath(rule, end)),
   )
 }
 
@@ -165,12 +166,12 @@ export function patternForPath(
 }
 
 /** Whether a rule that names paths may fit something that lies in a folder. */
-export function couldFitBelow(rules: readonly PermissionRule[], folder: string): boolean {
+export function couldMatchBelow(rules: readonly PermissionRule[], folder: string): boolean {
   const ends = bothEnds(folder)
   return rules.some(({ spec }) => spec.kind === 'path' && ends.some((end) => spec.pattern.couldFitBelow(end)))
 }
 
-function fitsPath(rule: PermissionRule, end: string): boolean {
+function ruleMatchesPath(rule: PermissionRule, end: string): boolean {
   return rule.spec.kind === 'any' || (rule.spec.kind === 'path' && rule.spec.pattern.matches(end))
 }
 
@@ -201,17 +202,17 @@ export function rulesForEnds(book: RuleBook, access: Access, ends: readonly stri
 }
 
 /** The names in a path that a rule has to spell which allows changing it: of what is run or obeyed later, plugins too. None for other files. */
-export function namesToSpell(book: RuleBook, end: string): ReadonlySet<number> {
+export function namesRuleMustSpell(book: RuleBook, end: string): ReadonlySet<number> {
   const own = book.readableFolders.filter((folder) => isInside(end, folder))
-  return new Set([...protectingNames(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
+  return new Set([...protectedNameIndexes(end, book.directories), ...own.map((folder) => depthOf(folder) - 1)])
 }
 
 // Spec R-RULE-7n.
 /** What is run or obeyed later is changed by a rule alone that spells its name. */
 function isAllowedByRule(book: RuleBook, access: Access, end: string): boolean {
-  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && fitsPath(rule, end))
+  const rules = book.allow.filter((rule) => isPathRuleFor(rule, access) && ruleMatchesPath(rule, end))
   if (rules.length === 0 || access.kind === 'read') return rules.length > 0
-  const names = namesToSpell(book, end)
+  const names = namesRuleMustSpell(book, end)
   return names.size === 0 || rules.some(({ spec }) => spec.kind === 'path' && spec.pattern.spells(end, names))
 }
 
@@ -220,7 +221,7 @@ function isAllowedByPlace(book: RuleBook, { kind }: Access, end: string): boolea
   // A folder of settings may be put into the project.
   const isReadable = book.readableFolders.some((folder) => isInside(end, folder))
   // The memory and the environment of processes, this program's too: keys of the person stand there.
-  if (isOfProcess(end)) return false
+  if (isProcessPath(end)) return false
   if (kind === 'read') return isWithin || isReadable || systemFiles.has(end)
   return book.mode === 'acceptEdits' && isWithin && !isReadable && !isProtected(end, book.directories)
 }
@@ -236,12 +237,12 @@ const systemFiles: ReadonlySet<string> = new Set(
 )
 
 /** What the kernel tells of one process. */
-function isOfProcess(end: string): boolean {
+function isProcessPath(end: string): boolean {
   return /^\/proc\/(?:\d+|self|thread-self|\*)(?:\/|$)/.test(end)
 }
 
 /** Whether processes are among what lies in a folder, of which these are the ends: whoever goes through it reads what the kernel tells of them. */
-export function holdsProcesses(ends: readonly string[]): boolean {
+export function containsProcesses(ends: readonly string[]): boolean {
   return ends.some((end) => end === '/' || end === '/proc')
 }
 

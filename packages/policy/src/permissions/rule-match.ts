@@ -42,7 +42,7 @@ export function ruleForAny(
 }
 
 /** Whether one allow rule covers the whole call. Commands and changes of files are looked at part by part and end by end instead. */
-export function isAllowedWhole(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
+export function ruleCoversCall(rules: readonly PermissionRule[], toolName: string, subject: Subject): boolean {
   if (subject.kind === 'command' || (subject.kind === 'path' && subject.access.kind === 'edit')) return false
   if (bareRule(rules, toolName) !== undefined) return true
   return subject.kind === 'search' ? isSearchAllowed(rules, subject) : namedRule(rules, toolName, subject) !== undefined

@@ -6,7 +6,7 @@ import { mcpToolName, validServerName } from '../mcp-names.ts'
 import { domainOfRule } from '../sandbox/domains.ts'
 import { matchesCommand } from './matches-command.ts'
 import { type SearchSpec, searchSpec } from './search-domains.ts'
-import { type PathPattern, pathPattern, type PatternRoots, withLookAlikes } from './path-pattern.ts'
+import { type PathPattern, pathPattern, type PatternRoots, matchingLookAlikes } from './path-pattern.ts'
 
 /** `Tool` or `Tool(spec)`, read once. */
 export interface PermissionRule {
@@ -114,12 +114,12 @@ export function parseRules(
   // What takes away must not miss for how a name is written. What allows is about the name as it stands.
   const strict = ({ spec, ...rule }: PermissionRule): PermissionRule => ({
     ...rule,
-    spec: spec.kind === 'path' ? { kind: 'path', pattern: withLookAlikes(spec.pattern) } : spec,
-    otherNames: otherNamesOf(rule.tool),
+    spec: spec.kind === 'path' ? { kind: 'path', pattern: matchingLookAlikes(spec.pattern) } : spec,
+    otherNames: serverToolPatterns(rule.tool),
   })
   const rules = {
-    deny: read(texts.deny, allReadings).map(strict),
-    ask: read(texts.ask, allReadings).map(strict),
+    deny: read(texts.deny, allRuleReadings).map(strict),
+    ask: read(texts.ask, allRuleReadings).map(strict),
     allow: read(texts.allow),
   }
   if (problems.length > 0) throw new PermissionRuleError(problems)
@@ -128,7 +128,7 @@ export function parseRules(
 
 // Spec R-RULE-3b.
 /** What takes away also takes the folder `app/[id]` that `Read(app/[id]/**)` was written for, beside the set of characters. */
-function allReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
+function allRuleReadings(rule: PermissionRule, roots: PatternRoots): readonly PermissionRule[] {
   const { spec } = rule
   if (spec.kind !== 'path') return [rule]
   const { source } = spec.pattern
@@ -187,7 +187,7 @@ function domainSpec(spec: string): RuleSpec | Problem {
 }
 
 /** Servers and tools may have names that no tool can have; a server's name may have `__` in it, so each place to part them is one to look at. */
-function otherNamesOf(tool: string): readonly string[] {
+function serverToolPatterns(tool: string): readonly string[] {
   const written = /^mcp__([^*]+)(\*?)$/.exec(tool)
   if (written === null) return []
   const [, body = '', star = ''] = written
@@ -207,10 +207,12 @@ function serverRule(server: string): string {
 
 /** Whether the rule speaks about a tool of this name. */
 export function isAbout(rule: PermissionRule, toolName: string): boolean {
-  return fitsName(rule.tool, toolName) || rule.otherNames?.some((name) => fitsName(name, toolName)) === true
+  return (
+    matchesToolName(rule.tool, toolName) || rule.otherNames?.some((name) => matchesToolName(name, toolName)) === true
+  )
 }
 
-function fitsName(ruleTool: string, toolName: string): boolean {
+function matchesToolName(ruleTool: string, toolName: string): boolean {
   if (ruleTool === currentName(toolName)) return true
   if (!ruleTool.startsWith('mcp__')) return false
   return ruleTool.includes('*') ? matchesWildcard(ruleTool, toolName) : toolName.startsWith(`${ruleTool}__`)

@@ -1,12 +1,12 @@
 import { literalWord } from '../shell/read-grammar.ts'
-import { argumentFirst, firstOperands, usualForm } from '../shell/subcommands/meant-commands.ts'
+import { argumentFirst, firstOperands, usualForm } from '../shell/subcommands/equivalent-commands.ts'
 import { familyOf, programName } from '../shell/subcommands/program-names.ts'
 import { phrasingsOf } from '../shell/subcommands/synonyms.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf, runsItsArguments } from '../shell/wrappers.ts'
 
 /** How a program runs any other one. */
-interface Freedom {
+interface FreeRun {
   readonly how: string
   /** By what stands behind a subcommand, with the words that a rule may name. */
   readonly subcommands?: Readonly<Record<string, string>>
@@ -14,11 +14,11 @@ interface Freedom {
   readonly anywhere?: true
 }
 
-const code = (how: string): Freedom => ({ how })
-const anywhere = (how: string): Freedom => ({ how, anywhere: true })
+const code = (how: string): FreeRun => ({ how })
+const anywhere = (how: string): FreeRun => ({ how, anywhere: true })
 const theCommand = code('the command that it is given')
 
-const containers: Freedom = {
+const containers: FreeRun = {
   how: 'run, exec, build',
   subcommands: {
     run: 'in a container that may have all files of this machine',
@@ -32,7 +32,7 @@ const containers: Freedom = {
   anywhere: true,
 }
 
-const freedoms: Readonly<Record<string, Freedom>> = {
+const freeRuns: Readonly<Record<string, FreeRun>> = {
   git: {
     how: 'aliases, hooks, -c',
     subcommands: {
@@ -183,20 +183,20 @@ const freedoms: Readonly<Record<string, Freedom>> = {
   direnv: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
   mise: { how: 'exec, run', subcommands: { exec: 'the command that it is given', run: 'tasks' } },
   asdf: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
-  ...rowsOf('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', code('-c, any script')),
-  ...rowsOf('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', code('code as an argument, any script')),
-  ...rowsOf('java dotnet', code('any program')),
-  ...rowsOf('gawk mawk nawk', code('system()')),
-  ...rowsOf('vim vi nvim view ex ed emacs', anywhere('commands of the editor')),
-  ...rowsOf('npx bunx pnpx uvx', code('any package')),
-  ...rowsOf(
+  ...parseRows('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', code('-c, any script')),
+  ...parseRows('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', code('code as an argument, any script')),
+  ...parseRows('java dotnet', code('any program')),
+  ...parseRows('gawk mawk nawk', code('system()')),
+  ...parseRows('vim vi nvim view ex ed emacs', anywhere('commands of the editor')),
+  ...parseRows('npx bunx pnpx uvx', code('any package')),
+  ...parseRows(
     'xargs parallel env sudo doas su runuser exec command builtin time timeout nohup nice ionice chrt taskset setsid stdbuf flock watch strace ' +
       'ltrace entr chroot unshare nsenter busybox toybox eval source . corepack systemd-run hyperfine unbuffer expect at batch',
     theCommand,
   ),
 } // prettier-ignore
 
-function rowsOf(names: string, freedom: Freedom): Readonly<Record<string, Freedom>> {
+function parseRows(names: string, freedom: FreeRun): Readonly<Record<string, FreeRun>> {
   return Object.fromEntries(names.split(' ').map((name) => [name, freedom]))
 }
 
@@ -215,7 +215,7 @@ export function runsAnything(rule: string): string | undefined {
   if (fixed.trim() === '') return 'This rule lets every command run.'
   // `./scripts/*`: whatever comes to be there.
   if (!/\s/.test(fixed) && fixed.endsWith('/')) return `This rule lets every program in ${fixed} run.`
-  const found = freedomOf(wordsOf(fixed))
+  const found = freeRunOf(wordsOf(fixed))
   return found === undefined ? undefined : `This rule lets ${found.program} run any program (${found.how}).`
 }
 
@@ -225,19 +225,19 @@ function wordsOf(fixed: string): readonly ShellWord[] {
   return words.map((word) => literalWord(word.replace(/^(["'])(.*)\1$/s, '$2')))
 }
 
-interface FoundFreedom {
+interface FoundFreeRun {
   readonly program: string
   readonly how: string
 }
 
-function freedomOf(given: readonly ShellWord[]): FoundFreedom | undefined {
+function freeRunOf(given: readonly ShellWord[]): FoundFreeRun | undefined {
   const inner = formsOf(given).at(-1) ?? given
   const words = usualForm(inner) ?? inner
   const [name] = words
   if (name === undefined) return undefined
   const plain = programName(name.value)
   const family = familyOf(plain)
-  const freedom = Object.hasOwn(freedoms, family) ? freedoms[family] : undefined
+  const freedom = Object.hasOwn(freeRuns, family) ? freeRuns[family] : undefined
   if (freedom === undefined) return undefined
   const [operand] = firstOperands(words)
   const free = { program: plain, how: freedom.how }
@@ -246,18 +246,18 @@ function freedomOf(given: readonly ShellWord[]): FoundFreedom | undefined {
   if (runsItsArguments(words) && freedom === theCommand) {
     // What a runner runs is fixed: that program may be free.
     const command = argumentFirst.has(plain) ? behind.slice(1) : behind
-    return command.length === 0 ? free : freedomOf(command)
+    return command.length === 0 ? free : freeRunOf(command)
   }
   const operands = behind.flatMap(({ value }) => (value.startsWith('-') ? [] : [value]))
-  const how = subcommandFreedom(family, operands, freedom)
+  const how = freeSubcommand(family, operands, freedom)
   if (how !== undefined) return { program: plain, how: `${operands[0] ?? ''}: ${how}` }
   return freedom.anywhere === true && freedom.subcommands === undefined ? free : undefined
 }
 
-function subcommandFreedom(
+function freeSubcommand(
   family: string,
   operands: readonly string[],
-  { subcommands = {}, anywhere: isOpen }: Freedom,
+  { subcommands = {}, anywhere: isOpen }: FreeRun,
 ): string | undefined {
   for (const [, ...phrase] of phrasingsOf([family, ...operands])) {
     for (let length = phrase.length; length > 0; length -= 1) {

@@ -1,4 +1,4 @@
-import { asResolved, domainOfRule, isPlainHost, normalHost } from '../sandbox/domains.ts'
+import { asciiDomain, domainOfRule, isExactHost, normalizeHost } from '../sandbox/domains.ts'
 import { matchesWildcard } from '@halting/core/adapters'
 
 // A search is about domains as services read them: `example.com` is that name and all below it.
@@ -32,9 +32,9 @@ function domainsIn(list: unknown): readonly string[] {
 
 /** A domain as a model or a person writes it, as it is searched; undefined for what is not a domain. */
 export function searchDomain(given: string): string | undefined {
-  const host = normalHost(given)
-  const resolved = host.includes('*') ? undefined : asResolved(host)
-  return resolved !== undefined && isPlainHost(resolved) && /[a-z]/.test(resolved) ? resolved : undefined
+  const host = normalizeHost(given)
+  const resolved = host.includes('*') ? undefined : asciiDomain(host)
+  return resolved !== undefined && isExactHost(resolved) && /[a-z]/.test(resolved) ? resolved : undefined
 }
 
 /** @returns what a rule such as `WebSearch(domain:example.com)` is about, or why it is none. */
@@ -46,24 +46,24 @@ export function searchSpec(spec: string): SearchSpec | { readonly kind: 'any' } 
 
 /** Whether all that a search of the domain may find is what the pattern is about. */
 function covers(pattern: string, domain: string): boolean {
-  return fits(pattern, domain) || (pattern.startsWith('*.') && domain.endsWith(pattern.slice(1)))
+  return hostMatches(pattern, domain) || (pattern.startsWith('*.') && domain.endsWith(pattern.slice(1)))
 }
 
 /** Whether a host is what the pattern is about. */
-function fits(pattern: string, host: string): boolean {
+function hostMatches(pattern: string, host: string): boolean {
   if (!pattern.includes('*')) return host === pattern || host.endsWith(`.${pattern}`)
   return matchesWildcard(pattern, host) || matchesWildcard(`*.${pattern}`, host)
 }
 
 /** Whether a search of the domain may find something that the pattern is about. */
-function mayFind(domain: string, pattern: string): boolean {
+function overlapsSearch(domain: string, pattern: string): boolean {
   if (covers(pattern, domain)) return true
-  const end = endOf(pattern)
+  const end = fixedEndOf(pattern)
   return end === '' || end === domain || end.endsWith(`.${domain}`) || domain.endsWith(`.${end}`)
 }
 
 /** What of a pattern holds no asterisk: all that it is about is below that. */
-function endOf(pattern: string): string {
+function fixedEndOf(pattern: string): string {
   const labels = pattern.split('.')
   return labels.slice(labels.findLastIndex((label) => label.includes('*')) + 1).join('.')
 }
@@ -101,8 +101,8 @@ export function askRuleForSearch<Any extends Rule>(
 ): Any | undefined {
   return ruleOf(rules, (pattern) =>
     allowed.length > 0
-      ? allowed.some((domain) => mayFind(domain, pattern))
-      : !blocked.some((domain) => fits(domain, endOf(pattern))),
+      ? allowed.some((domain) => overlapsSearch(domain, pattern))
+      : !blocked.some((domain) => hostMatches(domain, fixedEndOf(pattern))),
   )
 }
 
@@ -129,9 +129,9 @@ export function searchBounds(deny: readonly Rule[]): SearchBounds {
   const patterns = deny.flatMap((rule) => domainOf(rule) ?? [])
   return {
     // A service knows no asterisk within a name: more is blocked than the rule says.
-    blocked: [...new Set(patterns.map((pattern) => endOf(pattern)))].filter((domain) => domain !== ''),
-    denies: (host) => patterns.some((pattern) => fits(pattern, normalHost(host))),
+    blocked: [...new Set(patterns.map((pattern) => fixedEndOf(pattern)))].filter((domain) => domain !== ''),
+    denies: (host) => patterns.some((pattern) => hostMatches(pattern, normalizeHost(host))),
     mayFindDenied: (domain) =>
-      patterns.some((pattern) => (domain === undefined ? endOf(pattern) === '' : mayFind(domain, pattern))),
+      patterns.some((pattern) => (domain === undefined ? fixedEndOf(pattern) === '' : overlapsSearch(domain, pattern))),
   }
 }

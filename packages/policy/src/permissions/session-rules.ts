@@ -1,6 +1,6 @@
 import { ConfigurationError, type PermissionRequest } from '@halting/core'
 import type { PermissionUpdate } from '@halting/core/adapters'
-import { rulesLearned, withLearned, type Withdrawn, withWithdrawn } from './learned.ts'
+import { learnedRules, applyUpdates, type WithdrawnRule, withWithdrawals } from './rule-updates.ts'
 import type { PermissionMode, RuleBook } from './rule-book.ts'
 import { type Behavior, parseRules, type RuleText } from './rule.ts'
 
@@ -23,7 +23,7 @@ export type Rights = Pick<PermissionRequest, 'learned'>
 export class SessionRules {
   #book: RuleBook
   readonly #modes: readonly PermissionMode[]
-  readonly #withdrawn: Withdrawn[] = []
+  readonly #withdrawn: WithdrawnRule[] = []
   /** By the list of answers of the session: the rules with these answers, and the rules without that they were made from. */
   readonly #withAnswers = new WeakMap<
     NonNullable<Rights['learned']>,
@@ -61,7 +61,7 @@ export class SessionRules {
     if (learned === undefined) return this.#book
     const known = this.#withAnswers.get(learned)
     if (known?.base === this.#book) return known.merged
-    const merged = withLearned(this.#book, withWithdrawn(learned, this.#withdrawn), this.#modes)
+    const merged = applyUpdates(this.#book, withWithdrawals(learned, this.#withdrawn), this.#modes)
     this.#withAnswers.set(learned, { base: this.#book, merged })
     return merged
   }
@@ -88,7 +88,7 @@ export class SessionRules {
   /** The rules in force, as they are written. */
   list(rights: Rights = {}): readonly RuleInForce[] {
     const updates = this.#lastLearned ?? rights.learned ?? []
-    const learned = rulesLearned(withWithdrawn(updates, this.#withdrawn))
+    const learned = learnedRules(withWithdrawals(updates, this.#withdrawn))
     const isLearned = (behavior: Behavior, rule: string): boolean =>
       learned.some((one) => one.behavior === behavior && one.rule === rule)
     const present = this.withLearned({ learned: updates })

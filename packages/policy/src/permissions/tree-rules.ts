@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { allEntries } from '../files/first-entries.ts'
 import { realPath } from '../files/paths.ts'
 import type { PermissionRule } from './rule.ts'
-import { couldFitBelow, ruleForPath } from './rule-book.ts'
+import { couldMatchBelow, ruleForPath } from './rule-book.ts'
 
 const maxEntries = 3000
 const read = { kind: 'read', toolName: 'Read' } as const
 const edit = { kind: 'edit', toolName: 'Edit' } as const
 
 /** Whether a folder holds, however deep, a file that a rule for paths is about; also when it holds too much to look at, or a name that is not text. */
-export function holdsFitting(rules: readonly PermissionRule[], folder: string): boolean {
+export function containsMatch(rules: readonly PermissionRule[], folder: string): boolean {
   const ofPaths = rules.filter(({ spec }) => spec.kind === 'path')
   const open = [folder]
   let left = maxEntries
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (!couldFitBelow(ofPaths, next)) continue
+    if (!couldMatchBelow(ofPaths, next)) continue
     const names = namesIn(next, left)
     if (names === undefined) return true
     left -= names.length
@@ -29,7 +29,7 @@ export function holdsFitting(rules: readonly PermissionRule[], folder: string): 
 }
 
 /** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at, or a name that is not text. */
-export function holdsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
+export function containsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
   const open = [folder]
   const seen = new Set<string>()
   let left = maxEntries

@@ -9,7 +9,7 @@ import { effectsOfCommand, isHarmlessSink } from '../shell/read-only.ts'
 import { nameOf } from '../shell/wrappers.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { doubtAbout } from './command-rules.ts'
-import { editConfinement, editProblem } from './edit-confined.ts'
+import { editConfinement, editProblem } from './edit-confinement.ts'
 import { innermost, whereaboutsOf, type Whereabouts } from './places.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
 import { ruleForAny } from './rule-match.ts'
@@ -55,7 +55,7 @@ export function trialConfinement(request: PermissionRequest, book: RuleBook): Tr
   // What deny rules for files name, it does not see.
   const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
   if (doubtAbout(command, { ...book, deny }) !== undefined) return undefined
-  if (editProblem(request, command, book) !== undefined || isNotTried(command, book)) return undefined
+  if (editProblem(request, command, book) !== undefined || skipsTrial(command, book)) return undefined
   const { directories, readable, denied } = editConfinement(command, book)
   return { kind: 'trial', directories, readable, denied }
 }
@@ -68,27 +68,27 @@ export function commandOfCall({ call }: PermissionRequest): string | undefined {
 
 // Spec R-TRY-2.
 /** What is known to have effects is not tried, and neither is what would do something else where only the session is seen. */
-function isNotTried(command: string, book: RuleBook): boolean {
+function skipsTrial(command: string, book: RuleBook): boolean {
   const analysis = analyseShell(command)
   const { commands, redirects, features } = analysis
   if (features.has('background') || features.has('coproc')) return true
   if (redirects.some(({ direction, target }) => direction === 'out' && !isHarmlessSink(target))) return true
-  return commands.some(worksElsewhere) || commands.some(changesFiles) || namesHiddenPlace(analysis, book)
+  return commands.some(usesOutside) || commands.some(changesFiles) || namesHiddenPlace(analysis, book)
 }
 
 function changesFiles(command: SimpleCommand): boolean {
   return effectsOfCommand(command).some(({ kind }) => kind === 'write' || kind === 'write tree' || kind === 'relocate')
 }
 
-function worksElsewhere(command: SimpleCommand): boolean {
-  return [...command.words, ...innermost(command)].some(({ value }) => elsewhere.has(nameOf(value)))
+function usesOutside(command: SimpleCommand): boolean {
+  return [...command.words, ...innermost(command)].some(({ value }) => outsidePrograms.has(nameOf(value)))
 }
 
 /**
  * Programs whose effects are not seen, since they signal other processes, ask a service to do something, or are about the
  * machine. In a trial they would find nothing there and, as `pkill`, may say nothing.
  */
-const elsewhere: ReadonlySet<string> = new Set(
+const outsidePrograms: ReadonlySet<string> = new Set(
   (
     'kill pkill killall killall5 skill snice xkill fuser renice systemctl service initctl rc-service loginctl machinectl journalctl supervisorctl pm2 ' +
     'sudo su doas runuser pkexec run0 docker docker-compose podman podman-compose nerdctl buildah ctr crictl kubectl helm minikube kind vagrant virsh multipass lxc incus ' +

@@ -9,10 +9,10 @@ export interface BubblewrapMeans {
 }
 
 /** Sockets of services stand in these: D-Bus, docker, the ssh agent, X11. Programs of NixOS are found through `/run`. */
-const emptied = ['/run', '/var/tmp']
+const emptiedFolders = ['/run', '/var/tmp']
 /** Bubblewrap shuts these only where it thinks it must; as root, `core_pattern` could be written in a new `/proc`. */
 const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
-const keptOfRun = ['/run/current-system', '/run/opengl-driver', '/run/wrappers']
+const visibleInRun = ['/run/current-system', '/run/opengl-driver', '/run/wrappers']
 
 /** The arguments of bwrap for a command. Nothing is looked up here: the description says all of it. */
 export function bubblewrapArguments(
@@ -39,8 +39,8 @@ export function bubblewrapArguments(
     '--proc',
     '/proc',
     ...readOnlyOfProc.flatMap((path) => ['--ro-bind-try', path, path]),
-    ...emptied.flatMap((path) => ['--tmpfs', path]),
-    ...keptOfRun.flatMap((path) => ['--ro-bind-try', path, path]),
+    ...emptiedFolders.flatMap((path) => ['--tmpfs', path]),
+    ...visibleInRun.flatMap((path) => ['--ro-bind-try', path, path]),
     '--bind',
     temporary,
     '/tmp',
@@ -82,7 +82,7 @@ function mountsOf(description: SandboxDescription): readonly string[] {
     const isPassedThrough = opened.some((other) => other.path !== path && isInside(other.path, path))
     return { path, rank: 5, ...emptyFolder(path, isPassedThrough ? '0111' : '0000') }
   })
-  const mounts = [...opened, ...closed.filter(({ path }) => !isCovered(path, denied))]
+  const mounts = [...opened, ...closed.filter(({ path }) => !isInDenied(path, denied))]
   const ordered = mounts.toSorted((left, right) => depthOf(left.path) - depthOf(right.path) || left.rank - right.rank)
   // Read-only at the end: what lies inside is mounted on folders that are made in it.
   return [...ordered.flatMap(({ args }) => args), ...ordered.flatMap(({ after = [] }) => after)]
@@ -93,7 +93,7 @@ function emptyFolder(path: string, mode: string): Pick<Mount, 'args' | 'after'> 
 }
 
 /** Lies inside a denied folder, which is empty then: there is nothing to mount on. */
-function isCovered(path: string, denied: SandboxDescription['denied']): boolean {
+function isInDenied(path: string, denied: SandboxDescription['denied']): boolean {
   return denied.some((place) => place.path !== path && isInside(path, place.path))
 }
 

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, sep } from 'node:path'
-import { isLedOut } from './led-out.ts'
+import { leadsOutside } from './outside-links.ts'
 import { bothEnds, type Environment, isDirectory, isInside, realPath } from '../files/paths.ts'
 
 /** A folder in which tools keep what they can make or load again. */
@@ -160,7 +160,7 @@ export interface CacheOptions {
 }
 
 /** Outside of the home nothing is a cache here, whatever a variable says. */
-const neverCaches = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
+const systemRoots = '/bin /boot /dev /etc /lib /lib64 /proc /run /sbin /sys /tmp /usr /var/tmp'.split(' ')
 
 /** The variables that say where caches are. */
 export const cacheVariables: readonly string[] = rows.flatMap(({ variables = [] }) => variables)
@@ -168,7 +168,7 @@ export const cacheVariables: readonly string[] = rows.flatMap(({ variables = [] 
 /** The caches of tools of the person, of which none lies in another one. */
 export function cachePlaces(options: CacheOptions): readonly CachePlace[] {
   const found = rows.flatMap((row) => placesOf(row, options))
-  const unique = [...new Map(found.map((place) => [place.path, place])).values()].filter(isFitFor(options))
+  const unique = [...new Map(found.map((place) => [place.path, place])).values()].filter(isUsablePlace(options))
   const outer = unique.filter(({ path }) => !unique.some((other) => isBelow(path, other.path)))
   return outer.map((place) => withInner(place, unique))
 }
@@ -194,17 +194,17 @@ function placesOf(row: CacheRow, { home, env }: CacheOptions): readonly CachePla
 }
 
 /** Not what holds the home or a directory of the session, or lies in one; not what the system has; not what is ours. */
-function isFitFor({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
+function isUsablePlace({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
   const homes = bothEnds(home)
   const kept = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
   const own = [...directories, folder].flatMap(bothEnds)
   return ({ path, real }) =>
-    !isLedOut(path, directories) &&
+    !leadsOutside(path, directories) &&
     [path, real].every(
       (end) =>
         !kept.some((inner) => isInside(inner, end)) &&
         !own.some((other) => isInside(end, other) || isInside(other, end)) &&
-        (homes.some((inner) => isInside(end, inner)) || !neverCaches.some((place) => isInside(end, place))),
+        (homes.some((inner) => isInside(end, inner)) || !systemRoots.some((place) => isInside(end, place))),
     )
 }
 

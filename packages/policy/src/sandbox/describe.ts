@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { absolutePath, isInside, realPath } from '../files/paths.ts'
 import { globPattern } from '../files/glob-pattern.ts'
 import type { Place, SandboxDescription } from './description.ts'
-import { expanded, type PlacePattern } from './expand.ts'
+import { expandPlaces, type PlacePattern } from './expand.ts'
 import type { MadeFile } from './git-places.ts'
 import { firstMissing, foldersBetween } from './on-disk.ts'
 import { type ProtectedPlaces, protectedPlaces } from './protected-places.ts'
@@ -37,7 +37,7 @@ export interface DescribeOptions {
 }
 
 /** What a sandbox is to look like for one command, and what is put in place and cleared away around it. */
-export interface Described {
+export interface DescribedSandbox {
   /** The sandbox. */
   readonly description: SandboxDescription
   /** Files that stand there while commands run. */
@@ -82,7 +82,7 @@ const secrets = [
 const systemSecrets = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
 
 /** Looks at the disk and says what a command may reach now. @throws SandboxError where that cannot be held. */
-export function describe(options: DescribeOptions): Described {
+export function describe(options: DescribeOptions): DescribedSandbox {
   const { cwd, home, settings, access, temporary } = options
   const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
   const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
@@ -93,7 +93,7 @@ export function describe(options: DescribeOptions): Described {
     ...patternPlaces(settings.denyWrite, options),
     ...places(options.keptFolders ?? []),
   ]
-  const made = kept.flatMap((one) => one.made)
+  const made = kept.flatMap((one) => one.madeFiles)
   const readOnly = [
     ...kept.flatMap((one) => one.readOnly),
     ...made.map(({ path }): Place => ({ path, kind: 'file' })),
@@ -110,15 +110,15 @@ export function describe(options: DescribeOptions): Described {
     made,
     gitFolders: kept.flatMap((one) => one.gitFolders),
     plain: kept.flatMap((one) => one.plain),
-    unkept: kept.flatMap((one) => one.unkept),
+    unkept: kept.flatMap((one) => one.unprotected),
     description: {
       writable: outermost(writable),
-      readOnly: unique(readOnly),
+      readOnly: uniquePlaces(readOnly),
       pinned: pinsOf(kept, editDenied, writable),
-      missing: [...new Set([...kept.flatMap((one) => one.missing), ...notThere(options, writable)])],
-      masked: unique([...closed, ...patternPlaces(settings.denyRead, options)]),
+      missing: [...new Set([...kept.flatMap((one) => one.missing), ...missingPlaces(options, writable)])],
+      masked: uniquePlaces([...closed, ...patternPlaces(settings.denyRead, options)]),
       readable: opened,
-      denied: unique(refuseRoot(expandedPlaces(options.denied.read), cwd)),
+      denied: uniquePlaces(refuseRoot(expandedPlaces(options.denied.read), cwd)),
       temporary,
       network: access === 'project' && settings.allowedDomains.length > 0 ? 'proxy' : 'none',
       unixSockets: settings.allowAllUnixSockets && access === 'project',
@@ -139,7 +139,7 @@ function patternPlaces(paths: readonly string[], options: DescribeOptions): read
 }
 
 /** What may not be edited and is not there: it must not come to be. The first missing folder above it stands for it. */
-function notThere(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
+function missingPlaces(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
   const paths = [
     ...options.denied.edit.flatMap(({ named = [] }) => named),
     ...options.settings.denyWrite.filter((path) => !isPattern(path)).map((path) => pathOf(path, options)),
@@ -155,7 +155,7 @@ function isPattern(path: string): boolean {
 }
 
 function expandedPlaces(patterns: readonly PlacePattern[]): readonly Place[] {
-  return expanded(patterns).flatMap(placeAt)
+  return expandPlaces(patterns).flatMap(placeAt)
 }
 
 /** Where a path leads, with what is there; nothing for what is not there. */
@@ -199,9 +199,11 @@ function pinsOf(
 }
 
 function outermost(places: readonly Place[]): readonly Place[] {
-  return unique(places).filter(({ path }) => !places.some((other) => other.path !== path && isInside(path, other.path)))
+  return uniquePlaces(places).filter(
+    ({ path }) => !places.some((other) => other.path !== path && isInside(path, other.path)),
+  )
 }
 
-function unique(places: readonly Place[]): readonly Place[] {
+function uniquePlaces(places: readonly Place[]): readonly Place[] {
   return [...new Map(places.map((place) => [place.path, place])).values()]
 }

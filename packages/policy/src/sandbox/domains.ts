@@ -12,23 +12,23 @@ export interface DomainLists {
 
 /** `example.com` is that name alone, `*.example.com` every name below it, `*` every name. A denied one is never allowed. */
 export function isDomainAllowed(host: string, { allowed, denied }: DomainLists): boolean {
-  const name = normalHost(host)
-  return !isDomainDenied(host, denied) && allowed.some((pattern) => fitsDomain(name, normalPattern(pattern)))
+  const name = normalizeHost(host)
+  return !isDomainDenied(host, denied) && allowed.some((pattern) => matchesDomain(name, normalizePattern(pattern)))
 }
 
 /** A rule may deny `api-*.example.com`. To allow that is more than most mean by it. */
 export function isDomainDenied(host: string, denied: readonly string[]): boolean {
-  const name = normalHost(host)
-  return denied.map(normalPattern).some((pattern) => fitsDomain(name, pattern) || matchesWildcard(pattern, name))
+  const name = normalizeHost(host)
+  return denied.map(normalizePattern).some((pattern) => matchesDomain(name, pattern) || matchesWildcard(pattern, name))
 }
 
 /** Whether a name that fits one pattern may fit the other. */
-export function overlaps(one: string, other: string): boolean {
-  const [left, right] = [normalPattern(one), normalPattern(other)]
+export function domainsOverlap(one: string, other: string): boolean {
+  const [left, right] = [normalizePattern(one), normalizePattern(other)]
   return matchesWildcard(left, right) || matchesWildcard(right, left)
 }
 
-function fitsDomain(name: string, pattern: string): boolean {
+function matchesDomain(name: string, pattern: string): boolean {
   // An address is no name below another one: `*` does not mean it.
   if (isIP(name) !== 0) return name === pattern
   if (pattern === '*') return true
@@ -38,12 +38,12 @@ function fitsDomain(name: string, pattern: string): boolean {
 }
 
 /** Whether a name is written as resolvers read it. Others they make another name of, which was not judged: `gi\u00ADst` is `gist`. */
-export function isPlainHost(host: string): boolean {
+export function isExactHost(host: string): boolean {
   return isIP(host) !== 0 || /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/.test(host)
 }
 
 /** A host in the form in which hosts are compared: in lower case, without brackets and without a dot at its end. */
-export function normalHost(host: string): string {
+export function normalizeHost(host: string): string {
   return host
     .trim()
     .toLowerCase()
@@ -52,13 +52,13 @@ export function normalHost(host: string): string {
 }
 
 /** What a person wrote of hosts, as hosts are judged. What no host can have fits none. */
-function normalPattern(given: string): string {
-  const pattern = normalHost(given)
-  return asResolved(pattern) ?? pattern
+function normalizePattern(given: string): string {
+  const pattern = normalizeHost(given)
+  return asciiDomain(pattern) ?? pattern
 }
 
 /** A name as it is resolved: `münchen.de` is `xn--mnchen-3ya.de`. Undefined for one that no host can have. */
-export function asResolved(domain: string): string | undefined {
+export function asciiDomain(domain: string): string | undefined {
   const isAscii = (part: string): boolean => !/[^\0-\x7F]/.test(part)
   const parts = domain.split('.')
   // In a name that is written otherwise when it is resolved, `*` stands for no part of what was written.
@@ -80,7 +80,7 @@ export function domainOfRule(
     return { problem: `${example.slice(0, example.indexOf('('))} takes domain:name, such as ${example}` }
   if (/[/:@#]/.test(given.replace(/^\[[\da-f:.]+\]$/, '')))
     return { problem: `its domain is to be the name of a host, without https://, port and path, such as ${example}` }
-  const domain = asResolved(given)
+  const domain = asciiDomain(given)
   return domain === undefined ? { problem: 'its domain is none that a host can have' } : { domain }
 }
 

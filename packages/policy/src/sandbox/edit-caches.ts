@@ -8,7 +8,7 @@ import { type CachePlace, cachePlaces, cacheVariables } from './cache-places.ts'
 import { markUsed, sweepCaches } from './cache-sweep.ts'
 import type { EnteredCaches, ProjectCaches } from './edit-command.ts'
 import { detectOverlays, type Overlay, overlayCommand, type OverlayMeans } from './overlay-launcher.ts'
-import { isOfPerl } from './perl-command.ts'
+import { isPerlVariable } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { findPerl } from './wall-means.ts'
 
@@ -31,7 +31,7 @@ export interface ToolCachesOptions {
 /** How long caches that were found are taken to be where they were, in milliseconds. */
 const freshMs = 10_000
 const hourMs = 3_600_000
-const tryMs = 5_000
+const mountTimeoutMs = 5_000
 const nothing: EnteredCaches = { mounts: [], env: {} }
 
 // Spec R-CACHE-2.
@@ -46,7 +46,7 @@ const nothing: EnteredCaches = { mounts: [], env: {} }
 export class ToolCaches implements ProjectCaches {
   readonly #options: ToolCachesOptions
   readonly #bootSeconds = Math.floor(Date.now() / 1_000 - uptime())
-  readonly #made = new Set<string>()
+  readonly #madeFolders = new Set<string>()
   /** Folders over which no overlay can be mounted, such as those on odd file systems. */
   readonly #broken = new Set<string>()
   /** The folder of the project; undefined until it is made. */
@@ -70,7 +70,7 @@ export class ToolCaches implements ProjectCaches {
       if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
       const means = this.#overlays(folder)
       if (means.kind !== 'overlay') return this.#plain(folder, places)
-      const perlVariables = Object.entries(env).filter(([name]) => isOfPerl(name))
+      const perlVariables = Object.entries(env).filter(([name]) => isPerlVariable(name))
       const key = JSON.stringify(perlVariables)
       // As long as the places are the same ones, made ready once.
       if (this.#entered?.places !== places || this.#entered.key !== key)
@@ -103,7 +103,7 @@ export class ToolCaches implements ProjectCaches {
       this.#folder = realpathSync(folder)
     }
     if (performance.now() - this.#usedAtMs > hourMs || !existsSync(join(this.#folder, 'used'))) {
-      this.#made.clear()
+      this.#madeFolders.clear()
       this.#entered = undefined
       for (const name of ['slots', 'at', 'plain', 'empty'])
         mkdirSync(join(this.#folder, name), { recursive: true, mode: 0o700 })
@@ -126,7 +126,7 @@ export class ToolCaches implements ProjectCaches {
     return this.#places.places
   }
 
-  #overlaid({ folder, perl, env, places }: ToOverlay): EnteredCaches {
+  #overlaid({ folder, perl, env, places }: OverlayRequest): EnteredCaches {
     const groups = this.#groupsOf(places)
     const overlays = groups.map((group) => this.#overlayOf(group, folder))
     const inner = { file: '', args: [], directory: '/', env }
@@ -196,7 +196,7 @@ export class ToolCaches implements ProjectCaches {
     rmSync(join(folder, 'slots/failed'), { force: true })
     rmSync(join(dirname(folder), 'overlays.json'), { force: true })
     this.#failures += 1
-    this.#made.clear()
+    this.#madeFolders.clear()
     this.#entered = undefined
     this.#means = undefined
     const means = this.#overlays(folder)
@@ -210,13 +210,13 @@ export class ToolCaches implements ProjectCaches {
   }
 
   #make(folder: string): string {
-    if (!this.#made.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
-    this.#made.add(folder)
+    if (!this.#madeFolders.has(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    this.#madeFolders.add(folder)
     return folder
   }
 }
 
-interface ToOverlay {
+interface OverlayRequest {
   readonly folder: string
   readonly perl: string
   readonly env: Environment
@@ -258,7 +258,9 @@ function canMount(lower: string, folder: string, perl: string): boolean {
     const overlay = { lower: [lower], upper: join(own, 'upper'), work: join(own, 'work'), at }
     const command = overlayCommand(inner, [overlay], { perl })
     if (command === undefined) return false
-    return spawnSync(command.file, command.args, { env: command.env, timeout: tryMs, stdio: 'ignore' }).status === 0
+    return (
+      spawnSync(command.file, command.args, { env: command.env, timeout: mountTimeoutMs, stdio: 'ignore' }).status === 0
+    )
   } finally {
     removeTree(own)
   }

@@ -2,7 +2,7 @@ import type { Environment } from '../files/paths.ts'
 import type { SandboxedCommand } from './sandbox.ts'
 
 /** What a confined command made where something is obeyed later, and that was moved out of the way. */
-export interface TakenBack {
+export interface MovedAside {
   /** The path at which the command made it. */
   readonly path: string
   /** The path at which it is now. */
@@ -10,9 +10,9 @@ export interface TakenBack {
 }
 
 /** What came of a confined command beside its output. */
-export interface Aftermath {
+export interface CommandAftermath {
   /** What the command made where something is obeyed later: it was moved aside, and nothing is lost. */
-  readonly takenBack: readonly TakenBack[]
+  readonly takenBack: readonly MovedAside[]
 }
 
 /** A command that may change the workspace and nothing else. */
@@ -23,7 +23,7 @@ export interface EditCommand extends SandboxedCommand {
    */
   gone(): Promise<void>
   /** To be called when the command, and all that it started, has ended, however it ended. A second call does nothing. */
-  settle(): Aftermath
+  settle(): CommandAftermath
 }
 
 /** The caches of tools that confined commands of one project have. */

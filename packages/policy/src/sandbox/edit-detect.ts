@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { messageOf } from '@halting/core/adapters'
-import { type EditMeans, tooMuchIn } from './edit-means.ts'
+import { type EditMeans, tooBroadReason } from './edit-means.ts'
 import { EditWall } from './edit-wall.ts'
 import { findProgram } from './find-bubblewrap.ts'
-import { recalled, remember } from './machine-memory.ts'
+import { readMemory, writeMemory } from './machine-memory.ts'
 
 /** What to look for, and where. */
 export interface EditMeansOptions {
@@ -20,32 +20,32 @@ export interface EditMeansOptions {
 
 /** Finds out whether commands can be confined to the directories of the session, by running `true` as they would run. */
 export function detectEdits({ path, directories, home, memory }: EditMeansOptions): EditMeans {
-  const off = (why: string, lack?: EditLack): EditMeans => ({
+  const off = (why: string, lack?: MissingPart): EditMeans => ({
     kind: 'off',
     why,
     ...(lack !== undefined && { todo: editRemedy(lack) }),
   })
   if (process.platform !== 'linux') return off(`commands are not confined on ${process.platform}`)
-  const tooMuch = tooMuchIn(directories, home)
+  const tooMuch = tooBroadReason(directories, home)
   if (tooMuch !== undefined) return off(tooMuch, 'home')
   const file = findProgram('bwrap', path, directories)
   if (file === undefined)
     return findProgram('bwrap', path, []) === undefined
       ? off('bubblewrap is missing', 'bubblewrap')
       : off('the only bubblewrap is in a folder that commands can write', 'bubblewrap')
-  const known = remembered(memory, directories)
+  const known = rememberedAnswer(memory, directories)
   if (known !== undefined) return { kind: 'bubblewrap', file, canDisableUserNamespaces: known }
   let said = ''
   for (const canDisableUserNamespaces of [true, false]) {
     const means = { kind: 'bubblewrap', file, canDisableUserNamespaces } as const
-    const failure = tried(means, directories, home)
+    const failure = trialError(means, directories, home)
     if (failure === undefined) {
-      remember(memory, { canDisableUserNamespaces, directories })
+      writeMemory(memory, { canDisableUserNamespaces, directories })
       return means
     }
     said = failure
   }
-  const lack = lackIn(said)
+  const lack = missingPartIn(said)
   if (lack === 'proc') return off('bubblewrap cannot give commands a /proc of their own here', lack)
   if (lack === 'namespaces')
     return off(`bubblewrap is not allowed to make namespaces${isNested() ? ' in this container or sandbox' : ''}`, lack)
@@ -53,7 +53,7 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
 }
 
 /** What the error of bubblewrap says is missing. That a limit is reached it says by the file in /proc that sets the limit. */
-function lackIn(error: string): 'namespaces' | 'proc' | undefined {
+function missingPartIn(error: string): 'namespaces' | 'proc' | undefined {
   if (/new namespace|max_\S*_namespaces|uid map/i.test(error)) return 'namespaces'
   if (/proc/i.test(error)) return 'proc'
   return /namespace|permitted|permission|no space left/i.test(error) ? 'namespaces' : undefined
@@ -62,7 +62,7 @@ function lackIn(error: string): 'namespaces' | 'proc' | undefined {
 const tryMs = 5_000
 
 /** What bubblewrap says when it cannot start a command as commands are started; undefined where it can. */
-function tried(
+function trialError(
   means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>,
   directories: readonly string[],
   home: string,
@@ -97,17 +97,17 @@ function isNested(): boolean {
 }
 
 /** Whether further namespaces can be forbidden, where that is known to work for these directories. */
-function remembered(memory: string | undefined, directories: readonly string[]): boolean | undefined {
-  const { canDisableUserNamespaces, directories: works } = recalled(memory) ?? {}
+function rememberedAnswer(memory: string | undefined, directories: readonly string[]): boolean | undefined {
+  const { canDisableUserNamespaces, directories: works } = readMemory(memory) ?? {}
   if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined
   return directories.every((folder) => works.includes(folder)) ? canDisableUserNamespaces : undefined
 }
 
 /** What is missing to confine commands to the workspace. */
-type EditLack = 'bubblewrap' | 'namespaces' | 'proc' | 'home'
+type MissingPart = 'bubblewrap' | 'namespaces' | 'proc' | 'home'
 
 /** What a person can do about it, in a sentence. `read` gives what a file of `/proc/sys` says, or undefined. */
-export function editRemedy(lack: EditLack, read: (file: string) => string | undefined = readTrimmed): string {
+export function editRemedy(lack: MissingPart, read: (file: string) => string | undefined = readTrimmed): string {
   switch (lack) {
     case 'bubblewrap':
       return 'Install bubblewrap (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap).'

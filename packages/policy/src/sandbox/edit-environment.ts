@@ -1,9 +1,11 @@
 import type { Environment } from '../files/paths.ts'
-import { isWithheld } from './withheld.ts'
+import { isSecretVariable } from './secret-variables.ts'
 
 /** The environment of a confined command: without keys of services and ways to the host, and so that nothing waits for a network. */
 export function editEnvironment(env: Environment): Environment {
-  const kept = Object.entries(env).filter(([name]) => !isWithheld(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name))
+  const kept = Object.entries(env).filter(
+    ([name]) => !isSecretVariable(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name),
+  )
   return {
     ...Object.fromEntries(kept),
     TMPDIR: '/tmp',
@@ -18,7 +20,7 @@ export function editEnvironment(env: Environment): Environment {
  * Settings for a command that writes to a repository: git would clean up in the background, which ends with the command and leaves locks behind. It cleans up
  * with the next command that is not confined.
  */
-export function withoutCleaning(env: Environment): Environment {
+export function withoutGitMaintenance(env: Environment): Environment {
   const count = Number(env['GIT_CONFIG_COUNT'] ?? '0')
   // git refuses it.
   if (!Number.isInteger(count) || count < 0) return {}

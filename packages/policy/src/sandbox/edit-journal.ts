@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Baseline } from './edit-look.ts'
+import type { Baseline } from './edit-baseline.ts'
 import type { EnteredTemporary } from './edit-temporary.ts'
-import { namesIn, quietly } from './on-disk.ts'
+import { namesIn, ignoreErrors } from './on-disk.ts'
 
 /** What is stored while a confined command runs, so that a later process can do what is left to do after it. */
 export interface OpenCommand {
@@ -15,7 +15,7 @@ export interface OpenCommand {
 }
 
 /** An open command of a process that is gone, and until when it ran at the latest. */
-export interface LeftCommand extends OpenCommand {
+export interface AbandonedCommand extends OpenCommand {
   readonly startedMs: number
   readonly untilMs: number
 }
@@ -45,17 +45,17 @@ export class EditJournal {
       temporary,
     }
     this.#write(file, JSON.stringify(open))
-    const timer = setInterval(() => quietly(() => utimesSync(file, new Date(), new Date())), noteMs)
+    const timer = setInterval(() => ignoreErrors(() => utimesSync(file, new Date(), new Date())), noteMs)
     timer.unref()
     return () => {
       clearInterval(timer)
-      quietly(() => unlinkSync(file))
+      ignoreErrors(() => unlinkSync(file))
     }
   }
 
   /** Where nothing was taken back, nothing is left. Not after each command: to remove a folder takes milliseconds on some systems. */
   dispose(): void {
-    for (const folder of [this.folder, dirname(this.folder)]) quietly(() => rmdirSync(folder))
+    for (const folder of [this.folder, dirname(this.folder)]) ignoreErrors(() => rmdirSync(folder))
   }
 
   /** Another process may remove the empty folder in between. Where nothing can be written, no later process knows of the command. */
@@ -65,18 +65,18 @@ export class EditJournal {
         writeFileSync(file, text, { mode: 0o600 })
         return
       } catch {
-        quietly(() => mkdirSync(this.folder, { recursive: true, mode: 0o700 }))
+        ignoreErrors(() => mkdirSync(this.folder, { recursive: true, mode: 0o700 }))
       }
     }
   }
 
   /** Gives the folder for what is taken back after one command. It is not made by this. */
-  folderForTakenBack(): string {
+  folderForMoved(): string {
     return join(this.folder, 'taken-back', new Date().toISOString().replaceAll(':', '-'))
   }
 
   /** Commands of processes that are gone. They are forgotten by this. */
-  takeLeft(): readonly LeftCommand[] {
+  takeAbandoned(): readonly AbandonedCommand[] {
     const names = namesIn(this.folder).filter((name) => name.startsWith('open-'))
     return names.flatMap((name) => {
       const file = join(this.folder, name)
@@ -88,7 +88,7 @@ export class EditJournal {
         unlinkSync(file)
         return [{ ...open, startedMs: birthtimeMs, untilMs: mtimeMs + 2 * noteMs }]
       } catch {
-        quietly(() => unlinkSync(file))
+        ignoreErrors(() => unlinkSync(file))
         return []
       }
     })

@@ -21,7 +21,7 @@ export type EditMeans =
     }
 
 /** Why directories of a session are more than a workspace; undefined where they are not. */
-export function tooMuchIn(directories: readonly string[], home: string): string | undefined {
+export function tooBroadReason(directories: readonly string[], home: string): string | undefined {
   const holding = (inner: readonly string[]): string | undefined =>
     directories.find((folder) =>
       inner.flatMap(bothEnds).some((one) => bothEnds(folder).some((end) => isInside(one, end))),

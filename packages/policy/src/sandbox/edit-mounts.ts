@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs'
 import { bothEnds, isInside, realPath } from '../files/paths.ts'
 import type { PlainCommand } from './description.ts'
 import type { EditMeans } from './edit-means.ts'
-import type { ShutPlaces } from './edit-places.ts'
-import { type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import type { ProtectedTree } from './edit-places.ts'
+import { type EnteredTemporary, realTmp } from './edit-temporary.ts'
 import type { VisiblePlaces } from './edit-visible.ts'
-import { isLedOut } from './led-out.ts'
-import { isThere } from './on-disk.ts'
+import { leadsOutside } from './outside-links.ts'
+import { exists } from './on-disk.ts'
 
 /** What the arguments of bubblewrap are made of for one command. */
 export interface EditMounts {
@@ -26,7 +26,7 @@ export interface EditMounts {
   readonly readable: readonly string[]
   /** Directories of the session, as they are named. */
   readonly directories: readonly string[]
-  readonly shut: ShutPlaces
+  readonly shut: ProtectedTree
   readonly filterDescriptor: number | undefined
 }
 
@@ -51,14 +51,14 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     '--tmpfs',
     '/',
     ...visible.links.flatMap(([path, target]) => ['--symlink', target, path]),
-    ...readOnly([copied], '/etc'),
-    ...visible.system.flatMap((path) => readOnly([path])),
-    ...(isFilled('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
+    ...readOnlyMount([copied], '/etc'),
+    ...visible.system.flatMap((path) => readOnlyMount([path])),
+    ...(isNonEmpty('/usr/local/etc') ? ['--tmpfs', '/usr/local/etc', '--remount-ro', '/usr/local/etc'] : []),
     '--dev',
     '/dev',
     '--proc',
     '/proc',
-    ...(process.getuid?.() === 0 ? readOnlyOfProc.flatMap((path) => readOnly([path])) : []),
+    ...(process.getuid?.() === 0 ? readOnlyOfProc.flatMap((path) => readOnlyMount([path])) : []),
     '--dir',
     '/run',
     '--perms',
@@ -67,11 +67,11 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     '/var/tmp',
     '--bind',
     temporary.folder,
-    realTemporary,
-    ...temporary.shown.flatMap((name) => readOnly([`${realTemporary}/${name}`])),
+    realTmp,
+    ...temporary.shown.flatMap((name) => readOnlyMount([`${realTmp}/${name}`])),
     ...inTemporary.flatMap((path) => ['--tmpfs', path]),
     ...homes.flatMap((path) => ['--tmpfs', path]),
-    ...visible.tools.filter((path) => !isCoveredBy(caches, path)).flatMap((path) => readOnly([path])),
+    ...visible.tools.filter((path) => !isCoveredBy(caches, path)).flatMap((path) => readOnlyMount([path])),
     ...furtherMounts(mounts),
     ...caches,
     ...directoryMounts(mounts),
@@ -88,7 +88,7 @@ export function editArguments(mounts: EditMounts): readonly string[] {
   ]
 }
 
-function readOnly([path = '']: readonly string[], at: string = path): readonly string[] {
+function readOnlyMount([path = '']: readonly string[], at: string = path): readonly string[] {
   return ['--ro-bind-try', path, at]
 }
 
@@ -98,18 +98,18 @@ function furtherMounts({ readable, directories, visible, home }: EditMounts): re
   const isCovered = (path: string): boolean =>
     [...roots, ...visible.system, ...visible.tools].some((place) => isInside(path, place))
   const isTooMuch = (path: string): boolean => bothEnds(home).some((end) => isInside(end, path))
-  const named = readable.filter((path) => !isLedOut(path, directories)).flatMap(bothEnds)
-  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && isThere(path))
+  const named = readable.filter((path) => !leadsOutside(path, directories)).flatMap(bothEnds)
+  const places = [...new Set(named)].filter((path) => !isTooMuch(path) && !isCovered(path) && exists(path))
   return places
     .filter((path) => !isPartOf(places, path))
     .toSorted((left, right) => depthOf(left) - depthOf(right))
-    .flatMap((path) => readOnly([path]))
+    .flatMap((path) => readOnlyMount([path]))
 }
 
 /** What can be written. A directory that is named by a link is found by it, too. */
 function directoryMounts({ directories }: EditMounts): readonly string[] {
   const roots = [...new Set(directories.map(realPath))].toSorted((left, right) => depthOf(left) - depthOf(right))
-  const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTemporary))
+  const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTmp))
   return [
     ...roots.flatMap((path) => ['--bind', path, path]),
     ...links.flatMap((path) => ['--symlink', realPath(path), path]),
@@ -122,7 +122,7 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
   const secrets = visible.secrets.filter(({ path }) => !roots.some((root) => isInside(realPath(path), root)))
   const masked = [...shut.masked, ...secrets]
   const folders = masked.filter(({ isFolder }) => isFolder)
-  const shown = temporary.shown.map((name) => `${realTemporary}/${name}`)
+  const shown = temporary.shown.map((name) => `${realTmp}/${name}`)
   const seen = [
     ...directories,
     ...directories.map(realPath),
@@ -141,7 +141,7 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
     ...[...kept.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
       path,
       rank: 2,
-      args: readOnly([path]),
+      args: readOnlyMount([path]),
     })),
     ...masked
       .filter(({ path }) => isSeen(path))
@@ -161,8 +161,8 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
 function temporaryTops({ home, directories, readable, temporary }: EditMounts): readonly string[] {
   const mounted = [home, ...directories, ...readable].flatMap(bothEnds)
   return temporary.stubs
-    .map(({ name }) => `${realTemporary}/${name}`)
-    .filter((path) => !temporary.shown.includes(path.slice(realTemporary.length + 1)) && !mounted.includes(path))
+    .map(({ name }) => `${realTmp}/${name}`)
+    .filter((path) => !temporary.shown.includes(path.slice(realTmp.length + 1)) && !mounted.includes(path))
 }
 
 /** Whether a place lies in another one, and no link leads out of it. Each mount takes time with every command. */
@@ -175,11 +175,11 @@ function isCoveredBy(caches: readonly string[], path: string): boolean {
   return caches.some((at, index) => caches[index - 2]?.endsWith('bind') === true && isInside(path, at))
 }
 
-function isFilled(folder: string): boolean {
+function isNonEmpty(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0
   } catch {
-    return isThere(folder)
+    return exists(folder)
   }
 }
 

@@ -4,17 +4,17 @@ import { isDirectory, isInside, realPath } from '../files/paths.ts'
 import { gitFolderInFile } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
 import type { DeniedPatterns } from './describe.ts'
-import { type FolderScan, identityOf } from './edit-walk.ts'
-import { expanded, type PlacePattern } from './expand.ts'
-import { type GitPlaces, type MadeFile, placesNamedBy, placesOf } from './git-places.ts'
+import { type FolderScan, identityOf } from './folder-scan.ts'
+import { expandPlaces, type PlacePattern } from './expand.ts'
+import { type GitPlaces, type MadeFile, placesNamedInSettings, placesOf } from './git-places.ts'
 import { linkedPackages } from './hard-linked-packages.ts'
-import { foldersBetween, isThere } from './on-disk.ts'
-import { otherLinks } from './other-links.ts'
-import { ownPackages } from './own-packages.ts'
+import { foldersBetween, exists } from './on-disk.ts'
+import { otherHardLinks } from './hard-links.ts'
+import { packagesOf } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** What stays as it is in the directories that a command can write. */
-export interface ShutPlaces {
+export interface ProtectedTree {
   readonly readOnly: readonly string[]
   /** Git folders that are written, mounted so that they cannot be replaced, caches in folders that are read-only, and folders above what is shut by its place. */
   readonly pinned: readonly string[]
@@ -40,36 +40,38 @@ interface Options {
   readonly directory: string
 }
 
-const maxShut = 1_000
+const maxProtected = 1_000
 
 /** Says what is shut for one command. @throws SandboxError where something cannot be. */
-export function shutPlaces(options: Options): ShutPlaces {
+export function protectTree(options: Options): ProtectedTree {
   const { roots, confinement, scan, sockets } = options
-  refuseOdd(scan)
+  refuseUnnameable(scan)
   const rootOf = (path: string): string | undefined => roots.find((root) => isInside(path, root))
-  const repositories = [...scan.obeyed.keys()].filter((path) => basename(path).toLowerCase() === '.git')
+  const repositories = [...scan.controlFiles.keys()].filter((path) => basename(path).toLowerCase() === '.git')
   const git = [...repositories, ...scan.bare.keys()].map((path) =>
     gitPlaces(path, rootOf(path) ?? path, confinement.writesGit || roots.includes(path)),
   )
-  const obeyed = [...scan.obeyed].flatMap(([path, { kind }]) => {
+  const obeyed = [...scan.controlFiles].flatMap(([path, { kind }]) => {
     if (repositories.includes(path)) return []
-    return kind === 'link' ? [realPath(path)].filter((end) => end !== path && isThere(end)) : [path]
+    return kind === 'link' ? [realPath(path)].filter((end) => end !== path && exists(end)) : [path]
   })
-  const kept = [...ownPackages([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
-  const denied = expanded(confinement.denied.edit).flatMap((path) => [path, realPath(path)])
+  const kept = [...packagesOf([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
+  const denied = expandPlaces(confinement.denied.edit).flatMap((path) => [path, realPath(path)])
   const packages = linkedPackages(scan.packages)
   const readOnly = [
     ...git.flatMap((one) => one.readOnly),
     ...packages.readOnly,
     ...obeyed,
-    ...[...kept, ...denied, ...otherLinks(denied, roots)].map(realPath),
+    ...[...kept, ...denied, ...otherHardLinks(denied, roots)].map(realPath),
   ]
   // Over a link nothing is mounted: it is compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(
     (path) => rootOf(path) !== undefined && ['file', 'folder'].includes(identityOf(path)?.kind ?? ''),
   )
   refuseTooMany(inRoots)
-  const named = expanded([...confinement.denied.read, ...confinement.denied.edit].filter(isOfItsPlace)).map(realPath)
+  const named = expandPlaces([...confinement.denied.read, ...confinement.denied.edit].filter(isProtectedByPlace)).map(
+    realPath,
+  )
   const above = foldersAbove([...named, ...sockets], roots).filter(
     (folder) => !inRoots.some((path) => isInside(folder, path)),
   )
@@ -84,14 +86,14 @@ export function shutPlaces(options: Options): ShutPlaces {
     missing: [
       ...git.flatMap((one) => one.missing),
       ...confinement.denied.edit.flatMap(({ named = [] }) => named),
-    ].filter((path) => rootOf(path) !== undefined && !isThere(path)),
+    ].filter((path) => rootOf(path) !== undefined && !exists(path)),
     placeholders: { folders: git.flatMap((one) => one.folders), files: git.flatMap((one) => one.files) },
     withoutCommon: git.flatMap((one) => one.withoutCommon),
   }
 }
 
 /** Whether what a pattern names is no longer named when the folder in which it is has another name. */
-function isOfItsPlace({ glob: [first, ...rest] }: PlacePattern): boolean {
+function isProtectedByPlace({ glob: [first, ...rest] }: PlacePattern): boolean {
   return first !== 'any' || rest.filter((part) => part !== 'any').length > 1
 }
 
@@ -103,7 +105,7 @@ function foldersAbove(paths: readonly string[], roots: readonly string[]): reado
   return [...new Set(above)].filter((folder) => identityOf(folder)?.kind === 'folder' && !roots.includes(folder))
 }
 
-interface GitShut {
+interface GitProtection {
   readonly readOnly: readonly string[]
   readonly pinned: readonly string[]
   readonly missing: readonly string[]
@@ -113,12 +115,12 @@ interface GitShut {
 }
 
 /** Of a git folder that is not written, all of it, and what its settings name outside of it. */
-function gitPlaces(git: string, root: string, isWritten: boolean): GitShut {
-  if (isWritten) return writtenGit(placesOf(git, root), git)
+function gitPlaces(git: string, root: string, isWritten: boolean): GitProtection {
+  if (isWritten) return writableGitPlaces(placesOf(git, root), git)
   const named = isDirectory(git) ? git : gitFolderInFile(git)
   // Hooks that are kept in the project, and linked to.
   const linked = ['hooks', 'config'].map((name) => realPath(join(named ?? git, name)))
-  const { readOnly, missing, made } = placesNamedBy(named ?? git, root)
+  const { readOnly, missing, madeFiles } = placesNamedInSettings(named ?? git, root)
   return {
     readOnly: [
       git,
@@ -127,7 +129,7 @@ function gitPlaces(git: string, root: string, isWritten: boolean): GitShut {
       ...linked,
       ...readOnly.map(({ path }) => path),
     ],
-    missing: [...missing, ...made.map(({ path }) => path)].filter((path) => !isInside(path, named ?? git)),
+    missing: [...missing, ...madeFiles.map(({ path }) => path)].filter((path) => !isInside(path, named ?? git)),
     pinned: [],
     folders: [],
     files: [],
@@ -135,14 +137,17 @@ function gitPlaces(git: string, root: string, isWritten: boolean): GitShut {
   }
 }
 
-function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlaces, git: string): GitShut {
+function writableGitPlaces(
+  { readOnly, missing, madeFiles, folders, withoutCommon }: GitPlaces,
+  git: string,
+): GitProtection {
   const isIn = (path: string): boolean => folders.some((folder) => isInside(path, folder)) || isInside(path, git)
   return {
     readOnly: readOnly.map(({ path }) => path),
     pinned: folders,
-    missing: [...missing, ...made.map(({ path }) => path)].filter((path) => !isIn(path)),
+    missing: [...missing, ...madeFiles.map(({ path }) => path)].filter((path) => !isIn(path)),
     folders: missing.filter(isIn),
-    files: made.filter(({ path }) => isIn(path)),
+    files: madeFiles.filter(({ path }) => isIn(path)),
     withoutCommon,
   }
 }
@@ -151,17 +156,17 @@ function writtenGit({ readOnly, missing, made, folders, withoutCommon }: GitPlac
 export function maskedBy(
   denied: DeniedPatterns,
   { roots, directory }: Pick<Options, 'roots' | 'directory'>,
-): ShutPlaces['masked'] {
-  const paths = [...new Set(expanded(denied.read).flatMap((path) => [path, realPath(path)]))].filter(isThere)
+): ProtectedTree['masked'] {
+  const paths = [...new Set(expandPlaces(denied.read).flatMap((path) => [path, realPath(path)]))].filter(exists)
   const around = paths.find((path) => isInside(directory, path))
   if (around !== undefined)
     throw new SandboxError(
       `A deny rule for reading covers ${around}, in which the command would start, so it did not run. Work in another folder, or change the rule.`,
     )
-  return [...paths, ...otherLinks(paths, roots)].map((path) => ({ path, isFolder: isDirectory(path) }))
+  return [...paths, ...otherHardLinks(paths, roots)].map((path) => ({ path, isFolder: isDirectory(path) }))
 }
 
-function refuseOdd({ odd: [first] }: FolderScan): void {
+function refuseUnnameable({ unnameable: [first] }: FolderScan): void {
   if (first === undefined) return
   throw new SandboxError(
     `${first.path} holds something that is obeyed later (a repository, settings of an editor), and its name is not UTF-8: commands cannot be confined beside it. Rename it.`,
@@ -169,7 +174,7 @@ function refuseOdd({ odd: [first] }: FolderScan): void {
 }
 
 function refuseTooMany(paths: readonly string[]): void {
-  if (paths.length <= maxShut) return
+  if (paths.length <= maxProtected) return
   throw new SandboxError(
     `${paths.length} files and folders in ${paths[0]} and others are obeyed later, too many to shut for a confined command. Work in a folder below.`,
   )

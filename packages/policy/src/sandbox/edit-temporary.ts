@@ -12,16 +12,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { identityOf, nodeOf } from './edit-walk.ts'
+import { identityOf, nodeOf } from './folder-scan.ts'
 import { isInside } from '../files/paths.ts'
 import { holdsSpecialFiles, liveSockets } from './live-sockets.ts'
-import { abandonedFolders, ownFolderName } from './own-folders.ts'
+import { abandonedFolders, processFolderName } from './process-folders.ts'
 import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
-import { namesIn, quietly } from './on-disk.ts'
+import { namesIn, ignoreErrors } from './on-disk.ts'
 
 /** The folder for temporary files of the machine. */
-export const realTemporary = '/tmp'
+export const realTmp = '/tmp'
 
 /** Something that stands in a folder only so that something can be mounted there. */
 interface Stub {
@@ -72,13 +72,13 @@ export class EditTemporary {
   /** @throws SandboxError where no folder can be made. */
   constructor() {
     try {
-      this.#folder = mkdtempSync(join(realTemporary, ownFolderName('confined')))
+      this.#folder = mkdtempSync(join(realTmp, processFolderName('confined')))
     } catch {
       throw new SandboxError(
-        `No folder can be made in ${realTemporary}, so the command did not run. Make ${realTemporary} writable, or set confineJudged to off.`,
+        `No folder can be made in ${realTmp}, so the command did not run. Make ${realTmp} writable, or set confineJudged to off.`,
       )
     }
-    removeEmptied()
+    removeAbandoned()
   }
 
   /** The folder of the session in the real `/tmp`. */
@@ -95,12 +95,12 @@ export class EditTemporary {
     const folder = this.#emptyFolder()
     chmodSync(folder, 0o1777)
     for (const [name, node] of this.#own) {
-      const real = join(realTemporary, name)
+      const real = join(realTmp, name)
       if (needed.has(name) || identityOf(real)?.node !== node || isUsedByOthers(real)) continue
-      quietly(() => renameSync(real, join(folder, name)))
+      ignoreErrors(() => renameSync(real, join(folder, name)))
     }
     for (const [name, { path }] of this.#aside)
-      if (!needed.has(name)) quietly(() => renameSync(path, join(folder, name)))
+      if (!needed.has(name)) ignoreErrors(() => renameSync(path, join(folder, name)))
     const shown = visibleNames(text).filter((name) => !needed.has(name) && identityOf(join(folder, name)) === undefined)
     const stubs = [...new Set([...shown, ...needed])].flatMap((name) => stubAt(folder, name))
     return { folder, stubs, shown }
@@ -113,25 +113,25 @@ export class EditTemporary {
       const path = join(folder, name)
       const stats = lstatSync(path, { throwIfNoEntry: false })
       if (stats === undefined) continue
-      if (isStub.get(name) === nodeOf(stats)) quietly(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
+      if (isStub.get(name) === nodeOf(stats))
+        ignoreErrors(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
       // Nobody listens there any more.
-      else if (stats.isSocket()) quietly(() => unlinkSync(path))
+      else if (stats.isSocket()) ignoreErrors(() => unlinkSync(path))
       else {
         if (stats.isDirectory()) unlinkSockets(path, { left: searchedOfOwn })
         this.#release(name, path, stats)
       }
     }
     if (dirname(folder) === this.#folder && isEmpty(folder)) this.#free.push(folder)
-    else quietly(() => rmdirSync(folder))
+    else ignoreErrors(() => rmdirSync(folder))
   }
 
   /** Removes the folder of the session. What could not be moved to its place because something else is there gets a free name. */
   dispose(): void {
     for (const [name, { path, isTaken }] of this.#aside) {
-      let free = join(realTemporary, `${name}.confined`)
-      for (let count = 2; identityOf(free) !== undefined; count += 1)
-        free = join(realTemporary, `${name}.confined${count}`)
-      if (isTaken) quietly(() => renameSync(path, free))
+      let free = join(realTmp, `${name}.confined`)
+      for (let count = 2; identityOf(free) !== undefined; count += 1) free = join(realTmp, `${name}.confined${count}`)
+      if (isTaken) ignoreErrors(() => renameSync(path, free))
     }
     removeTree(this.#folder)
   }
@@ -151,14 +151,14 @@ export class EditTemporary {
     this.#aside.delete(name)
     const isHidden = /^(?:\.|halting-)/.test(name) || (stats.isDirectory() && foldersOfOthers.test(name))
     const isPrivate = isHidden || !(stats.isFile() || stats.isDirectory())
-    if (!isPrivate && isMoved(path, join(realTemporary, name), stats)) {
+    if (!isPrivate && tryMove(path, join(realTmp, name), stats)) {
       this.#own.set(name, node)
       return
     }
     const aside = join(this.#folder, 'aside')
-    quietly(() => mkdirSync(aside, { mode: 0o700 }))
+    ignoreErrors(() => mkdirSync(aside, { mode: 0o700 }))
     const to = join(aside, name)
-    quietly(() => {
+    ignoreErrors(() => {
       renameSync(path, to)
       this.#aside.set(name, { path: to, isTaken: !isPrivate })
     })
@@ -176,17 +176,17 @@ function isUsedByOthers(folder: string): boolean {
 function unlinkSockets(folder: string, budget: { left: number }): void {
   budget.left -= 1
   if (budget.left < 0) return
-  quietly(() => {
+  ignoreErrors(() => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) unlinkSockets(path, budget)
-      else if (entry.isSocket()) quietly(() => unlinkSync(path))
+      else if (entry.isSocket()) ignoreErrors(() => unlinkSync(path))
     }
   })
 }
 
 /** Never over something that is there. */
-function isMoved(path: string, to: string, stats: Stats): boolean {
+function tryMove(path: string, to: string, stats: Stats): boolean {
   if (identityOf(to) !== undefined) return false
   try {
     if (stats.isDirectory()) renameSync(path, to)
@@ -205,19 +205,16 @@ function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()
   // How large a folder is says how many entries it has or had, without reading it.
-  const isSmall = lstatSync(realTemporary).size <= maxBytes
-  const look = isSmall ? namesIn(realTemporary) : [...named]
+  const isSmall = lstatSync(realTmp).size <= maxBytes
+  const look = isSmall ? namesIn(realTmp) : [...named]
   const entries = look.flatMap((name) => {
-    const stats = /^(?:halting-|\.)/.test(name)
-      ? undefined
-      : lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+    const stats = /^(?:halting-|\.)/.test(name) ? undefined : lstatSync(join(realTmp, name), { throwIfNoEntry: false })
     if (stats === undefined || !(stats.isFile() || stats.isDirectory())) return []
     return named.has(name) || stats.uid === own ? [{ name, stats }] : []
   })
   const others = { left: searchedOfOthers }
   const isSafe = (name: string, stats: Stats): boolean =>
-    stats.isFile() ||
-    !holdsSpecialFiles(join(realTemporary, name), named.has(name) ? { left: searchedOfNamed } : others)
+    stats.isFile() || !holdsSpecialFiles(join(realTmp, name), named.has(name) ? { left: searchedOfNamed } : others)
   const ordered = entries.toSorted(
     (left, right) =>
       Number(named.has(right.name)) - Number(named.has(left.name)) || right.stats.mtimeMs - left.stats.mtimeMs,
@@ -228,7 +225,7 @@ function visibleNames(text: string): readonly string[] {
 }
 
 function stubAt(folder: string, name: string): readonly Stub[] {
-  const real = lstatSync(join(realTemporary, name), { throwIfNoEntry: false })
+  const real = lstatSync(join(realTmp, name), { throwIfNoEntry: false })
   const path = join(folder, name)
   if (real?.isFile() === true) writeFileSync(path, '', { flag: 'wx', mode: 0o600 })
   else mkdirSync(path, { mode: 0o700 })
@@ -236,8 +233,8 @@ function stubAt(folder: string, name: string): readonly Stub[] {
 }
 
 /** What processes that were killed have left, where no command's files are in it: those are settled by the next command in their directories. */
-function removeEmptied(): void {
-  for (const folder of abandonedFolders(realTemporary, 'confined'))
+function removeAbandoned(): void {
+  for (const folder of abandonedFolders(realTmp, 'confined'))
     if (namesIn(folder).every((name) => name === 'etc' || isEmpty(join(folder, name)))) removeTree(folder)
 }
 

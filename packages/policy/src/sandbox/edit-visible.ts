@@ -1,8 +1,8 @@
 import { cpSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { bothEnds, type Environment, isDirectory, isInside, outermost, realPath } from '../files/paths.ts'
-import { isLedOut } from './led-out.ts'
-import { isThere } from './on-disk.ts'
+import { leadsOutside } from './outside-links.ts'
+import { exists } from './on-disk.ts'
 import { readablePlaces, rootEntries } from './readable-places.ts'
 
 /** What a command sees beside the directories of the session. */
@@ -40,13 +40,13 @@ const secretsOfTools = (
 const gitSettings = '.gitconfig .config/git/config .config/git/ignore .config/git/attributes'.split(' ')
 
 /** What was downloaded, for programs that look there first. */
-const downloaded = (
+const downloadFolders = (
   'go/pkg/mod .cargo/registry .cargo/git .m2/repository .m2/wrapper .gradle/wrapper .nuget/packages .pub-cache/hosted .ivy2/cache .cache/coursier ' +
   '.cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/bazelisk .cache/node/corepack'
 ).split(' ')
 
 /** Variables that name the installation of a tool. */
-const installations = (
+const installationVariables = (
   'PYENV_ROOT RUSTUP_HOME NVM_DIR VOLTA_HOME ASDF_DIR ASDF_DATA_DIR SDKMAN_DIR RBENV_ROOT GOROOT JAVA_HOME BUN_INSTALL DENO_INSTALL MISE_DATA_DIR ' +
   'ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT CONDA_PREFIX CONDA_EXE VIRTUAL_ENV FNM_DIR FNM_MULTISHELL_PATH GOENV_ROOT NODENV_ROOT GOMODCACHE ' +
   'PNPM_HOME M2_HOME MAVEN_HOME GRADLE_HOME FLUTTER_ROOT NPM_CONFIG_PREFIX npm_config_prefix PLAYWRIGHT_BROWSERS_PATH SSL_CERT_FILE SSL_CERT_DIR ' +
@@ -59,7 +59,7 @@ const furtherSystem = '/opt /nix /gnu /snap'.split(' ')
 const furtherSettings = 'chromium chromium.d firefox maven mavenrc gradle php ruby R dotnet lsb-release ant'.split(' ')
 
 const freshMs = 10_000
-let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
+let visibleCache: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
 
 /**
  * Looks for tools at most every ten seconds.
@@ -67,21 +67,21 @@ let known: { readonly key: string; readonly places: VisiblePlaces; readonly atMs
  * @param directories What commands write: where a link in them leads out of them, no tool of the person is.
  */
 export function visiblePlaces(home: string, env: Environment, directories: readonly string[]): VisiblePlaces {
-  const key = JSON.stringify([home, env['PATH'], installations.map((name) => env[name]), directories])
-  if (known?.key !== key || performance.now() - known.atMs > freshMs)
-    known = { key, places: findPlaces(home, env, directories), atMs: performance.now() }
-  return known.places
+  const key = JSON.stringify([home, env['PATH'], installationVariables.map((name) => env[name]), directories])
+  if (visibleCache?.key !== key || performance.now() - visibleCache.atMs > freshMs)
+    visibleCache = { key, places: findPlaces(home, env, directories), atMs: performance.now() }
+  return visibleCache.places
 }
 
 function findPlaces(home: string, given: Environment, directories: readonly string[]): VisiblePlaces {
-  const isOwn = (path: string): boolean => !isLedOut(path, directories)
-  const env = withoutLedOut(given, isOwn)
+  const isOwn = (path: string): boolean => !leadsOutside(path, directories)
+  const env = withoutOutsideLinks(given, isOwn)
   const readable = readablePlaces({ directories: [], home, env }).map(({ path }) => path)
   const isOf = (folder: string) => (path: string) => isInside(path, folder)
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
   const isLinked = (path: string): boolean => links.some((link) => isInside(path, link))
   const settings = [...readable.filter(isOf('/etc')), ...furtherSettings.map((name) => join('/etc', name))]
-  const copied = settings.filter((path) => isThere(path) && isSmall(path))
+  const copied = settings.filter((path) => exists(path) && isSmall(path))
   const others = readable.filter(
     (path) => !['/usr', '/etc', '/sys', '/var', '/proc'].some((top) => isInside(path, top)),
   )
@@ -98,21 +98,21 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
     secrets: secretsOfTools
       .map((name) => join(home, name))
       .flatMap(bothEnds)
-      .filter(isThere)
+      .filter(exists)
       .map((path) => ({ path, isFolder: isDirectory(path) })),
     links: links.map((path) => [path, readlinkSync(path)] as const),
-    system: fromOutside(system.filter((path) => isThere(path) && !isLinked(path))),
-    copied: fromOutside(copied),
-    tools: fromOutside(
+    system: outerFirst(system.filter((path) => exists(path) && !isLinked(path))),
+    copied: outerFirst(copied),
+    tools: outerFirst(
       [...others.filter((path) => !isSystem(path)), ...toolsIn(home, env, isOwn)].filter(
-        (path) => isThere(path) && !isLinked(path) && isOwn(path),
+        (path) => exists(path) && !isLinked(path) && isOwn(path),
       ),
     ),
   }
 }
 
 /** Variables with paths, without the paths to which commands lead. */
-function withoutLedOut(env: Environment, isOwn: (path: string) => boolean): Environment {
+function withoutOutsideLinks(env: Environment, isOwn: (path: string) => boolean): Environment {
   const kept = (value: string): boolean => !isAbsolute(value) || isOwn(value)
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value = '']) => {
@@ -123,8 +123,8 @@ function withoutLedOut(env: Environment, isOwn: (path: string) => boolean): Envi
 }
 
 function toolsIn(home: string, env: Environment, isOwn: (path: string) => boolean): readonly string[] {
-  const own = [...toolFolders, ...gitSettings, ...downloaded].map((name) => join(home, name))
-  const named = installations.flatMap((name) => env[name] ?? []).filter(isAbsolute)
+  const own = [...toolFolders, ...gitSettings, ...downloadFolders].map((name) => join(home, name))
+  const named = installationVariables.flatMap((name) => env[name] ?? []).filter(isAbsolute)
   const onPath = [...(env['PATH'] ?? '').split(':'), dirname(process.execPath)].filter(isAbsolute)
   const ends = [...new Set(onPath)].flatMap((folder) => linksOut(folder, isOwn)).map(installationOf)
   return [...own, ...named, ...ends, ...onPath.map(installationOf)]
@@ -159,11 +159,11 @@ function installationOf(path: string): string {
   if (basename(folder) === '.bin') return dirname(folder)
   const above = dirname(folder)
   const isInstallation = ['lib', 'libexec', 'pkg', 'share', 'VERSION', 'version', 'release'].some((name) =>
-    isThere(join(above, name)),
+    exists(join(above, name)),
   )
   if (!/^s?bin$/.test(basename(folder)) || !isInstallation) return folder
   // `/work/bin` beside `/work/lib`: a folder in the root may hold anything.
-  return above.split('/').length <= 2 || isThere(join(above, '.bashrc')) ? folder : above
+  return above.split('/').length <= 2 || exists(join(above, '.bashrc')) ? folder : above
 }
 
 const [maxFiles, maxBytes] = [80, 200_000]
@@ -181,7 +181,7 @@ function isSmall(path: string, budget = { files: maxFiles, bytes: maxBytes }): b
   }
 }
 
-function fromOutside(paths: readonly string[]): readonly string[] {
+function outerFirst(paths: readonly string[]): readonly string[] {
   return outermost(paths).toSorted((left, right) => left.split('/').length - right.split('/').length)
 }
 
@@ -203,7 +203,7 @@ export class CopiedSettings {
     const key = [...paths, ...mounted]
       .map((path) => `${path} ${lstatSync(path, { throwIfNoEntry: false })?.ctimeMs}`)
       .join('\n')
-    if (key === this.#key && isThere(this.#folder)) return this.#folder
+    if (key === this.#key && exists(this.#folder)) return this.#folder
     rmSync(this.#folder, { recursive: true, force: true })
     mkdirSync(this.#folder, { recursive: true, mode: 0o755 })
     for (const path of paths) this.#copy(path)
@@ -215,7 +215,7 @@ export class CopiedSettings {
   #makeStub(path: string): void {
     const to = join(this.#folder, path.slice('/etc/'.length))
     mkdirSync(isDirectory(path) ? to : dirname(to), { recursive: true })
-    if (!isThere(to)) writeFileSync(to, '')
+    if (!exists(to)) writeFileSync(to, '')
   }
 
   #copy(path: string): void {

@@ -2,29 +2,29 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, lstatSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { bothEnds, isInside, outermost, realPath } from '../files/paths.ts'
 import { findRepository, isOwnRepository } from '../git/repository.ts'
 import type { EditConfinement } from './confinement.ts'
-import type { Aftermath, EditCommand, ProjectCaches, TakenBack } from './edit-command.ts'
-import { editEnvironment, withoutCleaning } from './edit-environment.ts'
-import { EditJournal, type LeftCommand } from './edit-journal.ts'
-import { type Baseline, baselineOf, takeBack } from './edit-look.ts'
-import { type EditMeans, tooMuchIn } from './edit-means.ts'
+import type { CommandAftermath, EditCommand, ProjectCaches, MovedAside } from './edit-command.ts'
+import { editEnvironment, withoutGitMaintenance } from './edit-environment.ts'
+import { EditJournal, type AbandonedCommand } from './edit-journal.ts'
+import { type Baseline, baselineOf, moveIntrudersAside } from './edit-baseline.ts'
+import { type EditMeans, tooBroadReason } from './edit-means.ts'
 import { editArguments } from './edit-mounts.ts'
-import { shutPlaces, type ShutPlaces } from './edit-places.ts'
-import { EditTemporary, type EnteredTemporary, realTemporary } from './edit-temporary.ts'
+import { protectTree, type ProtectedTree } from './edit-places.ts'
+import { EditTemporary, type EnteredTemporary, realTmp } from './edit-temporary.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
-import { FolderScanner, type FolderScan, identityOf } from './edit-walk.ts'
-import { directoriesLedOut } from './led-out.ts'
+import { FolderScanner, type FolderScan, identityOf } from './folder-scan.ts'
+import { directoriesLeadingOutside } from './outside-links.ts'
 import { liveSockets } from './live-sockets.ts'
-import { awaitNamespaceEnd, namespaceGone } from './namespace-end.ts'
+import { waitForNamespaceEndSync, waitForNamespaceEnd } from './namespace-end.ts'
 import { textAt } from './on-disk.ts'
 import { inPinnedFolder } from './pinned-folder.ts'
 import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold } from './sandbox.ts'
+import type { SandboxCommand } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter, openUnnamed } from './unnamed-file.ts'
@@ -67,7 +67,7 @@ export class EditWall {
   #settings: CopiedSettings | undefined
   #running = 0
   /** Taken back after commands of a process that was killed, and not reported yet. */
-  #unreported: readonly TakenBack[] = []
+  #unreported: readonly MovedAside[] = []
   readonly #removeAtExit = (): void => this.#remove()
 
   constructor(options: EditWallOptions) {
@@ -75,17 +75,17 @@ export class EditWall {
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, given: EditConfinement): EditCommand {
-    refuseLedOut(given.directories)
+  confine(command: SandboxCommand, given: EditConfinement): EditCommand {
+    refuseOutsideLinks(given.directories)
     const roots = outermost(given.directories.map(realPath))
-    refuseTooMuch(roots, this.#options.home)
+    refuseTooBroad(roots, this.#options.home)
     const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
     const sockets = [...scan.sockets, ...liveSockets()].filter((path) => !this.#isOwnSocket(path))
     const { keptFolders } = this.#options
-    const shut = shutPlaces({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
-    this.#placeholders.make(shut.placeholders.folders, shut.placeholders.files)
+    const shut = protectTree({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
+    this.#placeholders.create(shut.placeholders.folders, shut.placeholders.files)
     this.#running += 1
     for (const folder of shut.withoutCommon) this.#withoutCommon.add(realPath(folder))
     const undo: (() => void)[] = [() => this.#release()]
@@ -100,14 +100,17 @@ export class EditWall {
 
   /** Removes what was made for confined commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
-  #started(command: CommandToHold, { confinement, roots, shut, baseline, scan, journal, undo }: ToStart): EditCommand {
+  #started(
+    command: SandboxCommand,
+    { confinement, roots, shut, baseline, scan, journal, undo }: StartRequest,
+  ): EditCommand {
     const { means, home, caches } = this.#options
     const given = editEnvironment(command.env)
-    const base = confinement.writesGit ? { ...given, ...withoutCleaning(given) } : given
+    const base = confinement.writesGit ? { ...given, ...withoutGitMaintenance(given) } : given
     const entered = caches?.enter(base)
     const visible = visiblePlaces(home, base, confinement.directories)
     const ownPlaces = [home, ...confinement.directories, ...roots, ...confinement.readable].flatMap(bothEnds)
@@ -130,7 +133,7 @@ export class EditWall {
       filterDescriptor: filter === undefined ? undefined : command.firstDescriptor + 1,
     })
     const launcher = entered?.launcher
-    const finish = once((): Aftermath => {
+    const finish = once((): CommandAftermath => {
       const takenBack = this.#settle({ info, temporary, baseline, scan, journal })
       close()
       return { takenBack }
@@ -144,17 +147,17 @@ export class EditWall {
         if (filter !== undefined) closeSync(filter)
         if (child?.pid === undefined) finish()
       },
-      gone: () => namespaceGone(info),
+      gone: () => waitForNamespaceEnd(info),
       settle: () => finish() ?? { takenBack: [] },
     }
   }
 
-  #settle({ info, temporary, baseline, scan, journal }: ToSettle): readonly TakenBack[] {
-    awaitNamespaceEnd(info)
+  #settle({ info, temporary, baseline, scan, journal }: SettleRequest): readonly MovedAside[] {
+    waitForNamespaceEndSync(info)
     closeSync(info)
     this.#release()
-    const folder = journal.folderForTakenBack()
-    const { takenBack, scan: found } = takeBack(baseline, this.#scanner, { first: scan.folders, folder })
+    const folder = journal.folderForMoved()
+    const { takenBack, scan: found } = moveIntrudersAside(baseline, this.#scanner, { first: scan.folders, folder })
     const before = new Set(scan.sockets)
     for (const path of found.sockets) if (!before.has(path)) this.#ownSockets.set(path, identityOf(path)?.node)
     this.#temporary?.leave(temporary)
@@ -171,23 +174,27 @@ export class EditWall {
     const parent = this.#options.stateFolder ?? join(this.#temporaryOf().folder, 'state')
     const journal = new EditJournal(parent, roots)
     this.#journals.set(key, journal)
-    for (const left of journal.takeLeft()) this.#unreported = [...this.#unreported, ...this.#settleLeft(left, journal)]
+    for (const left of journal.takeAbandoned())
+      this.#unreported = [...this.#unreported, ...this.#settleAbandoned(left, journal)]
     return journal
   }
 
-  #settleLeft({ baseline, temporary, startedMs, untilMs }: LeftCommand, journal: EditJournal): readonly TakenBack[] {
-    const folder = journal.folderForTakenBack()
+  #settleAbandoned(
+    { baseline, temporary, startedMs, untilMs }: AbandonedCommand,
+    journal: EditJournal,
+  ): readonly MovedAside[] {
+    const folder = journal.folderForMoved()
     const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
       const { ctimeMs = Infinity, birthtimeMs = 0 } = lstatSync(bytes ?? path, { throwIfNoEntry: false }) ?? {}
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
-    const { takenBack } = takeBack(baseline, this.#scanner, { first: [], folder, isBlamed })
+    const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, isBlamed })
     // Of a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
       if (textAt(common) === '.\n') rmSync(common, { force: true })
     }
-    if (temporary !== undefined && isInside(temporary.folder, realTemporary)) {
+    if (temporary !== undefined && isInside(temporary.folder, realTmp)) {
       this.#temporaryOf().leave(temporary)
       removeTree(join(temporary.folder, '..'))
     }
@@ -195,8 +202,8 @@ export class EditWall {
   }
 
   /** `mounted`: where something is mounted, also outside of `/tmp`. */
-  #enterTemporary(command: CommandToHold, mounted: readonly string[]): EnteredTemporary {
-    const inside = mounted.filter((path) => path !== realTemporary && isInside(path, realTemporary))
+  #enterTemporary(command: SandboxCommand, mounted: readonly string[]): EnteredTemporary {
+    const inside = mounted.filter((path) => path !== realTmp && isInside(path, realTmp))
     const needed = new Set(inside.map((path) => path.split('/')[2] ?? ''))
     return this.#temporaryOf().enter(command.args.join(' '), needed)
   }
@@ -205,7 +212,7 @@ export class EditWall {
     if (this.#temporary === undefined || identityOf(this.#temporary.folder) === undefined) {
       this.#temporary = new EditTemporary()
       this.#settings = new CopiedSettings(join(this.#temporary.folder, 'etc'))
-      atExit(this.#removeAtExit)
+      onProcessExit(this.#removeAtExit)
     }
     return this.#temporary
   }
@@ -252,17 +259,17 @@ export class EditWall {
   }
 }
 
-interface ToStart {
+interface StartRequest {
   readonly confinement: EditConfinement
   readonly roots: readonly string[]
-  readonly shut: ShutPlaces
+  readonly shut: ProtectedTree
   readonly baseline: Baseline
   readonly scan: FolderScan
   readonly journal: EditJournal
   readonly undo: (() => void)[]
 }
 
-interface ToSettle {
+interface SettleRequest {
   readonly info: number
   readonly temporary: EnteredTemporary
   readonly baseline: Baseline
@@ -271,8 +278,8 @@ interface ToSettle {
 }
 
 /** Directories may come to be part of a session after it was found out what confines. */
-function refuseTooMuch(roots: readonly string[], home: string): void {
-  const tooMuch = tooMuchIn(roots, home)
+function refuseTooBroad(roots: readonly string[], home: string): void {
+  const tooMuch = tooBroadReason(roots, home)
   if (tooMuch === undefined) return
   throw new SandboxError(
     `The command cannot be confined to the workspace and did not run: ${tooMuch}. Work in a folder below, or allow the command by a rule.`,
@@ -280,8 +287,8 @@ function refuseTooMuch(roots: readonly string[], home: string): void {
 }
 
 /** A directory that is named inside another one, where a command can put a link in its place. */
-export function refuseLedOut(directories: readonly string[]): void {
-  const [first] = directoriesLedOut(directories)
+export function refuseOutsideLinks(directories: readonly string[]): void {
+  const [first] = directoriesLeadingOutside(directories)
   if (first === undefined) return
   const end = realPath(first)
   throw new SandboxError(

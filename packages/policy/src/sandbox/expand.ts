@@ -27,11 +27,11 @@ const maxEntries = 300_000
  * one to a folder is followed, since what lies behind it can be named through it. `folder/**` is the folder: nothing may come to be in it either.
  * @throws SandboxError when there is too much to look at: what was not looked at could not be kept shut.
  */
-export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
+export function expandPlaces(patterns: readonly PlacePattern[]): readonly string[] {
   let entriesLeft = maxEntries
   const found = new Set<string>()
   const seen = new Set<string>()
-  const look = (folder: Folder, segments: readonly string[], wanted: Wanted): void => {
+  const look = (folder: Folder, segments: readonly string[], wanted: WantedPattern): void => {
     for (const entry of entriesOf(folder)) {
       entriesLeft -= 1
       if (entriesLeft < 0) {
@@ -46,7 +46,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
     }
   }
   /** Every folder once for the same wants: links may lead in circles. */
-  const enter = (real: string, folder: Folder, segments: readonly string[], wanted: Wanted): void => {
+  const enter = (real: string, folder: Folder, segments: readonly string[], wanted: WantedPattern): void => {
     const state = matchStateBelow(wanted.glob, segments)
     const key = `${state}:${real}`
     if (state === undefined || seen.has(key)) return
@@ -55,7 +55,7 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
     look(folder, segments, wanted)
   }
   for (const { anchors, ...pattern } of patterns) {
-    for (const { glob, nameOf } of wantedBy(pattern)) {
+    for (const { glob, nameOf } of wantedPatterns(pattern)) {
       const own = glob.at(-1) === 'any' ? glob.slice(0, -1) : glob
       for (const anchor of anchors) {
         if (own.length === 0) found.add(anchor)
@@ -69,13 +69,13 @@ export function expanded(patterns: readonly PlacePattern[]): readonly string[] {
 }
 
 /** A pattern, and how names are compared with it. */
-interface Wanted {
+interface WantedPattern {
   readonly glob: GlobPattern
   readonly nameOf: (name: string) => string
 }
 
-function wantedBy({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): readonly Wanted[] {
-  const written: Wanted = { glob, nameOf: (name) => name }
+function wantedPatterns({ glob, foldedGlob }: Omit<PlacePattern, 'anchors'>): readonly WantedPattern[] {
+  const written: WantedPattern = { glob, nameOf: (name) => name }
   return foldedGlob === undefined ? [written] : [written, { glob: foldedGlob, nameOf: foldedName }]
 }
 

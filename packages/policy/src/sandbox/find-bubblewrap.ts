@@ -11,7 +11,7 @@ import { SandboxError } from './sandbox-error.ts'
 export function findBubblewrap(path: string, writable: readonly string[]): string {
   const outside = findProgram('bwrap', path, writable)
   if (outside !== undefined) return outside
-  const [inside] = programsNamed('bwrap', path)
+  const [inside] = candidatesFor('bwrap', path)
   if (inside !== undefined)
     throw new SandboxError(
       `The bwrap on the path is ${inside}, in a folder that commands can write: it could not be trusted with the next one. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
@@ -23,13 +23,13 @@ export function findBubblewrap(path: string, writable: readonly string[]): strin
 
 /** Where a program is, as above; undefined where it is nowhere, or only where commands can write. */
 export function findProgram(name: string, path: string, writable: readonly string[]): string | undefined {
-  const file = programsNamed(name, path).find((found) =>
+  const file = candidatesFor(name, path).find((found) =>
     [found, realPath(found)].every((end) => !isWithin(end, writable)),
   )
   return file === undefined ? undefined : realPath(file)
 }
 
-function programsNamed(name: string, path: string): readonly string[] {
+function candidatesFor(name: string, path: string): readonly string[] {
   return path
     .split(':')
     .filter((folder) => isAbsolute(folder))

@@ -4,7 +4,7 @@ import { type GitSetting, isInclude, pathInSetting, readGitConfig } from '../git
 import { gitFolderInFile } from '../git/repository.ts'
 import { isInside, realPath, statOf } from '../files/paths.ts'
 import type { Place } from './description.ts'
-import { firstMissing, foldersByBytes, foldersIn, isThere, kindOf, placeAt, textAt } from './on-disk.ts'
+import { firstMissing, foldersByBytes, foldersIn, exists, kindOf, placeAt, textAt } from './on-disk.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /** What git takes orders from in a folder that can be written. */
@@ -12,7 +12,7 @@ export interface GitPlaces {
   readonly readOnly: readonly Place[]
   readonly missing: readonly string[]
   /** Files that stand there while commands run, since another content would lead git elsewhere. They say what holds without them. */
-  readonly made: readonly MadeFile[]
+  readonly madeFiles: readonly MadeFile[]
   readonly folders: readonly string[]
   /** Of these git folders `commondir` cannot be made beforehand: it is removed when a command has ended. */
   readonly withoutCommon: readonly string[]
@@ -26,12 +26,12 @@ export interface MadeFile {
   readonly text: string
 }
 
-const none: GitPlaces = { readOnly: [], missing: [], made: [], folders: [], withoutCommon: [] }
+const none: GitPlaces = { readOnly: [], missing: [], madeFiles: [], folders: [], withoutCommon: [] }
 
 /** Every git folder that git would find from a folder or below it: so deep and so many as a look of some milliseconds finds. */
 export function gitPlacesIn(root: string, isGit: boolean): GitPlaces {
   const own = isGit ? partsOf(root, root) : /\/\.git\//.test(root) ? modulesIn(root, root) : none
-  return joined([own, ...[join(root, '.git'), ...nestedIn(root)].map((git) => placesOf(git, root))])
+  return joined([own, ...[join(root, '.git'), ...nestedRepositories(root)].map((git) => placesOf(git, root))])
 }
 
 /** What git takes orders from in one git folder, of which a `.git` in a folder that can be written says where it is. */
@@ -47,7 +47,7 @@ export function placesOf(git: string, root: string): GitPlaces {
 
 /** Whether git would take a folder for a repository without a `.git`. */
 export function isGitFolder(folder: string): boolean {
-  const has = (name: string): boolean => isThere(join(folder, name))
+  const has = (name: string): boolean => exists(join(folder, name))
   return has('HEAD') && ((has('objects') && has('refs')) || textAt(join(folder, 'commondir')) !== '')
 }
 
@@ -64,7 +64,7 @@ function partsOf(git: string, root: string): GitPlaces {
   // With such a setting git goes by `commondir` in another way. In a submodule both ways lead to the same folder.
   const heedsCommon = (has('core', 'bare') || has('core', 'worktree')) && !git.includes('/modules/')
   const perWorktree = has('extensions', 'worktreeconfig') ? ['config.worktree'] : []
-  const trees = foldersIn(at('worktrees'), refuseOdd).map((name) => at(`worktrees/${name}`))
+  const trees = foldersIn(at('worktrees'), refuseUnnameable).map((name) => at(`worktrees/${name}`))
   const settings = ['config', 'config.worktree', 'commondir', 'gitdir', 'hooks']
   const empty = [
     ...(hasOwnCommon ? [] : ['config']),
@@ -75,21 +75,21 @@ function partsOf(git: string, root: string): GitPlaces {
     {
       readOnly: [git, ...trees].flatMap((folder) => settings.flatMap((name) => placeAt(join(folder, name)))),
       missing: hasOwnCommon ? [] : ['hooks'].filter(isMissing).map(at),
-      made: [
+      madeFiles: [
         ...empty.filter(isMissing).map((name) => ({ path: at(name), text: '' })),
         ...(hasOwnCommon || heedsCommon ? [] : [{ path: at('commondir'), text: '.\n' }]),
       ],
       folders: [git],
       withoutCommon: heedsCommon && !hasOwnCommon ? [git] : [],
     },
-    namedBy([...config, ...settingsIn(at('config.worktree'))], git, root),
+    namedPaths([...config, ...settingsIn(at('config.worktree'))], git, root),
   ])
 }
 
 /** The same without what is in the git folder itself: hooks and further settings in the project. */
-export function placesNamedBy(git: string, root: string): GitPlaces {
+export function placesNamedInSettings(git: string, root: string): GitPlaces {
   const files = ['config', 'config.worktree'].map((name) => join(git, name))
-  return namedBy(files.flatMap(settingsIn), git, root)
+  return namedPaths(files.flatMap(settingsIn), git, root)
 }
 
 function settingsIn(file: string): readonly GitSetting[] {
@@ -97,7 +97,7 @@ function settingsIn(file: string): readonly GitSetting[] {
 }
 
 /** Hooks and further settings in the project, which the settings of its repository name. */
-function namedBy(settings: readonly GitSetting[], folder: string, root: string, depth = 0): GitPlaces {
+function namedPaths(settings: readonly GitSetting[], folder: string, root: string, depth = 0): GitPlaces {
   const places = settings.map(({ section, key, value = '' }): GitPlaces => {
     const isHooks = section === 'core' && key === 'hookspath'
     if (!isHooks && !isInclude(section, key)) return none
@@ -105,11 +105,11 @@ function namedBy(settings: readonly GitSetting[], folder: string, root: string, 
     const path = named === undefined ? root : realPath(named)
     if (path === root || !isInside(path, root)) return none
     if (kindOf(path) !== undefined) {
-      const further = isHooks || depth > 4 ? none : namedBy(settingsIn(path), dirname(path), root, depth + 1)
+      const further = isHooks || depth > 4 ? none : namedPaths(settingsIn(path), dirname(path), root, depth + 1)
       return joined([{ ...none, readOnly: placeAt(path) }, further])
     }
     const [first = path] = firstMissing(path)
-    return isHooks || first !== path ? { ...none, missing: [first] } : { ...none, made: [{ path, text: '' }] }
+    return isHooks || first !== path ? { ...none, missing: [first] } : { ...none, madeFiles: [{ path, text: '' }] }
   })
   return joined(places)
 }
@@ -118,16 +118,16 @@ const deepestName = 4
 
 /** Git folders of submodules. A name may have slashes, and a submodule may have some of its own. */
 function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
-  const found = foldersIn(folder, refuseOdd).map((name): GitPlaces => {
+  const found = foldersIn(folder, refuseUnnameable).map((name): GitPlaces => {
     const inner = join(folder, name)
-    if (isThere(join(inner, 'HEAD'))) return joined([partsOf(inner, root), modulesIn(join(inner, 'modules'), root)])
+    if (exists(join(inner, 'HEAD'))) return joined([partsOf(inner, root), modulesIn(join(inner, 'modules'), root)])
     return depth < deepestName ? modulesIn(inner, root, depth + 1) : none
   })
   return joined(found)
 }
 
 /** @throws SandboxError, always: nothing can be mounted over what no text names. */
-function refuseOdd({ path }: PathBytes): void {
+function refuseUnnameable({ path }: PathBytes): void {
   throw new SandboxError(
     `${path} is or holds a repository, and its name is not UTF-8: the sandbox cannot keep its settings as they are. Rename it.`,
   )
@@ -137,14 +137,14 @@ const deepestRepository = 3
 const maxFolders = 2_000
 
 /** Repositories inside the project: submodules, clones, and folders called `x.git`. */
-function nestedIn(root: string): readonly string[] {
+function nestedRepositories(root: string): readonly string[] {
   const found: string[] = []
   let foldersLeft = maxFolders
   const look = (folder: string, depth: number): void => {
     const lookByBytes = (odd: PathBytes, left: number): void => {
       foldersLeft -= 1
       const has = (name: string): boolean => statOf(Buffer.concat([odd.bytes, Buffer.from(`/${name}`)])) !== undefined
-      if (has('.git') || has('HEAD')) refuseOdd(odd)
+      if (has('.git') || has('HEAD')) refuseUnnameable(odd)
       if (left < deepestRepository && foldersLeft > 0)
         for (const inner of foldersByBytes(odd)) lookByBytes(inner, left + 1)
     }
@@ -153,7 +153,7 @@ function nestedIn(root: string): readonly string[] {
       if (foldersLeft < 0) return
       if (name === '.git' || name === 'node_modules') continue
       const inner = join(folder, name)
-      if (isThere(join(inner, '.git'))) found.push(join(inner, '.git'))
+      if (exists(join(inner, '.git'))) found.push(join(inner, '.git'))
       if (name.endsWith('.git') && isGitFolder(inner)) found.push(inner)
       if (depth < deepestRepository) look(inner, depth + 1)
     }
@@ -166,7 +166,7 @@ function joined(all: readonly GitPlaces[]): GitPlaces {
   return {
     readOnly: all.flatMap((one) => one.readOnly),
     missing: all.flatMap((one) => one.missing),
-    made: all.flatMap((one) => one.made),
+    madeFiles: all.flatMap((one) => one.madeFiles),
     folders: all.flatMap((one) => one.folders),
     withoutCommon: all.flatMap((one) => one.withoutCommon),
   }

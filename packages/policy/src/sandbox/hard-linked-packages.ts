@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isThere } from './on-disk.ts'
+import { exists } from './on-disk.ts'
 
 /** Folders of packages whose files are the files of a store outside: to write one of them is to write the store. */
 export interface LinkedPackages {
@@ -10,9 +10,9 @@ export interface LinkedPackages {
 }
 
 /** Caches of tools in `node_modules`. */
-const cachesInside = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
+const nestedCaches = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
 
-const known = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
+const linkedCache = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
 const none: LinkedPackages = { readOnly: [], writable: [] }
 
 /**
@@ -22,10 +22,10 @@ const none: LinkedPackages = { readOnly: [], writable: [] }
 export function linkedPackages(folders: readonly string[]): LinkedPackages {
   const all = folders.map((folder) => {
     const changedMs = lstatSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? 0
-    const before = known.get(folder)
+    const before = linkedCache.get(folder)
     if (before?.changedMs === changedMs) return before.found
     const found = /^\.?venv$/.test(basename(folder)) ? inEnvironment(folder) : inNodeModules(folder)
-    known.set(folder, { changedMs, found })
+    linkedCache.set(folder, { changedMs, found })
     return found
   })
   return { readOnly: all.flatMap((one) => one.readOnly), writable: all.flatMap((one) => one.writable) }
@@ -33,12 +33,12 @@ export function linkedPackages(folders: readonly string[]): LinkedPackages {
 
 function inNodeModules(folder: string): LinkedPackages {
   const store = join(folder, '.pnpm')
-  if (isThere(store)) {
+  if (exists(store)) {
     const packages = namesIn(store).flatMap((name) => packagesIn(join(store, name, 'node_modules')))
     return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : none
   }
   if (!isLinked(packagesIn(folder), 'package.json')) return none
-  return { readOnly: [folder], writable: cachesInside.map((name) => join(folder, name)).filter(isThere) }
+  return { readOnly: [folder], writable: nestedCaches.map((name) => join(folder, name)).filter(exists) }
 }
 
 function inEnvironment(folder: string): LinkedPackages {

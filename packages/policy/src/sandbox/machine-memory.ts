@@ -5,7 +5,7 @@ import { readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 // What was found out about this machine by trying, in a file of the person. It says what worked, and never what is started.
 
 /** What is stored in a file about these circumstances; undefined where nothing is. */
-export function recalled(memory: string | undefined): JsonObject | undefined {
+export function readMemory(memory: string | undefined): JsonObject | undefined {
   if (memory === undefined) return undefined
   try {
     const stored: unknown = JSON.parse(readFileSync(memory, 'utf8'))
@@ -16,7 +16,7 @@ export function recalled(memory: string | undefined): JsonObject | undefined {
 }
 
 /** Only where the person has a folder of this program: none is made for it. Without it the next start takes a few milliseconds more. */
-export function remember(memory: string | undefined, found: object): void {
+export function writeMemory(memory: string | undefined, found: object): void {
   if (memory === undefined) return
   try {
     writeFileSync(memory, JSON.stringify({ circumstances: circumstances(), ...found }), { mode: 0o600 })

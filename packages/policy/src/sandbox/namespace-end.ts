@@ -4,18 +4,18 @@ import { SandboxError } from './sandbox-error.ts'
 
 // Bubblewrap ends before the last of its processes has. The first process of a namespace of processes is the last to go.
 
-const longestMs = 10_000
-const longestBlockedMs = 2_000
+const maxWaitMs = 10_000
+const maxBlockedMs = 2_000
 const pollMs = 2
 
 /**
  * Resolves when nothing of a command runs any more whose bubblewrap has ended. `info`: the file of `--info-fd`.
  * @throws SandboxError where something is still there after ten seconds.
  */
-export async function namespaceGone(info: number): Promise<void> {
+export async function waitForNamespaceEnd(info: number): Promise<void> {
   const first = firstProcessIn(info)
   if (first === undefined) return
-  const deadline = performance.now() + longestMs
+  const deadline = performance.now() + maxWaitMs
   while (isFirstProcess(first)) {
     if (performance.now() >= deadline) throw new SandboxError('what a confined command started could not be ended')
     await wait(pollMs)
@@ -23,10 +23,10 @@ export async function namespaceGone(info: number): Promise<void> {
 }
 
 /** The same for who cannot wait for a promise: at most two seconds, in which this program does nothing else. */
-export function awaitNamespaceEnd(info: number): void {
+export function waitForNamespaceEndSync(info: number): void {
   const first = firstProcessIn(info)
   if (first === undefined) return
-  const deadline = performance.now() + longestBlockedMs
+  const deadline = performance.now() + maxBlockedMs
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   while (isFirstProcess(first) && performance.now() < deadline) Atomics.wait(sleeper, 0, 0, 1)
 }

@@ -7,7 +7,7 @@ import { SandboxError } from './sandbox-error.ts'
 
 /** The folders in a folder; `onOdd` is given those whose names are not UTF-8, which no text names. */
 export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
-  const names = listedOrNone(() =>
+  const names = listOrEmpty(() =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
   )
   if (!names.every(isExactPath))
@@ -18,11 +18,11 @@ export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): read
 
 /** The folders in a folder, whatever their names are. */
 export function foldersByBytes(folder: PathBytes): readonly PathBytes[] {
-  return listedOrNone(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
+  return listOrEmpty(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
 }
 
 /** What was listed; nothing where it cannot be. */
-export function listedOrNone<T>(list: () => readonly T[]): readonly T[] {
+export function listOrEmpty<T>(list: () => readonly T[]): readonly T[] {
   try {
     return list()
   } catch {
@@ -32,11 +32,11 @@ export function listedOrNone<T>(list: () => readonly T[]): readonly T[] {
 
 /** The names in a folder; none where it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
-  return listedOrNone(() => readdirSync(folder))
+  return listOrEmpty(() => readdirSync(folder))
 }
 
 /** For what may be gone already, or be somebody else's. */
-export function quietly(work: () => unknown): void {
+export function ignoreErrors(work: () => unknown): void {
   try {
     work()
   } catch {
@@ -54,7 +54,7 @@ export function placeAt(path: string): readonly Place[] {
  * @throws SandboxError for a link: nothing can be mounted over it, so that it could be replaced.
  */
 export function kindOf(path: string): Place['kind'] | undefined {
-  const stats = lstatIfThere(path)
+  const stats = lstatIfExists(path)
   if (stats === undefined) return undefined
   if (!stats.isSymbolicLink()) return stats.isDirectory() ? 'folder' : 'file'
   throw new SandboxError(
@@ -63,11 +63,11 @@ export function kindOf(path: string): Place['kind'] | undefined {
 }
 
 /** Whether anything stands at a path, a link too. */
-export function isThere(path: string): boolean {
-  return lstatIfThere(path) !== undefined
+export function exists(path: string): boolean {
+  return lstatIfExists(path) !== undefined
 }
 
-function lstatIfThere(path: string): ReturnType<typeof lstatSync> | undefined {
+function lstatIfExists(path: string): ReturnType<typeof lstatSync> | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })
   } catch {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { recalled, remember } from './machine-memory.ts'
+import { readMemory, writeMemory } from './machine-memory.ts'
 import { type CommandWithEnvironment, type LaunchedCommand, perlCommand } from './perl-command.ts'
 import { removeTree } from './remove-tree.ts'
 import { overlayNumbers } from './system-calls.ts'
@@ -52,7 +52,7 @@ export function overlayCommand(
     ...overlays.flatMap(({ lower, upper, work, at, hidden = [], shown = [], folders = [] }) => [
       ...lower.map((path) => `l${path}`),
       ...hidden.map((path) => `h${path}`),
-      ...shownWords(shown),
+      ...shownArguments(shown),
       ...folders.map((path) => `m${path}`),
       `u${upper}`,
       `w${work}`,
@@ -63,7 +63,7 @@ export function overlayCommand(
 }
 
 /** One word for each folder, from the outside in. A name with the end of a line is not shown. */
-function shownWords(shown: readonly string[]): readonly string[] {
+function shownArguments(shown: readonly string[]): readonly string[] {
   const folders = new Map<string, string[]>()
   for (const path of shown) {
     if (path.includes('\n')) continue
@@ -115,9 +115,9 @@ export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const overlays = `${statSync(folder).dev} ${perl} ${options.bubblewrap}`
-    const isKnown = recalled(memory)?.['overlays'] === overlays
+    const isKnown = readMemory(memory)?.['overlays'] === overlays
     const works = isKnown || tryOverlay({ ...options, folder: realpathSync(folder) }, perl)
-    if (works && !isKnown) remember(memory, { overlays })
+    if (works && !isKnown) writeMemory(memory, { overlays })
     if (works) return { kind: 'overlay', perl }
   } catch {
     // Below.
@@ -171,7 +171,7 @@ const maxSlots = 64
  * The sandbox of a command that is over lives a moment longer, and with it the lock of its slot. What that command has kept is
  * there for the next one only if it waits: a slot more is made when none came free after so many looks.
  */
-const waitsForSlot = 25
+const slotAttempts = 25
 const slotWaitSeconds = 0.02
 /** What was written so long before the machine went down may not have reached the disk: nothing waits for it. In seconds. */
 const doubtfulSeconds = 600
@@ -212,7 +212,7 @@ sub clean {
 }
 sub slot {
   local $^F = 255;
-  my $waits = ${waitsForSlot};
+  my $waits = ${slotAttempts};
   for (my $number = 0; $number < ${maxSlots}; $number++) {
     my $slot = "$slots/$number";
     if (!-d $slot && $number > 0 && $waits-- > 0) {

@@ -20,7 +20,7 @@ export function perlCommand(
   command: CommandWithEnvironment,
   { perl, program, words }: { readonly perl: string; readonly program: string; readonly words: readonly string[] },
 ): LaunchedCommand {
-  const ofPerl = Object.entries(command.env).filter(([name]) => isOfPerl(name))
+  const ofPerl = Object.entries(command.env).filter(([name]) => isPerlVariable(name))
   const variables = ofPerl.flatMap(([name, value]) => (value === undefined ? [] : [`e${name}=${value}`]))
   const without = Object.fromEntries(ofPerl.map(([name]) => [name, undefined]))
   return {
@@ -32,6 +32,6 @@ export function perlCommand(
 }
 
 /** Whether perl itself must not see a variable of the command. */
-export function isOfPerl(name: string): boolean {
+export function isPerlVariable(name: string): boolean {
   return name.startsWith('PERL') || name === 'LC_ALL'
 }

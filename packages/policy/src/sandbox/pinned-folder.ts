@@ -3,7 +3,7 @@ import { dirname, isAbsolute } from 'node:path'
 import { isInside } from '../files/paths.ts'
 
 /** On Linux: names a folder without the right to read it. */
-const asPath = 0x200000
+const openPathOnly = 0x200000
 
 /**
  * Calls `work` with a path to the folder of a file, which leads to that one folder even if a link takes its place meanwhile.
@@ -14,7 +14,7 @@ export function inPinnedFolder<T>(
   directories: readonly string[],
   work: (folder: string) => T,
 ): T | undefined {
-  const descriptor = opened(dirname(path))
+  const descriptor = openFolder(dirname(path))
   if (descriptor === undefined) return undefined
   try {
     const pinned = `/proc/self/fd/${descriptor}`
@@ -27,9 +27,9 @@ export function inPinnedFolder<T>(
   }
 }
 
-function opened(folder: string): number | undefined {
+function openFolder(folder: string): number | undefined {
   try {
-    return openSync(folder, asPath | constants.O_DIRECTORY)
+    return openSync(folder, openPathOnly | constants.O_DIRECTORY)
   } catch {
     return undefined
   }

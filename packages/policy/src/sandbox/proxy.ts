@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { METHODS } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
-import { type DomainLists, isDomainAllowed, isPlainHost, isPublicAddress, normalHost } from './domains.ts'
+import { type DomainLists, isDomainAllowed, isExactHost, isPublicAddress, normalizeHost } from './domains.ts'
 
 /** Which domains the proxy of a sandbox lets through, and who is notified of refusals. */
 export interface ProxyOptions {
@@ -101,7 +101,7 @@ function targetOf(head: string): Target | undefined {
   if (!methods.has(method)) return undefined
   if (method === 'CONNECT') {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
-    return withPlaces({ host: normalHost(host), port: Number(port), preface: '', isTunnel: true })
+    return validTarget({ host: normalizeHost(host), port: Number(port), preface: '', isTunnel: true })
   }
   // A line that goes on another one, or ends within, would be a host of its own to some servers.
   // oxlint-disable-next-line no-control-regex -- they are what is refused
@@ -113,8 +113,8 @@ function targetOf(head: string): Target | undefined {
     const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
     const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
     const port = url.port === '' ? 80 : Number(url.port)
-    return withPlaces({
-      host: normalHost(url.hostname),
+    return validTarget({
+      host: normalizeHost(url.hostname),
       port,
       preface: `${lines.join('\r\n')}\r\n\r\n`,
       isTunnel: false,
@@ -125,8 +125,8 @@ function targetOf(head: string): Target | undefined {
 }
 
 /** A target that there can be: to connect to another throws. */
-function withPlaces(target: Target): Target | undefined {
-  return isPlainHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
+function validTarget(target: Target): Target | undefined {
+  return isExactHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
 }
 
 async function addressOf(host: string, options: ProxyOptions): Promise<string | { readonly why: string }> {

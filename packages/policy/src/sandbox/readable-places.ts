@@ -56,12 +56,12 @@ function systemPlaces(): readonly Place[] {
 /** `/usr` without `/usr/local/etc`, which belongs to whoever runs this machine. */
 function belowUsr(): readonly string[] {
   return [
-    ...namesIn('/usr').filter((path) => path !== '/usr/local'),
-    ...namesIn('/usr/local').filter((path) => path !== '/usr/local/etc'),
+    ...etcPlaces('/usr').filter((path) => path !== '/usr/local'),
+    ...etcPlaces('/usr/local').filter((path) => path !== '/usr/local/etc'),
   ]
 }
 
-function namesIn(folder: string): readonly string[] {
+function etcPlaces(folder: string): readonly string[] {
   try {
     return readdirSync(folder).map((name) => join(folder, name))
   } catch {
@@ -87,16 +87,16 @@ export function readablePlaces({ directories, home, env }: ReadableOptions): rea
 
 /** How long programs that were found are taken to be where they were, in milliseconds. */
 const freshMs = 10_000
-let base: { readonly key: string; readonly places: readonly Place[]; readonly atMs: number } | undefined
+let baseCache: { readonly key: string; readonly places: readonly Place[]; readonly atMs: number } | undefined
 
 function basePlaces(path: string, home: string): readonly Place[] {
   const key = `${home}\n${path}`
-  if (base?.key !== key || performance.now() - base.atMs > freshMs) {
+  if (baseCache?.key !== key || performance.now() - baseCache.atMs > freshMs) {
     const own = [...programPlaces(path, home), ...personalNames.map((name) => join(home, name))]
     const places = [...systemPlaces(), { path: '/proc', kind: 'folder' } as const, ...own.flatMap(placeAt)]
-    base = { key, places: outermost(places), atMs: performance.now() }
+    baseCache = { key, places: outermost(places), atMs: performance.now() }
   }
-  return base.places
+  return baseCache.places
 }
 
 /** A link may lead to a folder with anything in it. */

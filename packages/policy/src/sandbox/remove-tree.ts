@@ -5,12 +5,12 @@ import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs'
  * Never throws: what cannot be removed stays.
  */
 export function removeTree(folder: string): void {
-  if (isRemoved(folder)) return
-  open(Buffer.from(folder))
-  isRemoved(folder)
+  if (tryRemove(folder)) return
+  unlockFolder(Buffer.from(folder))
+  tryRemove(folder)
 }
 
-function isRemoved(folder: string): boolean {
+function tryRemove(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true })
     return true
@@ -20,12 +20,12 @@ function isRemoved(folder: string): boolean {
 }
 
 /** By bytes: names may be of any. */
-function open(folder: Buffer): void {
+function unlockFolder(folder: Buffer): void {
   try {
     if (!lstatSync(folder).isDirectory()) return
     chmodSync(folder, 0o700)
     for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
-      if (entry.isDirectory()) open(Buffer.concat([folder, Buffer.from('/'), entry.name]))
+      if (entry.isDirectory()) unlockFolder(Buffer.concat([folder, Buffer.from('/'), entry.name]))
   } catch {
     // Somebody else's: it stays.
   }

@@ -68,7 +68,7 @@ export function explicitAutoAllow(given: readonly JsonObject[]): boolean | undef
  * What a project may say of it without anybody's trust: nothing is opened by it. A sandbox that nobody but the project
  * wants asks about its commands as before: without asking they would run because of the project.
  */
-export function tightening(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
+export function restrictionsOf(sandbox: JsonObject, isWantedAnyway: boolean): JsonObject {
   const { enabled, network, filesystem } = sandbox
   const pick = (value: unknown, names: readonly string[]): JsonObject =>
     isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name))) : {}
@@ -79,27 +79,27 @@ export function tightening(sandbox: JsonObject, isWantedAnyway: boolean): JsonOb
   }
 }
 
-type Given = { readonly [Name in keyof SandboxSettings]?: SandboxSettings[Name] }
+type RawSandbox = { readonly [Name in keyof SandboxSettings]?: SandboxSettings[Name] }
 
-function readFile(sandbox: JsonObject): Given {
-  const network = inner(sandbox, 'network')
-  const filesystem = inner(sandbox, 'filesystem')
+function readFile(sandbox: JsonObject): RawSandbox {
+  const network = subObject(sandbox, 'network')
+  const filesystem = subObject(sandbox, 'filesystem')
   return {
-    ...picked(sandbox, switches, '', asSwitch),
-    ...picked(sandbox, ['excludedCommands'], '', asList),
-    ...picked(network, networkLists, 'network.', asList),
-    ...picked(network, ['allowAllUnixSockets'], 'network.', asSwitch),
-    ...picked(filesystem, fileLists, 'filesystem.', asList),
+    ...pickValues(sandbox, switches, '', asSwitch),
+    ...pickValues(sandbox, ['excludedCommands'], '', asList),
+    ...pickValues(network, networkLists, 'network.', asList),
+    ...pickValues(network, ['allowAllUnixSockets'], 'network.', asSwitch),
+    ...pickValues(filesystem, fileLists, 'filesystem.', asList),
   }
 }
 
-function inner(sandbox: JsonObject, name: string): JsonObject {
+function subObject(sandbox: JsonObject, name: string): JsonObject {
   const value = sandbox[name] ?? {}
   if (isJsonObject(value)) return value
   throw new ConfigurationError(`sandbox.${name} in the settings must be an object.`)
 }
 
-function picked<Name extends string, Value>(
+function pickValues<Name extends string, Value>(
   from: JsonObject,
   names: readonly Name[],
   before: string,
@@ -132,9 +132,9 @@ export interface EditsChoice {
 }
 
 /** Why such commands ask although they could be confined, as the end of a sentence; undefined where they run confined. */
-export function whyEditsOff({ sandbox = [], isDefault }: EditsChoice): string | undefined {
-  const said = explicitAutoAllow(sandbox)
-  if (said === false) return 'sandbox.autoAllowBashIfSandboxed is false'
-  if (said === true || isDefault) return undefined
+export function editsOffReason({ sandbox = [], isDefault }: EditsChoice): string | undefined {
+  const explicit = explicitAutoAllow(sandbox)
+  if (explicit === false) return 'sandbox.autoAllowBashIfSandboxed is false'
+  if (explicit === true || isDefault) return undefined
   return 'the program that runs this session is asked, because no settings file of yours has sandbox.autoAllowBashIfSandboxed'
 }

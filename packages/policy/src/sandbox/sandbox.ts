@@ -1,5 +1,5 @@
 import { type CallerRights, messageOf } from '@halting/core/adapters'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { type ChildProcess, execFile } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { Server, type Socket } from 'node:net'
@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { matchesCommand } from '../permissions/matches-command.ts'
 import { bubblewrapArguments, type BubblewrapMeans } from './bubblewrap.ts'
-import { type DeniedPatterns, describe, type Described, pathOf } from './describe.ts'
+import { type DeniedPatterns, describe, type DescribedSandbox, pathOf } from './describe.ts'
 import type { PlainCommand, SandboxDescription } from './description.ts'
 import { isGitFolder } from './git-places.ts'
-import { isThere } from './on-disk.ts'
+import { exists } from './on-disk.ts'
 import { type ProxyOptions, serveProxy } from './proxy.ts'
 import { findBubblewrap } from './find-bubblewrap.ts'
 import type { Environment } from '../files/paths.ts'
-import { ownPackages } from './own-packages.ts'
+import { packagesOf } from './own-packages.ts'
 import { once } from './once.ts'
 import { Placeholders } from './placeholders.ts'
 import { removeTree } from './remove-tree.ts'
@@ -25,7 +25,7 @@ import type { SandboxSettings } from './sandbox-settings.ts'
 import { seatbeltArguments } from './seatbelt.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter } from './unnamed-file.ts'
-import { isWithheld } from './withheld.ts'
+import { isSecretVariable } from './secret-variables.ts'
 
 /** Options of a sandbox. */
 export interface SandboxOptions {
@@ -66,7 +66,7 @@ export interface SandboxedCommand {
 }
 
 /** A command to run in the sandbox. */
-export interface CommandToHold extends PlainCommand {
+export interface SandboxCommand extends PlainCommand {
   /** The environment of the command. */
   readonly env: Environment
   /** The first descriptor that the caller does not use itself. */
@@ -94,9 +94,9 @@ export interface Sandbox {
     readable?: readonly string[],
     rights?: CallerRights,
     writable?: ReadonlySet<string>,
-  ): Described
+  ): DescribedSandbox
   /** @throws SandboxError */
-  sandboxed(command: CommandToHold, described: Described): SandboxedCommand
+  sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand
   /** Ends the proxy, and removes what was made for commands. */
   dispose(): void
 }
@@ -110,8 +110,8 @@ const tryMs = 20_000
  * @throws SandboxError where commands cannot be held: what is missing, and what to install.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const packages = ownPackages([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
-  if (process.platform === 'darwin') return new HeldCommands(options, { kind: 'seatbelt' }, packages)
+  const packages = packagesOf([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
+  if (process.platform === 'darwin') return new SystemSandbox(options, { kind: 'seatbelt' }, packages)
   if (process.platform !== 'linux') {
     throw new SandboxError(
       'The sandbox needs Linux (bubblewrap) or macOS. On Windows use WSL2, or leave --sandbox out.',
@@ -120,7 +120,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
   const version = await bubblewrapVersion(file)
   const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
-  const held = new HeldCommands(options, { kind: 'bubblewrap', file, means }, packages)
+  const held = new SystemSandbox(options, { kind: 'bubblewrap', file, means }, packages)
   try {
     await held.check()
   } catch (thrown) {
@@ -147,13 +147,13 @@ async function bubblewrapVersion(file: string): Promise<number> {
   }
 }
 
-type Means =
+type SandboxMeans =
   | { readonly kind: 'seatbelt' }
   | { readonly kind: 'bubblewrap'; readonly file: string; readonly means: BubblewrapMeans }
 
-class HeldCommands implements Sandbox {
+class SystemSandbox implements Sandbox {
   readonly #options: SandboxOptions
-  readonly #means: Means
+  readonly #means: SandboxMeans
   readonly #keptFolders: readonly string[]
   /** Of this session alone; `tmp` in it is what commands see as /tmp. */
   readonly #folder: string
@@ -169,7 +169,7 @@ class HeldCommands implements Sandbox {
   #running = 0
   readonly #removeAtExit = (): void => this.#remove()
 
-  constructor(options: SandboxOptions, means: Means, packages: readonly string[]) {
+  constructor(options: SandboxOptions, means: SandboxMeans, packages: readonly string[]) {
     this.#options = options
     this.#keptFolders = [...packages, ...(options.ownFolders ?? [])]
     this.#means = means
@@ -185,7 +185,7 @@ class HeldCommands implements Sandbox {
       },
     }
     this.#proxy = { domains, ...options.proxy }
-    atExit(this.#removeAtExit)
+    onProcessExit(this.#removeAtExit)
     if (means.kind === 'seatbelt' && allowed.length > 0) this.#openHostProxy()
   }
 
@@ -204,7 +204,7 @@ class HeldCommands implements Sandbox {
     readable: readonly string[] = [],
     rights?: CallerRights,
     writable: ReadonlySet<string> = new Set(),
-  ): Described {
+  ): DescribedSandbox {
     const { cwd, directories, home, settings, denied } = this.#options
     const { read, edit } = denied?.(rights) ?? { read: [], edit: [] }
     const patterns = { read, edit: edit.filter(({ source }) => source === undefined || !writable.has(source)) }
@@ -223,9 +223,9 @@ class HeldCommands implements Sandbox {
     })
   }
 
-  sandboxed(command: CommandToHold, described: Described): SandboxedCommand {
+  sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand {
     const { description } = described
-    if (this.#means.kind === 'bubblewrap') this.#placeholders.make(description.missing, described.made)
+    if (this.#means.kind === 'bubblewrap') this.#placeholders.create(description.missing, described.made)
     const held =
       this.#means.kind === 'seatbelt'
         ? this.#bySeatbelt(command, description)
@@ -278,15 +278,15 @@ class HeldCommands implements Sandbox {
 
   dispose(): void {
     this.#hostProxy?.close()
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
   #byBubblewrap(
-    command: CommandToHold,
+    command: SandboxCommand,
     description: SandboxDescription,
-    { file, means }: Extract<Means, { readonly kind: 'bubblewrap' }>,
-  ): HeldParts {
+    { file, means }: Extract<SandboxMeans, { readonly kind: 'bubblewrap' }>,
+  ): DescribedParts {
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: description.unixSockets })
     const hasProxy = description.network === 'proxy'
     const inner = hasProxy
@@ -307,7 +307,7 @@ class HeldCommands implements Sandbox {
     }
   }
 
-  #bySeatbelt(command: CommandToHold, description: SandboxDescription): HeldParts {
+  #bySeatbelt(command: SandboxCommand, description: SandboxDescription): DescribedParts {
     const port = description.network === 'proxy' ? this.#hostProxyPort : undefined
     return {
       file: '/usr/bin/sandbox-exec',
@@ -318,7 +318,7 @@ class HeldCommands implements Sandbox {
   }
 
   #environment(env: Environment, port: number | undefined): Environment {
-    const kept = Object.entries(env).filter(([name]) => !isWithheld(name))
+    const kept = Object.entries(env).filter(([name]) => !isSecretVariable(name))
     const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary }
     return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
   }
@@ -339,7 +339,7 @@ class HeldCommands implements Sandbox {
 
   #tellMade(): void {
     for (const path of this.#unkept) {
-      if (!isThere(path)) continue
+      if (!exists(path)) continue
       // From now on it is there, and read-only.
       this.#unkept.delete(path)
       this.#options.onMade?.(path)
@@ -364,9 +364,9 @@ class HeldCommands implements Sandbox {
   }
 }
 
-type HeldParts = Omit<SandboxedCommand, 'started'>
+type DescribedParts = Omit<SandboxedCommand, 'started'>
 
-function bridgedCommand(command: CommandToHold, channel: number): PlainCommand {
+function bridgedCommand(command: SandboxCommand, channel: number): PlainCommand {
   const [file = '', ...args] = bridged(process.execPath, channel, command.file, command.args)
   return { file, args, directory: command.directory }
 }

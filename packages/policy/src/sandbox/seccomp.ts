@@ -166,8 +166,8 @@ const readerRequests = [
   0x541b, 0x5421, 0x5450, 0x5451, 0x80086601, 0x801c581f, 0xc020660b,
 ]
 
-const [load, and, jumpEqual, jumpAtLeast, jumpAnyBit, giveBack] = [0x20, 0x54, 0x15, 0x35, 0x45, 0x06]
-const allow = 0x7fff0000
+const [load, and, jumpEqual, jumpAtLeast, jumpAnyBit, returnValue] = [0x20, 0x54, 0x15, 0x35, 0x45, 0x06]
+const allowCall = 0x7fff0000
 const killProcess = 0x80000000
 const errorOf = (errno: number): number => 0x00050000 | errno
 const [notPermitted, noSuchCall, noSuchRequest] = [errorOf(1), errorOf(38), errorOf(25)]
@@ -194,12 +194,12 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
   return [
     [load, 0, 0, architectureAt],
     [jumpEqual, 1, 0, machine.audit],
-    [giveBack, 0, 0, killProcess],
+    [returnValue, 0, 0, killProcess],
     [load, 0, 0, numberAt],
     ...(machine.hasX32
       ? ([
           [jumpAtLeast, 0, 1, 0x40000000],
-          [giveBack, 0, 0, notPermitted],
+          [returnValue, 0, 0, notPermitted],
         ] as const)
       : []),
     ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuse(number, notPermitted)),
@@ -209,12 +209,12 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
     ...[machine.clone, machine.unshare].flatMap((number) =>
       inspected(number, argumentAt(0), [
         [jumpAnyBit, 0, 1, namespaces],
-        [giveBack, 0, 0, notPermitted],
-        [giveBack, 0, 0, allow],
+        [returnValue, 0, 0, notPermitted],
+        [returnValue, 0, 0, allowCall],
       ]),
     ),
     ...(options.profile === 'read' ? readerRules(machine, options.scopesSignals) : projectRules(machine)),
-    [giveBack, 0, 0, allow],
+    [returnValue, 0, 0, allowCall],
   ]
 }
 
@@ -222,13 +222,13 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
 function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruction[] {
   const refusedMode: readonly Instruction[] = [
     [jumpAnyBit, 0, 1, setUserId],
-    [giveBack, 0, 0, notPermitted],
-    [giveBack, 0, 0, allow],
+    [returnValue, 0, 0, notPermitted],
+    [returnValue, 0, 0, allowCall],
   ]
   return [
     ...inspected(ioctl, argumentAt(1), [
       ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
-      [giveBack, 0, 0, allow],
+      [returnValue, 0, 0, allowCall],
     ]),
     ...[...modes, [fchmodat2, 2] as const].flatMap(([number, mode]) =>
       inspected(number, argumentAt(mode), refusedMode),
@@ -237,7 +237,7 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
     ...creates.flatMap(([number, flags, mode]) =>
       inspected(number, argumentAt(flags), [
         [jumpAnyBit, 1, 0, openCreate],
-        [giveBack, 0, 0, allow],
+        [returnValue, 0, 0, allowCall],
         [load, 0, 0, argumentAt(mode)],
         ...refusedMode,
       ]),
@@ -259,7 +259,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
     ...read.ownPriority.flatMap(([number, process]) =>
       inspected(number, argumentAt(0), [
         [jumpEqual, 1, 0, process],
-        [giveBack, 0, 0, notPermitted],
+        [returnValue, 0, 0, notPermitted],
         [load, 0, 0, argumentAt(1)],
         ...onlyThese([0], notPermitted),
       ]),
@@ -267,7 +267,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
     // Signals for a descriptor, leases and notices of folders: they reach other processes.
     ...inspected(read.fcntl, argumentAt(1), [
       ...ownerRequests.flatMap((request) => refuse(request, notPermitted)),
-      [giveBack, 0, 0, allow],
+      [returnValue, 0, 0, allowCall],
     ]),
     // A pair of datagram sockets could send to any socket that has a path.
     ...inspected(read.socketpair, argumentAt(1), [[and, 0, 0, 0xf], ...onlyThese([stream, sequence], notPermitted)]),
@@ -277,7 +277,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
       inspected(number, argumentAt(argument), [
         [and, 0, 0, openAccess | openTruncate],
         ...refuse(openTruncate, notPermitted),
-        [giveBack, 0, 0, allow],
+        [returnValue, 0, 0, allowCall],
       ]),
     ),
     ...(scopesSignals
@@ -298,12 +298,12 @@ const [openAccess, openTruncate] = [0o3, 0o1000]
 function refuse(number: number, answer: number): readonly Instruction[] {
   return [
     [jumpEqual, 0, 1, number],
-    [giveBack, 0, 0, answer],
+    [returnValue, 0, 0, answer],
   ]
 }
 
 function onlyThese(values: readonly number[], otherwise: number): readonly Instruction[] {
-  return [...values.flatMap((value) => refuse(value, allow)), [giveBack, 0, 0, otherwise]]
+  return [...values.flatMap((value) => refuse(value, allowCall)), [returnValue, 0, 0, otherwise]]
 }
 
 /** Instructions for one call, which end it; the number of the call is still loaded for those that follow. */

@@ -31,7 +31,7 @@ export interface EmptiedFolder {
 }
 
 /** Options of bubblewrap by how many words follow them. */
-const words: readonly (readonly string[])[] = [
+const optionsByArity: readonly (readonly string[])[] = [
   [
     '--unshare-all',
     '--unshare-user',
@@ -75,7 +75,7 @@ function operationsOf(args: readonly string[]): readonly Operation[] {
   let at = 0
   while (at < args.length) {
     const name = args[at] ?? ''
-    const count = words.findIndex((names) => names.includes(name))
+    const count = optionsByArity.findIndex((names) => names.includes(name))
     if (count < 0) throw new SandboxError(`A command cannot be tried with ${name}.`)
     const given = args.slice(at + 1, at + 1 + count)
     at += 1 + count
@@ -105,11 +105,11 @@ export function trialMounts(args: readonly string[], directories: readonly strin
   const overlayOf = (path: string): void => {
     const at = realFolder(path)
     if (overlays.some((one) => isInside(at, one.at))) return
-    const place = made(folder, `overlay-${overlays.length}`)
+    const place = makeFolder(folder, `overlay-${overlays.length}`)
     overlays.push({ lower: [at], upper: join(place, 'upper'), work: join(place, 'work'), at })
   }
   const emptyAt = (at: string, mode: number = 0o755): Operation => {
-    const place = made(folder, `empty-${emptied.length}`)
+    const place = makeFolder(folder, `empty-${emptied.length}`)
     chmodSync(place, mode)
     emptied.push({ folder: place, at, mode })
     return { name: '--bind', given: [place, at], before: [] }
@@ -163,7 +163,7 @@ function refuseMounts(roots: readonly string[]): void {
   }
 }
 
-function made(folder: string, name: string): string {
+function makeFolder(folder: string, name: string): string {
   const path = join(folder, name)
   mkdirSync(path, { mode: 0o755 })
   return path

@@ -26,7 +26,7 @@ export function reportingScript(descriptor: number): string {
 }
 
 /** What the kernel counts when something cannot be reached. Its own servers a command reaches. */
-const attempts: ReadonlySet<string> = new Set([
+const networkAttempts: ReadonlySet<string> = new Set([
   'Ip OutNoRoutes',
   'Tcp AttemptFails',
   'Udp NoPorts',
@@ -46,7 +46,7 @@ export function readTrialReport(text: string): TrialReport | undefined {
   return {
     leftObjects: !lines.includes('objects 0'),
     leftProcesses: Number(left) > 0,
-    usedNetwork: [...countsIn(lines)].some(([name, count]) => attempts.has(name) && count > 0),
+    usedNetwork: [...countsIn(lines)].some(([name, count]) => networkAttempts.has(name) && count > 0),
   }
 }
 

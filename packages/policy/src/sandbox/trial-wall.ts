@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { type Environment, isInside, realPath } from '../files/paths.ts'
 import type { TrialConfinement } from './confinement.ts'
 import { editEnvironment } from './edit-environment.ts'
 import { editArguments, type EditMounts } from './edit-mounts.ts'
 import { CopiedSettings, visiblePlaces } from './edit-visible.ts'
 import { maskedBy } from './edit-places.ts'
-import { refuseLedOut, repositoryAround } from './edit-wall.ts'
+import { refuseOutsideLinks, repositoryAround } from './edit-wall.ts'
 import { liveSockets } from './live-sockets.ts'
-import { namespaceGone } from './namespace-end.ts'
+import { waitForNamespaceEnd } from './namespace-end.ts'
 import { type Overlay, overlayCommand } from './overlay-launcher.ts'
-import { abandonedFolders, ownFolderName } from './own-folders.ts'
+import { abandonedFolders, processFolderName } from './process-folders.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import type { SandboxCommand, SandboxedCommand } from './sandbox.ts'
 import { seccompFilter } from './seccomp.ts'
 import { SandboxError } from './sandbox-error.ts'
 import type { TrialMeans } from './trial-means.ts'
@@ -62,12 +62,12 @@ export class TrialWall {
 
   constructor(options: TrialWallOptions) {
     this.#options = options
-    atExit(this.#removeAtExit)
+    onProcessExit(this.#removeAtExit)
     for (const folder of abandonedFolders(options.means.folder, 'trial')) removeTree(folder)
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: CommandToHold, confinement: TrialConfinement): TrialCommand {
+  confine(command: SandboxCommand, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
       // Before it starts: it might remove the file, and the process might end.
@@ -89,7 +89,7 @@ export class TrialWall {
           directory: command.directory,
           firstDescriptor: first + 1,
         },
-        ...this.#shown({ ...command, env }, confinement, folder),
+        ...this.#visibleParts({ ...command, env }, confinement, folder),
         caches: caches.mounts,
         filterDescriptor: filter === undefined ? undefined : first + 2,
       })
@@ -112,7 +112,7 @@ export class TrialWall {
           closeSync(info)
           this.#throwAway(folder)
         },
-        gone: () => namespaceGone(info),
+        gone: () => waitForNamespaceEnd(info),
         settle: () => {
           try {
             if (mightSignal !== undefined) return mayConcern(mightSignal)
@@ -131,18 +131,18 @@ export class TrialWall {
 
   /** Removes what was made for commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
   /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
-  #shown(
+  #visibleParts(
     { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
     folder: string,
   ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
     const { home } = this.#options
-    refuseLedOut(directories)
+    refuseOutsideLinks(directories)
     const visible = visiblePlaces(home, env, directories)
     // Programs that clean up remove what nobody used for days: it is copied again then.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
@@ -202,7 +202,7 @@ export class TrialWall {
     const place = realpathSync(this.#options.means.folder)
     if (directories.some((directory) => isInside(place, realPath(directory))))
       throw new SandboxError(`A command cannot be tried where ${place} is a part of the workspace.`)
-    const folder = mkdtempSync(join(place, ownFolderName('trial')))
+    const folder = mkdtempSync(join(place, processFolderName('trial')))
     this.#folders.add(folder)
     return folder
   }
@@ -247,9 +247,9 @@ for (my $i = 0; $i < @paths; $i += 2) {
 `
 
 /** Files that hold the number of a process are named like this. */
-const named = /(?:^|[._-])pids?(?:$|[._-])/i
+const processFileName = /(?:^|[._-])pids?(?:$|[._-])/i
 /** Below a directory of the session, beside every folder directly in it. */
-const usual: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
+const usualFolders: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
 const maxFolders = 200
 const maxBytes = 4096
 
@@ -257,11 +257,11 @@ const maxBytes = 4096
 function liveProcessFile(directories: readonly string[]): string | undefined {
   for (const directory of directories) {
     const folders = entriesOf(directory).filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
-    const places = ['', ...usual, ...folders.slice(0, maxFolders).map(({ name }) => name)]
+    const places = ['', ...usualFolders, ...folders.slice(0, maxFolders).map(({ name }) => name)]
     for (const place of places)
       for (const entry of entriesOf(join(directory, place))) {
         const path = join(directory, place, entry.name)
-        if (entry.isFile() && named.test(entry.name) && holdsLiveProcess(path)) return path
+        if (entry.isFile() && processFileName.test(entry.name) && namesLiveProcess(path)) return path
       }
   }
   return undefined
@@ -277,7 +277,7 @@ function entriesOf(folder: string): ReturnType<typeof readEntries> {
 
 const readEntries = (folder: string) => readdirSync(folder, { withFileTypes: true })
 
-function holdsLiveProcess(path: string): boolean {
+function namesLiveProcess(path: string): boolean {
   try {
     if (statSync(path).size > maxBytes) return false
     const number = Number(/^\s*(\d+)\s*(?:\n|$)/.exec(readFileSync(path, 'latin1'))?.[1])

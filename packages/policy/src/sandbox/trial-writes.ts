@@ -29,7 +29,7 @@ export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, st
     if (changed !== undefined) return { changed: join(at, changed), same: [] }
   }
   for (const folder of emptied) {
-    const changed = madeIn(folder, { mountPoints, madeFolders })
+    const changed = changedInEmptied(folder, { mountPoints, madeFolders })
     if (changed !== undefined) return { changed, same: [] }
     same.push({ upper: folder.folder, lower: undefined, at: folder.at })
   }
@@ -81,7 +81,7 @@ function changedFolder(
   path: string,
   { startMs }: Comparison,
 ): string | undefined {
-  if (before?.isDirectory() !== true || isOtherwise(now, before)) return path
+  if (before?.isDirectory() !== true || differs(now, before)) return path
   const isOfTrial = now.mtimeMs >= startMs - tickMs && now.mtimeMs <= Date.now() + tickMs
   return now.mtimeNs === before.mtimeNs || isOfTrial ? undefined : path
 }
@@ -90,27 +90,27 @@ function changedFile(upper: string, lower: string, path: string): string | undef
   const [now, before] = [statsOf(upper), statsOf(lower)]
   if (now === undefined) return undefined
   // A device in an upper layer says that something was removed.
-  if (before === undefined || isOtherwise(now, before) || now.mtimeNs !== before.mtimeNs) return path
+  if (before === undefined || differs(now, before) || now.mtimeNs !== before.mtimeNs) return path
   if (now.isSymbolicLink()) return readlinkSync(upper) === readlinkSync(lower) ? undefined : path
   if (!now.isFile() || now.size !== before.size || now.size > maxComparedBytes) return path
   return readFileSync(upper).equals(readFileSync(lower)) ? undefined : path
 }
 
-function isOtherwise(now: BigIntStats, before: BigIntStats): boolean {
+function differs(now: BigIntStats, before: BigIntStats): boolean {
   return now.mode !== before.mode || now.uid !== before.uid || now.gid !== before.gid
 }
 
 /** What a command made in a folder that was empty, beside what bubblewrap mounts and makes there, or that folder where its rights are others. */
-function madeIn(
+function changedInEmptied(
   { folder, at, mode }: EmptiedFolder,
   mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
 ): string | undefined {
   const now = statsOf(folder)?.mode
   if (now === undefined || (Number(now) & 0o7777) !== mode) return at
-  return madeBelow(folder, at, mounts, at === '/tmp')
+  return firstMadeBelow(folder, at, mounts, at === '/tmp')
 }
 
-function madeBelow(
+function firstMadeBelow(
   folder: string,
   at: string,
   mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
@@ -123,7 +123,7 @@ function madeBelow(
     if (isTemporary && isThrowawayTemporary(name)) continue
     const isForMount = madeFolders.has(path) || [...mountPoints].some((point) => point.startsWith(`${path}/`))
     if (!isForMount || statsOf(join(folder, name))?.isDirectory() !== true) return path
-    const made = madeBelow(join(folder, name), path, mounts, false)
+    const made = firstMadeBelow(join(folder, name), path, mounts, false)
     if (made !== undefined) return made
   }
   return undefined

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { findProgram } from './find-bubblewrap.ts'
-import { recalled, remember } from './machine-memory.ts'
+import { readMemory, writeMemory } from './machine-memory.ts'
 import { machineNumbers } from './system-calls.ts'
 
 /** What confines commands that run because they were judged to read only. */
@@ -59,12 +59,12 @@ export function detectWall(options: DetectOptions): WallMeans {
   if (platform !== 'linux') return { kind: 'off', why: `commands are not confined on ${platform}` }
   const known = rememberedMeans(options)
   if (known !== undefined) return known
-  const means = tryMeans(options)
-  if (means.kind !== 'none') remember(memory, means)
+  const means = findMeans(options)
+  if (means.kind !== 'none') writeMemory(memory, means)
   return means
 }
 
-function tryMeans({ path, writable }: DetectOptions): WallMeans {
+function findMeans({ path, writable }: DetectOptions): WallMeans {
   const landlock = findLandlock(path, writable)
   if (landlock?.kind === 'landlock' && landlock.version >= signalsVersion) return landlock
   const bubblewrap = findNamespaces(path, writable)
@@ -156,7 +156,7 @@ export function wallSummary(means: WallMeans): string {
 
 /** Programs are looked up anew: the file is the person's, and what it names is started. */
 function rememberedMeans({ memory, path, writable }: DetectOptions): WallMeans | undefined {
-  const stored = recalled(memory)
+  const stored = readMemory(memory)
   if (stored === undefined) return undefined
   const { version, hasOwnProc, canDisableUserNamespaces } = stored
   if (typeof version === 'number') {

@@ -2,21 +2,27 @@ import type { ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { atExit, notAtExit } from '../at-exit.ts'
+import { onProcessExit, offProcessExit } from '../process-exit.ts'
 import { isInside } from '../files/paths.ts'
 import type { ReadConfinement } from './confinement.ts'
 import type { Place } from './description.ts'
 import { landlockCommand } from './landlock.ts'
 import { harmlessDevices, listedFolders, readablePlaces, rootEntries } from './readable-places.ts'
 import { removeTree } from './remove-tree.ts'
-import type { CommandToHold, SandboxedCommand } from './sandbox.ts'
+import type { SandboxCommand, SandboxedCommand } from './sandbox.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { seccompFilter } from './seccomp.ts'
 import { openFilter } from './unnamed-file.ts'
 import { forgetMeans, namespaceArguments, procArguments, type WallMeans } from './wall-means.ts'
 
 export type { Confinement, EditConfinement, ReadConfinement, TrialConfinement } from './confinement.ts'
-export type { Aftermath, EditCommand, EnteredCaches, ProjectCaches, TakenBack } from './edit-command.ts'
+export type {
+  CommandAftermath as Aftermath,
+  EditCommand,
+  EnteredCaches,
+  ProjectCaches,
+  MovedAside as TakenBack,
+} from './edit-command.ts'
 export { EditWall, type EditWallOptions } from './edit-wall.ts'
 export { ToolCaches, type ToolCachesOptions } from './edit-caches.ts'
 export { type TrialCommand, TrialWall, type TrialWallOptions } from './trial-wall.ts'
@@ -55,7 +61,7 @@ export class Wall {
 
   /** @throws SandboxError for a command that cannot be confined. */
   confine(
-    command: CommandToHold,
+    command: SandboxCommand,
     directories: readonly string[],
     { kind, readable }: ReadConfinement,
   ): SandboxedCommand {
@@ -75,12 +81,12 @@ export class Wall {
 
   /** Removes what was made for confined commands. */
   dispose(): void {
-    notAtExit(this.#removeAtExit)
+    offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
   #byLandlock(
-    command: CommandToHold,
+    command: SandboxCommand,
     readable: readonly Place[],
     temporary: string,
     means: Extract<WallMeans, { readonly kind: 'landlock' }>,
@@ -92,7 +98,7 @@ export class Wall {
   }
 
   #byBubblewrap(
-    command: CommandToHold,
+    command: SandboxCommand,
     readable: readonly Place[],
     temporary: string,
     {
@@ -138,7 +144,7 @@ export class Wall {
     if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
       this.#folder = makeTemporary(directories)
       mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
-      atExit(this.#removeAtExit)
+      onProcessExit(this.#removeAtExit)
     }
     return join(this.#folder, 'tmp')
   }

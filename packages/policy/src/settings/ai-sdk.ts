@@ -2,11 +2,11 @@ import { dirname, isAbsolute, resolve } from 'node:path'
 import type { JsonObject } from '@halting/core'
 import { absolutePath } from '../files/paths.ts'
 import type { AiSdkField, AiSdkModelField, AiSdkPackageField } from './fields.ts'
-import type { CountingFile, Note } from './counting-file.ts'
+import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type { ReadFile } from './read-files.ts'
 
 /** Where packages that a settings file names are looked for, before the places of globally installed ones. */
-interface NamedIn {
+interface PackageFolders {
   /** Folders with a `node_modules` folder of their own, the first one first. */
   readonly folders: readonly string[]
   /** The settings file. */
@@ -14,11 +14,11 @@ interface NamedIn {
 }
 
 /** What settings say of a provider package of the AI SDK. */
-export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & NamedIn
+export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & PackageFolders
 
 /** A model behind a provider package of the AI SDK, by a name of the person's own. */
 export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> &
-  NamedIn & {
+  PackageFolders & {
     /** Its price, as in `modelPrices`. */
     readonly price?: JsonObject
   }
@@ -36,7 +36,7 @@ export interface AiSdkSettings {
 }
 
 /** Aliases and packages of all files, the most urgent of each name; undefined where no file says anything. */
-export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSdkSettings | undefined {
+export function mergedAiSdk(counting: readonly EffectiveFile[], note: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
   const folders: string[] = []
@@ -47,16 +47,16 @@ export function mergedAiSdk(counting: readonly CountingFile[], note: Note): AiSd
     if (aiSdk === undefined) continue
     folders.push(...own)
     if (aiSdk.folder !== undefined) note('aiSdk.folder', aiSdk.folder, file)
-    for (const [name, { folder, ...said }] of Object.entries(aiSdk.models ?? {})) {
+    for (const [name, { folder, ...entry }] of Object.entries(aiSdk.models ?? {})) {
       if (Object.hasOwn(models, name)) continue
-      models[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
+      models[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
       // Options may hold keys.
-      note(`aiSdk.models.${name}`, `ai-sdk:${said.package}/${said.model}`, file)
+      note(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
     }
-    for (const [name, { folder, ...said }] of Object.entries(aiSdk.packages ?? {})) {
+    for (const [name, { folder, ...entry }] of Object.entries(aiSdk.packages ?? {})) {
       if (Object.hasOwn(packages, name)) continue
-      packages[name] = { ...said, folders: folderOf(folder, own, file), from: file.name }
-      note(`aiSdk.packages.${name}`, Object.keys(said), file)
+      packages[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
+      note(`aiSdk.packages.${name}`, Object.keys(entry), file)
     }
   }
   if (!onlyNamed && counting.every(({ fields }) => fields.aiSdk === undefined)) return undefined

@@ -39,7 +39,7 @@ export interface CheckedFile {
 }
 
 /** Modes of other agents, in a person's own file: no reason not to run. */
-const modesOfOthers: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
+const foreignModes: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
 /** Says nothing of settings: for the editor that a person writes them with. */
 const forEditors: ReadonlySet<string> = new Set(['$schema'])
 const groups: ReadonlySet<string> = new Set(['permissions', 'hooks'])
@@ -77,7 +77,7 @@ class FileCheck {
   result(): CheckedFile {
     const file = this.#file
     for (const { key, line } of file.lines.repeated) {
-      const text = `${place(file, line)}: ${shown(key)} appears twice in one object. Remove one.`
+      const text = `${place(file, line)}: ${displayValue(key)} appears twice in one object. Remove one.`
       this.#add({ field: 'file', stops: true, text })
     }
     if (file.lines.isTooDeep) {
@@ -100,7 +100,7 @@ class FileCheck {
     const isReported = ++this.#unknownKeys <= maxUnknown
     const key = String(path.at(-1) ?? '')
     const meant = isReported && key.length <= longestName ? this.#nearest(key, known) : undefined
-    const problem = strayGuard(this.#file, path, meant)
+    const problem = misplacedGuard(this.#file, path, meant)
     if (problem !== undefined) this.#add(problem)
     else if (isReported) this.#warnings.push(unknownKey(this.#file, path, meant))
   }
@@ -128,7 +128,7 @@ class FileCheck {
     if (permissions === undefined) return
     if (!isJsonObject(permissions)) {
       const expected = 'an object, such as {"deny": ["Read(./.env)"]}'
-      this.#add(wrong(this.#file, 'permissions', ['permissions'], expected, permissions, true))
+      this.#add(wrongValue(this.#file, 'permissions', ['permissions'], expected, permissions, true))
       return
     }
     for (const [key, value] of Object.entries(permissions)) {
@@ -141,8 +141,8 @@ class FileCheck {
     const field = fieldTable[name]
     if (field === undefined) return
     const file = this.#file
-    if (name === 'permissions.defaultMode' && file.level === 'user' && modesOfOthers.has(value)) {
-      this.#add({ ...wrong(file, name, path, 'a mode of halting', value, false), stops: false })
+    if (name === 'permissions.defaultMode' && file.level === 'user' && foreignModes.has(value)) {
+      this.#add({ ...wrongValue(file, name, path, 'a mode of halting', value, false), stops: false })
       return
     }
     const result = field.schema.safeParse(value)
@@ -159,7 +159,7 @@ class FileCheck {
       const problem = ruleProblem(rule, file)
       if (problem === undefined) return true
       const where = place(file, file.lines.lineOf(['permissions', behavior, index]))
-      const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${shown(rule)}): ${problem}.`
+      const text = `${where}: permissions.${behavior}[${index}] is not a valid rule (${displayValue(rule)}): ${problem}.`
       this.#add({ field: `permissions.${behavior}`, text, stops: behavior !== 'allow' })
       return false
     })
@@ -174,7 +174,7 @@ class FileCheck {
       ...(allow && { allow }),
       ...(deny && { deny }),
       ...(ask && { ask }),
-      ...(isJsonObject(env) && { env: texts(env) }),
+      ...(isJsonObject(env) && { env: asTexts(env) }),
       ...(disableBypassPermissionsMode !== undefined && {
         disableBypassPermissionsMode: disableBypassPermissionsMode !== false,
       }),
@@ -222,7 +222,7 @@ function checkHooks(
   reportUnknown: ReportUnknown,
 ): HookSettings | undefined {
   if (!isJsonObject(hooks)) {
-    add(wrong(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
+    add(wrongValue(file, 'hooks', ['hooks'], 'an object of lists by event, such as {"PreToolUse": [...]}', hooks, true))
     return undefined
   }
   const checked: [string, readonly HookGroup[]][] = []
@@ -232,7 +232,7 @@ function checkHooks(
       continue
     }
     if (!Array.isArray(list)) {
-      add(wrong(file, 'hooks', ['hooks', event], 'a list, such as [{"hooks": [...]}]', list, true))
+      add(wrongValue(file, 'hooks', ['hooks', event], 'a list, such as [{"hooks": [...]}]', list, true))
       continue
     }
     const good: HookGroup[] = []
@@ -247,7 +247,7 @@ function checkHooks(
       const [issue] = result.error.issues
       const inner = (issue?.path ?? []).filter((part) => typeof part !== 'symbol')
       const path = ['hooks', event, index, ...inner]
-      add(wrong(file, 'hooks', path, issue?.message ?? 'another value', valueAt(group, inner), true))
+      add(wrongValue(file, 'hooks', path, issue?.message ?? 'another value', valueAt(group, inner), true))
     }
     checked.push([event, good])
   }
@@ -272,14 +272,14 @@ function withoutForeignTypes(file: PlacedText, event: string, index: number, gro
     const type = isJsonObject(hook) ? hook['type'] : undefined
     if (typeof type !== 'string' || !foreignTypes.has(type)) return true
     const path = ['hooks', event, index, 'hooks', at]
-    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] has the type ${shown(type)}. Supported types: command, http, prompt.`
+    const text = `${place(file, file.lines.lineOf(path))}: hooks.${event}[${index}].hooks[${at}] has the type ${displayValue(type)}. Supported types: command, http, prompt.`
     add({ field: 'hooks', text, stops: guardedEvents.has(event) })
     return false
   })
   return { ...group, hooks }
 }
 
-function texts(env: JsonObject): Readonly<Record<string, string>> {
+function asTexts(env: JsonObject): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
   )
@@ -309,7 +309,7 @@ function problemOf(
   const at = [...path, ...inner]
   const [stray] = issue?.keys ?? []
   return stray === undefined
-    ? wrong(file, field, at, expected, valueAt(value, inner), stops)
+    ? wrongValue(file, field, at, expected, valueAt(value, inner), stops)
     : wrongKey(file, field, [...at, stray], expected, stops)
 }
 
@@ -320,7 +320,7 @@ interface SchemaIssue {
   readonly keys?: readonly string[]
 }
 
-function wrong(
+function wrongValue(
   file: PlacedText,
   field: string,
   path: readonly (string | number)[],
@@ -329,7 +329,7 @@ function wrong(
   stops: boolean,
 ): Problem {
   const name = pathText(path)
-  const is = maySaySecrets(path, value) ? kindOf(value) : shown(value)
+  const is = mayHoldSecrets(path, value) ? kindOf(value) : displayValue(value)
   const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected} (${is === 'missing' ? 'it is missing' : `received ${is}`}).`
   return { field, text, stops }
 }
@@ -343,7 +343,7 @@ function wrongKey(
   stops: boolean,
 ): Problem {
   const name = pathText(path.slice(0, -1))
-  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}. Remove ${shown(path.at(-1))}.`
+  const text = `${place(file, file.lines.lineOf(path))}: ${name} must be ${expected}. Remove ${displayValue(path.at(-1))}.`
   return { field, text, stops }
 }
 
@@ -352,7 +352,7 @@ function pathText(path: readonly (string | number)[]): string {
 }
 
 /** Values of variables, what provider packages are set up with, and addresses with passwords. */
-function maySaySecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
+function mayHoldSecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
   if (group === 'env' || group === 'sessionStore') return true
   const isOption = inner.includes('options') || inner.includes('providerOptions')
   return group === 'aiSdk' && value !== undefined && (isOption || typeof value === 'object')
@@ -378,7 +378,7 @@ const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', '
  * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
  * taken for what is in force.
  */
-function strayGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
+function misplacedGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
   const [group, inner] = path
   const key = String(path.at(-1) ?? '')
   if (group === 'hooks' && inner !== undefined) return undefined
@@ -410,7 +410,8 @@ function groupOfSandbox(key: string): string | undefined {
 
 /** `hooks.Stop[0].hooks`, with what the file wrote as it may be shown. */
 function nameOf(path: Path): string {
-  const part = (one: string | number): string => (typeof one === 'number' ? `[${one}]` : `.${shown(one).slice(1, -1)}`)
+  const part = (one: string | number): string =>
+    typeof one === 'number' ? `[${one}]` : `.${displayValue(one).slice(1, -1)}`
   return path.map(part).join('').slice(1)
 }
 
@@ -421,7 +422,7 @@ function unknownKey(file: PlacedText, path: Path, meant: string | undefined): st
 const longest = 60
 
 /** A value in a message: short, on one line, and without what a terminal would obey. */
-function shown(value: unknown): string {
+function displayValue(value: unknown): string {
   // A number that is too large for JSON.parse.
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   const json = (JSON.stringify(value) ?? 'missing').replace(

@@ -9,7 +9,7 @@ export function withValue(text: string, path: readonly string[], value: Json): s
   const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
   if (text.trim() === '') return `${rendered(nested(path, value), '', { unit, newline })}${newline}`
-  const changed = changedAt(text, path, value, { unit, newline })
+  const changed = replaceAt(text, path, value, { unit, newline })
   // It was read, so that nobody reads what this did not mean to write.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
@@ -74,7 +74,7 @@ interface Style {
   readonly newline: string
 }
 
-function changedAt(text: string, path: readonly string[], value: Json, style: Style): string {
+function replaceAt(text: string, path: readonly string[], value: Json, style: Style): string {
   let object = spanAt(text, skipWhitespace(text, text.startsWith('\uFEFF') ? 1 : 0))
   for (let depth = 0; ; depth++) {
     const [key = '', ...rest] = path.slice(depth)

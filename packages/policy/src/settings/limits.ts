@@ -1,7 +1,7 @@
 import { durationMs, waitMs } from '@halting/core/adapters'
 import { type DefaultLimit, type DefaultLimits, type LimitFieldName, limitFieldNames } from './fields.ts'
 import type { Ignored } from './loaded-settings.ts'
-import type { CountingFile } from './counting-file.ts'
+import type { EffectiveFile } from './effective-file.ts'
 import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 
@@ -21,7 +21,7 @@ interface FileLimit {
 }
 
 /** What one limit comes to. */
-interface Weighed {
+interface MergedLimit {
   readonly inForce: FileLimit | undefined
   /** An administrator's. */
   readonly managed: FileLimit | undefined
@@ -31,16 +31,16 @@ interface Weighed {
 type LimitsIn = (levels: readonly SettingsLevel[]) => readonly FileLimit[]
 
 /** Why a limit does not count, beside one that holds. */
-interface Refusals {
+interface IgnoredReasons {
   readonly ofPerson: (managed: FileLimit) => string
   readonly ofProject: (base: FileLimit) => string
 }
 
 /** What holds of a limit: an administrator's over all others, then a person's own, then the default, each of which a project only lowers. */
-function weighed(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals: Refusals): Weighed {
+function mergeLimit(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals: IgnoredReasons): MergedLimit {
   const [managed] = limitsOf(['managed'])
   const [own] = limitsOf(['flag', 'user'])
-  const ignored: Weighed['ignored'][number][] = []
+  const ignored: MergedLimit['ignored'][number][] = []
   let inForce = managed ?? own ?? byDefault
   if (managed !== undefined && own !== undefined) {
     if (own.value <= managed.value) inForce = own
@@ -56,12 +56,12 @@ function weighed(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals:
   return { inForce: inForce === byDefault ? undefined : inForce, managed, ignored }
 }
 
-const ofLimits: Refusals = {
+const ofLimits: IgnoredReasons = {
   ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
   ofProject: (base) => `a project cannot raise a limit (${shown(base)}, from ${base.from})`,
 }
 
-const ofWaits: Refusals = {
+const ofWaits: IgnoredReasons = {
   ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
   ofProject: (base) => `a project cannot lengthen waits (${shown(base)}, from ${base.from})`,
 }
@@ -71,13 +71,13 @@ const ofWaits: Refusals = {
  * The limits of all files, the most urgent first: an administrator's go over all others, which may only lower them; a person's own go over the
  * defaults; a project lowers what holds then, never raises it or takes it away. So it is with how long a run waits for services.
  */
-export function mergedLimits(counting: readonly CountingFile[], defaults: DefaultLimits = {}): MergedLimits {
+export function mergedLimits(counting: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []
   const managedLimits: [string, number | null][] = []
   const origins: Origin[] = []
   const ignored: Ignored[] = []
   const warnings: string[] = []
-  const put = (setting: string, { inForce, ignored: refused }: Weighed): void => {
+  const put = (setting: string, { inForce, ignored: refused }: MergedLimit): void => {
     if (inForce !== undefined) origins.push({ setting, value: inForce.written, from: inForce.from })
     for (const { limit, why, isSilent } of refused) {
       const text = JSON.stringify(limit.written)
@@ -88,13 +88,13 @@ export function mergedLimits(counting: readonly CountingFile[], defaults: Defaul
     }
   }
   for (const name of limitFieldNames) {
-    const one = weighed((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), ofLimits)
+    const one = mergeLimit((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), ofLimits)
     put(`limits.${name}`, one)
     if (one.managed !== undefined) managedLimits.push([name, orNull(one.managed.value)])
     if (one.inForce !== undefined) limits.push([name, orNull(one.inForce.value)])
   }
   const byDefault = { written: 'none', value: 0, from: 'the default', ...defaults.waitForLimits }
-  const wait = weighed((levels) => waitsIn(counting, levels), byDefault, ofWaits)
+  const wait = mergeLimit((levels) => waitsIn(counting, levels), byDefault, ofWaits)
   put(waitSetting, wait)
   return {
     settings: {
@@ -116,7 +116,7 @@ function defaultOf(limit: DefaultLimit | undefined): FileLimit | undefined {
 }
 
 /** The files that say how long a run waits for services, the most urgent first. */
-function waitsIn(counting: readonly CountingFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
+function waitsIn(counting: readonly EffectiveFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
   return counting.flatMap(({ file, fields: { waitForLimits: written } }) => {
     if (written === undefined || !levels.includes(file.level)) return []
     // The schema has looked at it.
@@ -126,7 +126,7 @@ function waitsIn(counting: readonly CountingFile[], levels: readonly SettingsLev
 
 /** The files that have this limit, the most urgent first. */
 function limitsIn(
-  counting: readonly CountingFile[],
+  counting: readonly EffectiveFile[],
   name: LimitFieldName,
   levels: readonly SettingsLevel[],
 ): readonly FileLimit[] {

@@ -14,7 +14,7 @@ interface Lock {
   readonly what: string
   isSet(fields: Fields): boolean | undefined
   /** What of a file does not count, as it is told; none where it has nothing of that. */
-  taken(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
+  removed(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
   without(fields: Fields): Fields
   /** Without the setting itself, which says nothing in any other file. */
   unlocked(fields: Fields): Fields
@@ -25,7 +25,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedHooksOnly',
     what: 'hooks',
     isSet: (fields) => fields.allowManagedHooksOnly,
-    taken({ hooks = {} }) {
+    removed({ hooks = {} }) {
       const events = Object.keys(hooks)
       return { setting: 'hooks', texts: events.length === 0 ? [] : [events.join(', ')] }
     },
@@ -36,7 +36,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedHooksOnly',
     what: 'status lines',
     isSet: (fields) => fields.allowManagedHooksOnly,
-    taken: ({ statusLine }) => ({
+    removed: ({ statusLine }) => ({
       setting: 'statusLine',
       texts: statusLine === undefined ? [] : [statusLine.command],
     }),
@@ -47,7 +47,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedPermissionRulesOnly',
     what: 'allow rules',
     isSet: (fields) => fields.allowManagedPermissionRulesOnly,
-    taken: ({ allow = [] }) => ({ setting: 'permissions.allow', texts: allow }),
+    removed: ({ allow = [] }) => ({ setting: 'permissions.allow', texts: allow }),
     without: ({ allow: _, ...others }) => others,
     unlocked: ({ allowManagedPermissionRulesOnly: _, ...others }) => others,
   },
@@ -55,7 +55,7 @@ const locks: readonly Lock[] = [
     name: 'allowManagedProvidersOnly',
     what: 'AI SDK providers',
     isSet: (fields) => fields.allowManagedProvidersOnly,
-    taken: ({ aiSdk }) => ({
+    removed: ({ aiSdk }) => ({
       setting: 'aiSdk',
       texts:
         aiSdk === undefined
@@ -65,12 +65,12 @@ const locks: readonly Lock[] = [
     without: ({ aiSdk: _, ...others }) => others,
     unlocked: ({ allowManagedProvidersOnly: _, ...others }) => others,
   },
-  ofSandbox('network', 'allowManagedDomainsOnly', 'allowedDomains', 'sandbox domains'),
-  ofSandbox('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
+  sandboxLock('network', 'allowManagedDomainsOnly', 'allowedDomains', 'sandbox domains'),
+  sandboxLock('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
 ]
 
 /** One in a group of `sandbox`, about a list that stands beside it. */
-function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
+function sandboxLock(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
   const groupOf = ({ sandbox }: Fields): Readonly<Record<string, unknown>> => {
     const held = sandbox?.[group]
     return isJsonObject(held) ? held : {}
@@ -87,7 +87,7 @@ function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, 
     what,
     // The schema has looked at both.
     isSet: (fields) => groupOf(fields)[name] as boolean | undefined,
-    taken: (fields) => ({
+    removed: (fields) => ({
       setting: `sandbox.${group}.${list}`,
       texts: (groupOf(fields)[list] ?? []) as readonly string[],
     }),
@@ -100,7 +100,7 @@ function ofSandbox(group: 'network' | 'filesystem', name: string, list: string, 
  * Takes away what an administrator keeps for their own files: hooks, allow rules, domains and paths that the sandbox opens.
  * What forbids in other files stays: it lets nothing run. In any other file these settings say nothing.
  */
-export function withoutOthers<File extends SettingsText>(
+export function applyManagedLocks<File extends SettingsText>(
   checked: readonly Checked<File>[],
   ignored: Ignored[] = [],
   warnings: string[] = [],
@@ -111,8 +111,8 @@ export function withoutOthers<File extends SettingsText>(
     return by === undefined ? [] : [{ lock, by }]
   })
   for (const { lock, by } of closed) {
-    const files = checked.filter((one) => !isManaged(one) && lock.taken(one.result.fields).texts.length > 0).length
-    tell(lock.what, by, files, warnings)
+    const files = checked.filter((one) => !isManaged(one) && lock.removed(one.result.fields).texts.length > 0).length
+    lockWarning(lock.what, by, files, warnings)
   }
   return checked.map((one) => {
     if (isManaged(one)) return one
@@ -124,7 +124,7 @@ export function withoutOthers<File extends SettingsText>(
       fields = lock.unlocked(fields)
     }
     for (const { lock, by } of closed) {
-      const { setting, texts } = lock.taken(fields)
+      const { setting, texts } = lock.removed(fields)
       for (const text of texts)
         ignored.push({ setting, text, from: file.name, why: `${lock.name} in ${by}`, forTrust: false })
       fields = lock.without(fields)
@@ -134,7 +134,7 @@ export function withoutOthers<File extends SettingsText>(
 }
 
 /** One line, however many files it concerns: it is told at every run. */
-function tell(what: string, by: string, files: number, warnings: string[]): void {
+function lockWarning(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
   const whose = files === 1 ? 'another file' : `${files} other files`
   warnings.push(

@@ -5,7 +5,7 @@ import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
 import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
-import type { CountingFile, Note } from './counting-file.ts'
+import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type {
   Fields,
   LimitSettings,
@@ -157,7 +157,11 @@ export interface Origin {
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
 /** By these an administrator alone says which hooks run, which rules allow, and which providers are loaded. */
-const managedOnly = ['allowManagedHooksOnly', 'allowManagedPermissionRulesOnly', 'allowManagedProvidersOnly'] as const
+const managedOnlySettings = [
+  'allowManagedHooksOnly',
+  'allowManagedPermissionRulesOnly',
+  'allowManagedProvidersOnly',
+] as const
 const singleFields = [
   'apiKeyHelper',
   'autoMemoryDirectory',
@@ -187,8 +191,8 @@ const singleFields = [
 ] as const
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
-export function merged(
-  counting: readonly CountingFile[],
+export function mergeFiles(
+  counting: readonly EffectiveFile[],
   warnings: string[],
 ): { readonly settings: Settings; readonly origins: readonly Origin[] } {
   const origins: Origin[] = []
@@ -233,7 +237,7 @@ export function merged(
     modelPrices.push(fields.modelPrices)
     note('modelPrices', fields.modelPrices, file)
   }
-  const together = ofAllFiles(counting, note)
+  const together = mergedLists(counting, note)
   const mcpServers = mergedServers(counting, note)
   const permissions = mergedPermissions(counting, warnings, note)
   const hooks = mergedHooks(counting, note)
@@ -258,7 +262,7 @@ export function merged(
 }
 
 /** Undefined where others may name domains too. */
-function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] | undefined {
+function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[] | undefined {
   const managed = counting.filter(({ file }) => file.level === 'managed')
   const isLocked = managed.some(({ fields: { sandbox } }) => {
     const network = sandbox?.['network']
@@ -273,7 +277,7 @@ function domainsOfManaged(counting: readonly CountingFile[]): readonly string[] 
 }
 
 /** The most urgent value of each. `disableAllHooks` takes the status line away, too, but for an administrator's. */
-function mergedSingle(counting: readonly CountingFile[], note: Note): Record<string, unknown> {
+function mergedSingle(counting: readonly EffectiveFile[], note: RecordOrigin): Record<string, unknown> {
   const single: Record<string, unknown> = {}
   const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
   for (const { file, fields } of counting) {
@@ -287,15 +291,18 @@ function mergedSingle(counting: readonly CountingFile[], note: Note): Record<str
   return single
 }
 
-function noteManagedOnly(counting: readonly CountingFile[], note: Note): void {
-  for (const name of managedOnly) {
+function noteManagedOnly(counting: readonly EffectiveFile[], note: RecordOrigin): void {
+  for (const name of managedOnlySettings) {
     const by = counting.find(({ fields }) => fields[name] === true)
     if (by !== undefined) note(name, true, by.file)
   }
 }
 
 /** What adds up over all files: none takes away what another one says. */
-function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
+function mergedLists(
+  counting: readonly EffectiveFile[],
+  note: RecordOrigin,
+): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
   const protect = mergedGlobs(counting, note)
   const budgets = mergedBudgets(counting, note)
   const aiSdk = mergedAiSdk(counting, note)
@@ -307,7 +314,7 @@ function ofAllFiles(counting: readonly CountingFile[], note: Note): Pick<Setting
 }
 
 /** No file takes away what another one protects. */
-function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly string[] {
+function mergedGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): readonly string[] {
   const globs = new Set<string>()
   for (const { file, fields } of counting)
     for (const glob of fields.protect ?? []) {
@@ -318,7 +325,7 @@ function mergedGlobs(counting: readonly CountingFile[], note: Note): readonly st
 }
 
 /** No file takes away what another one limits. */
-function mergedBudgets(counting: readonly CountingFile[], note: Note): readonly BudgetSource[] {
+function mergedBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): readonly BudgetSource[] {
   return counting.flatMap(({ file, fields }) =>
     (fields.budgets ?? []).map((budget) => {
       note('budgets', budget, file)
@@ -328,9 +335,9 @@ function mergedBudgets(counting: readonly CountingFile[], note: Note): readonly 
 }
 
 function mergedPermissions(
-  counting: readonly CountingFile[],
+  counting: readonly EffectiveFile[],
   warnings: string[],
-  note: Note,
+  note: RecordOrigin,
 ): PermissionSettings | undefined {
   const disabled = new Set(counting.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
   const replaced = replacedServers(counting, disabled)
@@ -389,7 +396,7 @@ function directoryProblem(path: string, file: ReadFile): string | undefined {
 }
 
 /** The most urgent of each name. Whoever disables one of the project's takes it away. */
-function mergedServers(counting: readonly CountingFile[], note: Note): readonly NamedServer[] {
+function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
   for (const { file, fields } of counting)
     for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
@@ -407,7 +414,7 @@ function mergedServers(counting: readonly CountingFile[], note: Note): readonly 
 }
 
 /** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */
-function mergedHooks(counting: readonly CountingFile[], note: Note): HookSettings | undefined {
+function mergedHooks(counting: readonly EffectiveFile[], note: RecordOrigin): HookSettings | undefined {
   const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
   if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
   const events = new Map<string, HookGroup[]>()

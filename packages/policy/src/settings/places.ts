@@ -40,7 +40,7 @@ export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[]
   const ownEnds = new Set(own.map((folder) => realPath(folder)))
   const projects = ['.halting', '.claude']
     .map((folder) => join(cwd, folder))
-    .filter((folder) => !own.includes(folder) && !isOwn(folder, ownEnds))
+    .filter((folder) => !own.includes(folder) && !isPersonalFolder(folder, ownEnds))
   return [
     ...(options.managedFolders ?? managedFolders()).flatMap(managedPlaces),
     ...projects.map((folder) => place('local', folder, 'settings.local.json')),
@@ -50,7 +50,7 @@ export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[]
 }
 
 /** The same folder by another way; a link within a project is the project's, wherever it leads. */
-function isOwn(folder: string, own: ReadonlySet<string>): boolean {
+function isPersonalFolder(folder: string, own: ReadonlySet<string>): boolean {
   return own.has(join(realPath(dirname(folder)), basename(folder)))
 }
 

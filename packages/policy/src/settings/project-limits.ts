@@ -4,8 +4,8 @@ import { excludeFromGit } from '../git/exclude.ts'
 import type { checkFile } from './check-file.ts'
 import type { DefaultLimits } from './fields.ts'
 import { withValue } from './json-edit.ts'
-import { checkInProject } from './keep-permissions.ts'
-import { changeSettingsFile, settingsFileText } from './own-settings.ts'
+import { checkInProject } from './store-permissions.ts'
+import { changeSettingsFile, settingsFileText } from './settings-file.ts'
 import { type PlacesOptions, settingsPlaces } from './places.ts'
 import { readSettingsFiles } from './read-files.ts'
 
@@ -78,7 +78,7 @@ export async function saveProjectLimits(
       (now, { name, value, why }) => (why === undefined ? withValue(now, ['limits', name], value) : now),
       text,
     )
-    checkCounts(next, path, options.cwd, check)
+    checkIsLoadable(next, path, options.cwd, check)
     return next
   }
   // Of this person alone: it is none of the changes that they commit.
@@ -101,8 +101,8 @@ async function lowerLimits(
   { defaultLimits = {}, ...options }: Parameters<typeof saveProjectLimits>[1],
 ): Promise<ReadonlyMap<string, string>> {
   const files = (await readSettingsFiles(options)).filter(({ name }) => name !== path)
-  const { weighFiles } = await import('./weigh-files.ts')
-  const { settings, origins } = await weighFiles(files, { ...options, defaultLimits })
+  const { mergeReadFiles } = await import('./merge-read-files.ts')
+  const { settings, origins } = await mergeReadFiles(files, { ...options, defaultLimits })
   const ofProject = new Set(
     files.filter(({ level }) => level === 'local' || level === 'project').map(({ name }) => name),
   )
@@ -124,7 +124,7 @@ async function lowerLimits(
 }
 
 /** @throws ConfigurationError for limits with which no run starts, such as one with a misspelled name. */
-function checkCounts(text: string, path: string, cwd: string, check: typeof checkFile): void {
+function checkIsLoadable(text: string, path: string, cwd: string, check: typeof checkFile): void {
   const json = text.replace(/^\uFEFF/, '')
   const content: unknown = JSON.parse(json)
   if (!isJsonObject(content)) return

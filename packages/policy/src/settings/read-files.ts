@@ -50,7 +50,7 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
       if (!isPartly(place.level)) return readPlace(place, text, cwd)
       // What names none of them may be damaged: whoever leaves the file out does not read it.
       return alwaysOwn.some((name) => text.includes(name))
-        ? partOf(await readPlace(place, text, cwd), alwaysOwn)
+        ? withOnlyFields(await readPlace(place, text, cwd), alwaysOwn)
         : undefined
     }),
   )
@@ -64,7 +64,7 @@ export async function readSettingsFiles(options: ReadOptions): Promise<readonly 
 }
 
 /** The file with these fields alone; undefined where it has none of them. */
-function partOf(file: ReadFile, names: readonly string[]): ReadFile | undefined {
+function withOnlyFields(file: ReadFile, names: readonly string[]): ReadFile | undefined {
   const content = Object.fromEntries(Object.entries(file.content).filter(([name]) => names.includes(name)))
   return Object.keys(content).length === 0 ? undefined : { ...file, content }
 }
@@ -87,13 +87,13 @@ async function readMcpFiles(
       if (file.problem !== undefined) return isFirst ? [{ ...common, content: {}, problem: file.problem }] : []
       // True: what is in a JSON object is JSON.
       const servers = serversIn(file.content).filter((value) => value !== undefined) as Json[]
-      return servers.filter(holdsSomething).map((mcpServers) => ({ ...common, content: { mcpServers } }))
+      return servers.filter(hasServers).map((mcpServers) => ({ ...common, content: { mcpServers } }))
     })
   return (await Promise.all(files)).flat()
 }
 
 /** Every project that another program knows has an empty one. */
-function holdsSomething(servers: Json): boolean {
+function hasServers(servers: Json): boolean {
   return !isJsonObject(servers) || Object.keys(servers).length > 0
 }
 
@@ -205,7 +205,7 @@ function withoutText(message: string): string {
 function placeOf(thrown: unknown, json: string): string {
   const message = messageOf(thrown)
   if (/\(line \d+/.test(message)) return ''
-  return ` (line ${json.slice(0, positionOf(message) ?? firstWrong(json)).split('\n').length})`
+  return ` (line ${json.slice(0, positionOf(message) ?? firstInvalidIndex(json)).split('\n').length})`
 }
 
 function positionOf(message: string): number | undefined {
@@ -214,7 +214,7 @@ function positionOf(message: string): number | undefined {
 }
 
 /** How many characters could still be the beginning of JSON: up to there a text only ends too soon. */
-function firstWrong(json: string): number {
+function firstInvalidIndex(json: string): number {
   let [right, wrong] = [0, json.length + 1]
   while (wrong - right > 1) {
     const middle = Math.floor((right + wrong) / 2)

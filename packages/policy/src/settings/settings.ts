@@ -18,8 +18,8 @@ export async function loadSettings(options: LoadOptions): Promise<LoadedSettings
   const files = await readSettingsFiles(options)
   // Most runs find nothing to look at, and load nothing for it.
   if (files.length === 0) return { settings: {}, warnings: [], files: [], origins: [], ignored: [] }
-  const { weighFiles } = await import('./weigh-files.ts')
-  return weighFiles(files, options)
+  const { mergeReadFiles } = await import('./merge-read-files.ts')
+  return mergeReadFiles(files, options)
 }
 
 /**
@@ -56,6 +56,6 @@ export async function projectOffers(options: LoadOptions): Promise<readonly Offe
     chosen: undefined,
     sources: ['project', 'local'],
   })
-  const { offersIn } = await import('./weigh-files.ts')
+  const { offersIn } = await import('./merge-read-files.ts')
   return offersIn(files)
 }

@@ -4,8 +4,8 @@ import { scriptsWithin } from './inner-scripts.ts'
 import { opaqueReason } from './opaque.ts'
 import { type ReadLine, readPlainLine } from './read-plain-line.ts'
 import { localeNow, notUnderstood, readScript } from './read-script.ts'
-import { RecentTexts } from './remembered.ts'
-import { assignedIn, type Assigned, setByCommand, staysStraight } from './variables.ts'
+import { RecentTexts } from './memoize.ts'
+import { findAssignments, type AssignedVariables, setByCommand, staysStraight } from './variables.ts'
 import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { maxRunnerWords, runsItsArguments } from './wrappers.ts'
 import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
@@ -46,30 +46,30 @@ export const maxWords = 400
 const tooMany = tooManyWords
 class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
-const unusual = /[\u0000-\u0008\u000B-\u001F\u007F]/
+const controlCharacter = /[\u0000-\u0008\u000B-\u001F\u007F]/
 
 /** The last one: rules of each kind, the tool and the mode ask about the same command one after another. */
-let last: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
+let lastAnalysis: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
 
 /** Lines of before: the same ones come again and again. */
-const recent = new RecentTexts<ShellAnalysis>(256, 500)
+const recentAnalyses = new RecentTexts<ShellAnalysis>(256, 500)
 
 /**
  * A1: nothing that bash would run as a command is missing from `commands`, or else `opaque` is not empty.
  * A2: it takes a bounded time, whatever a model makes up: what goes beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
-  if (last?.command !== command) last = { command, analysis: recentAnalysis(command) }
-  return last.analysis
+  if (lastAnalysis?.command !== command) lastAnalysis = { command, analysis: recentAnalysis(command) }
+  return lastAnalysis.analysis
 }
 
 /** How other characters than those of ASCII are read depends on the environment; escapes may write them, too. */
 function recentAnalysis(command: string): ShellAnalysis {
   const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
-  const before = recent.get(key)
+  const before = recentAnalyses.get(key)
   if (before !== undefined) return before
   const analysis = analyse(command, 0, false)
-  recent.set(key, analysis)
+  recentAnalyses.set(key, analysis)
   return analysis
 }
 
@@ -94,7 +94,7 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
   if (command.length > longestCommand) return { ...found, opaque: [tooLong] }
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
   // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
-  if (unusual.test(command)) found.opaque.push(controlCharacters)
+  if (controlCharacter.test(command)) found.opaque.push(controlCharacters)
   const plain = readPlainLine(command)
   let isAny = isAnySet
   if (plain !== undefined) notePlain(plain, found)
@@ -109,7 +109,7 @@ function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalys
       return { ...found, commands: [], redirects: [], patterns: [], opaque: [tooMany] }
     found.variables.push(...(setByCommand(words) ?? ['a variable']))
     if (runsItsArguments(words) && words.length > maxRunnerWords) found.opaque.push(tooMany)
-    else lookWithin(words, { depth, isAny }, found)
+    else collectNested(words, { depth, isAny }, found)
   }
   return found
 }
@@ -126,7 +126,7 @@ function collectFrom(command: string, isAnySet: boolean, found: Found): { readon
   let isAny = isAnySet
   try {
     if (script !== undefined) {
-      const assigned = assignedIn(script, command.includes('\n'))
+      const assigned = findAssignments(script, command.includes('\n'))
       isAny ||= assigned.isAny
       new Collector(found, { ...assigned, isAny }).collect(script, true)
     }
@@ -138,19 +138,19 @@ function collectFrom(command: string, isAnySet: boolean, found: Found): { readon
 }
 
 /** Where a script within a command stands. */
-interface Around {
+interface ScriptContext {
   readonly depth: number
   readonly isAny: boolean
 }
 
 /** Adds the commands that a command runs from its arguments. */
-function lookWithin(words: readonly ShellWord[], around: Around, found: Found): void {
+function collectNested(words: readonly ShellWord[], around: ScriptContext, found: Found): void {
   const { depth, isAny } = around
   for (const inner of scriptsWithin(words)) {
     if (inner.kind === 'unknown') found.opaque.push(inner.why)
     else if (inner.kind === 'words') {
       found.commands.push(knownCommand({ words: inner.words, assignments: [], hasInput: false }))
-      if (depth < deepest) lookWithin(inner.words, { depth: depth + 1, isAny }, found)
+      if (depth < deepest) collectNested(inner.words, { depth: depth + 1, isAny }, found)
     } else merge(found, analyse(inner.script, depth + 1, isAny || inner.isElsewhere === true))
   }
 }
@@ -183,17 +183,17 @@ function merge(found: Found, inner: ShellAnalysis): void {
   for (const feature of inner.features) found.features.add(feature)
 }
 
-const maxLaps = 50
+const maxLoopRounds = 50
 
 /** Goes through a script in the order in which it runs, with what variables hold. */
 class Collector {
   readonly #found: Found
-  readonly #assigned: Assigned
+  readonly #assigned: AssignedVariables
   readonly #scope: Map<string, ShellWord>
   #hasInput = false
   #left = maxWords
 
-  constructor(found: Found, assigned: Assigned) {
+  constructor(found: Found, assigned: AssignedVariables) {
     this.#found = found
     this.#assigned = assigned
     // The empty name says that no variable is known, those of the shell neither.
@@ -230,7 +230,7 @@ class Collector {
     this.#found.patterns.push(...words.filter(({ kind, couldBePattern }) => kind === 'glob' || couldBePattern === true))
     const isKnown =
       node.wordlist !== undefined &&
-      words.length <= maxLaps &&
+      words.length <= maxLoopRounds &&
       words.every(({ kind }) => kind !== 'dynamic') &&
       this.#assigned.loops.get(name) === 1 &&
       !this.#assigned.unknown.has(name) &&

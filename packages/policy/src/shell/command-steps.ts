@@ -39,7 +39,7 @@ const deepest = 4
 const maxSteps = 400
 
 /** How what stands around a command lets its exit code through. */
-interface Around {
+interface StepContext {
   readonly status: CommandStep['status']
   readonly printedBehind?: string
   /** The same for the first command of a pipe. */
@@ -57,7 +57,7 @@ interface Around {
 export function commandSteps(command: string): readonly CommandStep[] {
   if (command.length > longestCommand) return []
   const walk = new Walk()
-  const around: Around = { status: 'line', isConditional: false, isBackground: false, isShown: true, through: [] }
+  const around: StepContext = { status: 'line', isConditional: false, isBackground: false, isShown: true, through: [] }
   walk.script(command, around, 0)
   return walk.steps.map((step, at) => shownLater(step, walk.steps.slice(at + 1)))
 }
@@ -90,18 +90,18 @@ class Walk {
   /** Functions and aliases of the line, which take the place of programs: whether they may end the shell. */
   readonly #own = new Map<string, boolean>()
 
-  script(command: string, around: Around, depth: number): void {
+  script(command: string, around: StepContext, depth: number): void {
     const { script } = readScript(command)
     if (script === undefined || (script.errors ?? []).length > 0) return
     this.#list(script.commands, around, depth)
   }
 
-  #list(statements: readonly Statement[], around: Around, depth: number): void {
+  #list(statements: readonly Statement[], around: StepContext, depth: number): void {
     for (const [at, statement] of statements.entries()) {
       if (this.steps.length > maxSteps) return
       const { command, background = false } = statement
       const isLast = at === statements.length - 1
-      if (background) this.#inSubshell(() => this.#node(command, { ...hidden(around), isBackground: true }, depth))
+      if (background) this.#inSubshell(() => this.#node(command, { ...hideStatus(around), isBackground: true }, depth))
       else if (isLast || this.#endsLine(command)) this.#node(command, around, depth)
       else this.#node(command, printedBy(statements[at + 1], command, around), depth)
     }
@@ -113,7 +113,7 @@ class Walk {
     return node.operators.at(-1) === '||' && endsInFailure(node.commands.at(-1), ['exit'])
   }
 
-  #node(node: SyntaxNode, around: Around, depth: number): void {
+  #node(node: SyntaxNode, around: StepContext, depth: number): void {
     switch (node.type) {
       case 'Command':
         return this.#command(node, around, depth)
@@ -131,27 +131,28 @@ class Walk {
         this.#own.set(node.name.value, mayEndShell(node.body))
         return undefined
       case 'If': {
-        this.#list(node.clause.commands, hidden(around), depth)
+        this.#list(node.clause.commands, hideStatus(around), depth)
         const branches = [node.then, ...node.elif.flatMap(({ clause, then }) => [clause, then]), node.else]
-        for (const branch of branches) if (branch !== undefined) this.#list(branch.commands, maybe(around), depth)
+        for (const branch of branches)
+          if (branch !== undefined) this.#list(branch.commands, asConditional(around), depth)
         return undefined
       }
       case 'For':
       case 'ArithmeticFor':
       case 'Select':
-        return this.#list(node.body.commands, maybe(around), depth)
+        return this.#list(node.body.commands, asConditional(around), depth)
       case 'While':
-        this.#list(node.clause.commands, hidden(around), depth)
-        return this.#list(node.body.commands, maybe(around), depth)
+        this.#list(node.clause.commands, hideStatus(around), depth)
+        return this.#list(node.body.commands, asConditional(around), depth)
       case 'Case':
-        for (const { body } of node.items) this.#list(body.commands, maybe(around), depth)
+        for (const { body } of node.items) this.#list(body.commands, asConditional(around), depth)
         return undefined
       default:
         return undefined
     }
   }
 
-  #andOr(node: Extract<SyntaxNode, { type: 'AndOr' }>, around: Around, depth: number): void {
+  #andOr(node: Extract<SyntaxNode, { type: 'AndOr' }>, around: StepContext, depth: number): void {
     const { commands, operators } = node
     for (const [at, command] of commands.entries()) {
       // `a && b` needs both, `a || b` neither, and `a || exit 1` needs a.
@@ -159,28 +160,28 @@ class Walk {
       const or = behind.indexOf('||')
       const isNeeded = or < 0 || (or === behind.length - 1 && endsInFailure(commands.at(-1)))
       const isOther = operators[at - 1] === '||'
-      const inner = isNeeded && !isOther ? around : hidden(around)
+      const inner = isNeeded && !isOther ? around : hideStatus(around)
       const isFailure = isOther && passesFailure(command)
       this.#tested(at < commands.length - 1, () => {
         const mayHaveEnded = this.#mayHaveEnded
-        this.#node(command, at > 0 && inner.status === 'nowhere' ? maybe(around) : inner, depth)
+        this.#node(command, at > 0 && inner.status === 'nowhere' ? asConditional(around) : inner, depth)
         if (isFailure) this.#mayHaveEnded = mayHaveEnded
       })
     }
   }
 
-  #pipeline(node: Extract<SyntaxNode, { type: 'Pipeline' }>, around: Around, depth: number): void {
+  #pipeline(node: Extract<SyntaxNode, { type: 'Pipeline' }>, around: StepContext, depth: number): void {
     const isNegated = node.prefixes.some(({ type }) => type === 'Negation')
     const { firstPrintedBehind, ...others } = around
     for (const [at, command] of node.commands.entries()) {
       const behind = node.commands.slice(at + 1).map(wordsOfNode)
       const isLast = behind.length === 0
       const isPrinted = at === 0 && firstPrintedBehind !== undefined && !isNegated
-      const inner: Around = isPrinted
+      const inner: StepContext = isPrinted
         ? { ...others, status: 'printed', printedBehind: firstPrintedBehind }
         : (isLast || this.#pipesFail) && !isNegated
           ? others
-          : hidden(others)
+          : hideStatus(others)
       const step = (): void => this.#node(command, { ...inner, through: [...behind, ...around.through] }, depth)
       this.#tested(isNegated, () => {
         if (node.commands.length === 1) step()
@@ -221,7 +222,7 @@ class Walk {
     this.#isTested = isTested
   }
 
-  #command(node: Command, around: Around, depth: number): void {
+  #command(node: Command, around: StepContext, depth: number): void {
     for (const part of node.prefix) if (part.type === 'Assignment' && node.name === undefined) this.#assign(part)
     const { around: after, writes, input } = this.#redirected(node.redirects, around)
     const all = [...(node.name === undefined ? [] : [node.name]), ...node.args].map((word) =>
@@ -238,7 +239,8 @@ class Walk {
     }
     const texts = words.map(textOf)
     const isOwn = this.#own.has(name?.value ?? '')
-    const { firstPrintedBehind: _, ...shown } = this.#mayHaveEnded && after.status === 'line' ? maybe(after) : after
+    const { firstPrintedBehind: _, ...shown } =
+      this.#mayHaveEnded && after.status === 'line' ? asConditional(after) : after
     if (program === 'export') for (const part of node.args) if (part.type === 'Assignment') this.#assign(part)
     this.#heed(program, texts, after.isConditional)
     if (this.#own.get(name?.value ?? '') === true || endsShell(program, words)) this.#mayHaveEnded = true
@@ -296,8 +298,8 @@ class Walk {
 
   #redirected(
     redirects: readonly Redirection[],
-    around: Around,
-  ): { readonly around: Around; readonly writes: readonly string[]; readonly input: string } {
+    around: StepContext,
+  ): { readonly around: StepContext; readonly writes: readonly string[]; readonly input: string } {
     const writes: string[] = []
     let isShown = around.isShown
     let input = ''
@@ -316,12 +318,12 @@ class Walk {
   }
 }
 
-function hidden({ printedBehind: _, firstPrintedBehind: __, ...others }: Around): Around {
+function hideStatus({ printedBehind: _, firstPrintedBehind: __, ...others }: StepContext): StepContext {
   return { ...others, status: 'nowhere' }
 }
 
-function maybe(around: Around): Around {
-  return { ...hidden(around), isConditional: true }
+function asConditional(around: StepContext): StepContext {
+  return { ...hideStatus(around), isConditional: true }
 }
 
 function textOf({ kind, value, source }: ShellWord): string | undefined {
@@ -377,8 +379,8 @@ function mayEndShell(node: SyntaxNode): boolean {
 }
 
 /** How the exit code of a statement shows by that behind it: `echo "exit: $?"` prints it. */
-function printedBy(next: Statement | undefined, node: SyntaxNode, around: Around): Around {
-  const apart = hidden(around)
+function printedBy(next: Statement | undefined, node: SyntaxNode, around: StepContext): StepContext {
+  const apart = hideStatus(around)
   if (next?.command.type !== 'Command') return apart
   const { name, args } = next.command
   if (name?.value !== 'echo' && name?.value !== 'printf') return apart

@@ -48,11 +48,11 @@ export interface Outside {
   readonly variables: readonly string[]
 }
 
-export function unseen(why: string): readonly Effect[] {
+export function unseenEffect(why: string): readonly Effect[] {
   return [{ kind: 'unseen', why }]
 }
 
-export function unknown(why: string): readonly Effect[] {
+export function unknownEffect(why: string): readonly Effect[] {
   return [{ kind: 'unknown', why }]
 }
 
@@ -94,12 +94,12 @@ export interface Grammar {
   /** Options that say that the first operand, a text, is given in their place. */
   readonly replacesFirst?: readonly string[]
   /** Looks further than options and operands do: effects of its own, or why it is not known. */
-  readonly check?: (given: Given) => readonly Effect[]
+  readonly check?: (given: ParsedArguments) => readonly Effect[]
 }
 
 /** Options and operands of one command, told apart. */
-export interface Given {
-  readonly options: readonly GivenOption[]
+export interface ParsedArguments {
+  readonly options: readonly ParsedOption[]
   readonly operands: readonly ShellWord[]
   /**
    * All words from the first operand on, where an option is among them. BSD programs, and others under POSIXLY_CORRECT,
@@ -110,7 +110,7 @@ export interface Given {
   readonly beforeDashes: number | undefined
 }
 
-export interface GivenOption {
+export interface ParsedOption {
   readonly name: string
   readonly value: ShellWord | undefined
   /** An operand stands before it. */

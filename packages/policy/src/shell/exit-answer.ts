@@ -66,6 +66,6 @@ function namesOf({ name, args }: Command): readonly string[] {
 
 function answerOfGit([command, ...args]: readonly string[]): string | undefined {
   if (command === 'grep') return noMatch
-  const tells = command === 'diff' && args.some((arg) => /^--(?:exit-code|quiet|no-index)$/.test(arg))
-  return tells ? differ : undefined
+  const isAnswer = command === 'diff' && args.some((arg) => /^--(?:exit-code|quiet|no-index)$/.test(arg))
+  return isAnswer ? differ : undefined
 }

@@ -10,7 +10,7 @@ export interface HereDocument {
 const unusual = hereDocumentDelimiter
 
 /** Reads the delimiter after `<<`: a plain word, or a word that is quoted as a whole. */
-export function readEnd(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
+export function readDelimiter(reader: SourceReader): Pick<HereDocument, 'end' | 'isQuoted'> {
   const pos = reader.position
   const quote = /['"\\]/.test(reader.peek()) ? reader.take() : ''
   // After a backslash no lines are joined.
@@ -54,7 +54,7 @@ function readJoined(reader: SourceReader, readText: () => void): void {
 }
 
 /** Skips the line of the delimiter. */
-export function skipEnd({ isQuoted }: HereDocument, reader: SourceReader): void {
+export function skipDelimiterLine({ isQuoted }: HereDocument, reader: SourceReader): void {
   const peek = (): string => (isQuoted ? reader.peekRaw() : reader.peek())
   while (!/^\n?$/.test(peek())) reader.takeRaw()
   if (peek() === '\n') reader.takeRaw()

@@ -1,6 +1,6 @@
 import { commandOfFind } from './programs/find.ts'
-import { isDescribed } from './describe.ts'
-import { formsOf, maxRunnerWords, nameOf, runsForFound, runsItsArguments } from './wrappers.ts'
+import { isDescribed } from './command-effects.ts'
+import { formsOf, maxRunnerWords, nameOf, runsOnFound, runsItsArguments } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { unknownRun } from './shell-texts.ts'
 
@@ -30,7 +30,7 @@ export function scriptsWithin(command: readonly ShellWord[]): readonly InnerScri
   // With the wrappers off: `nohup bash -c ...` is `bash -c ...`.
   const words = formsOf(command).at(-1) ?? []
   const name = words[0]
-  if (name === undefined || runsForFound(words)) return scriptsOf(words)
+  if (name === undefined || runsOnFound(words)) return scriptsOf(words)
   // `exec bash -c ...`, `sudo -u x bash -c ...`: what follows somewhere is run. Of a program that nothing is known of it may be.
   const isRunner = runsItsArguments(words)
   if (!isRunner && (isDescribed(nameOf(name.value)) || shells.has(nameOf(name.value)))) return scriptsOf(words)

@@ -1,4 +1,4 @@
-import { type HereDocument, readEnd, readHereDocument, skipEnd } from './here-documents.ts'
+import { type HereDocument, readDelimiter, readHereDocument, skipDelimiterLine } from './here-documents.ts'
 import { type Findings, type LexedWord, WordLexer } from './lexer-words.ts'
 import { SourceReader, TooMuch, Unreadable } from './source-reader.ts'
 import {
@@ -259,7 +259,7 @@ class CommandLexer {
     }
     if (reader.peek() === '#') throw new Unreadable(redirectWithoutTarget)
     if (operator === '<<' || operator === '<<-') {
-      frame.hereDocuments.push({ ...readEnd(reader), stripsTabs: operator === '<<-' })
+      frame.hereDocuments.push({ ...readDelimiter(reader), stripsTabs: operator === '<<-' })
       reader.isHereDocumentNext = true
       if (this.#substitution !== undefined) beginHereDocument(this.#substitution)
       return
@@ -282,7 +282,7 @@ class CommandLexer {
     const pos = reader.position
     readHereDocument(document, reader, () => this.#words.quotedText('here-document'))
     this.#facts.add(`${document.isQuoted ? "<<'E'" : '<<E'} ${pos} ${reader.position}`)
-    skipEnd(document, reader)
+    skipDelimiterLine(document, reader)
   }
 
   #word(frame: Frame): void {

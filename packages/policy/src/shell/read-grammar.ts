@@ -1,4 +1,12 @@
-import { type Effect, type Given, type GivenOption, type Grammar, unknown, unseen, type ValueKind } from './effects.ts'
+import {
+  type Effect,
+  type ParsedArguments,
+  type ParsedOption,
+  type Grammar,
+  unknownEffect,
+  unseenEffect,
+  type ValueKind,
+} from './effects.ts'
 import type { ShellWord } from './words.ts'
 import {
   followsLinksInFolder,
@@ -41,7 +49,7 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
 }
 
 type ReadWords =
-  | { readonly kind: 'read'; readonly given: Given }
+  | { readonly kind: 'read'; readonly given: ParsedArguments }
   /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known and not described. */
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
@@ -58,7 +66,7 @@ class WordReader {
   readonly #grammar: Grammar
   readonly #words: readonly ShellWord[]
   readonly #table: ReadonlyMap<string, Option>
-  readonly #options: GivenOption[] = []
+  readonly #options: ParsedOption[] = []
   readonly #operands: ShellWord[] = []
   #at = 0
   /** How many operands stand before `--`. */
@@ -241,14 +249,14 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
   const names = new Set(given.options.map(({ name }) => name))
   const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
   const isTree = grammar.tree?.length === 0 || has(grammar.tree)
-  if (isTree && has(grammar.follows)) return unknown(followsLinksInFolder)
+  if (isTree && has(grammar.follows)) return unknownEffect(followsLinksInFolder)
   const table = optionsOf(grammar)
   const effects: Effect[] = []
   for (const { name, value } of given.options) {
     const kind = table.get(name)?.kind ?? 'text'
     if (value !== undefined && kind !== 'text' && kind !== 'number') effects.push(...effectOf(kind, value, false))
   }
-  if (given.operands.length > 0 && grammar.operands.length === 0) return unknown(operandsUnknown)
+  if (given.operands.length > 0 && grammar.operands.length === 0) return unknownEffect(operandsUnknown)
   const kinds = kindsOfOperands(grammar, given.options)
   effects.push(...operandEffects(grammar, given.operands, kinds, isTree))
   if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
@@ -260,7 +268,7 @@ export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): 
   return [...effects, ...(grammar.check?.(given) ?? [])]
 }
 
-function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly GivenOption[]): readonly ValueKind[] {
+function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly ParsedOption[]): readonly ValueKind[] {
   return options.some(({ name }) => replacesFirst?.includes(name) === true) ? operands.slice(1) : operands
 }
 
@@ -273,7 +281,7 @@ function operandEffects(
   // A pattern may become several words, and so move those after it.
   const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
-    return (writesOperands(grammar) ? unknown : unseen)(patternMayBeSeveral)
+    return (writesOperands(grammar) ? unknownEffect : unseenEffect)(patternMayBeSeveral)
   return words.flatMap((word, index) => effectOf(kinds[Math.min(index, kinds.length - 1)] ?? 'text', word, isTree))
 }
 

@@ -1,7 +1,7 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
-import { effectsOf, onlyReads, takesAnything } from './describe.ts'
-import { type Effect, unknown, unseen } from './effects.ts'
-import { ofWords } from './remembered.ts'
+import { effectsOf, onlyReads, takesAnything } from './command-effects.ts'
+import { type Effect, unknownEffect, unseenEffect } from './effects.ts'
+import { memoizeByWords } from './memoize.ts'
 import { formsOf } from './wrappers.ts'
 import type { ShellWord } from './words.ts'
 import { xargsPassesUnknown } from './shell-texts.ts'
@@ -43,10 +43,12 @@ export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
 
 /** Variables that change neither which programs run nor how the shell reads words. */
 function isHarmlessToConfined(name: string): boolean {
-  return isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !heeded.test(name))
+  return (
+    isHarmlessVariable(name) || isShellLocal(name) || (/^[A-Z][A-Z0-9_]*$/.test(name) && !influencesConfined.test(name))
+  )
 }
 
-const heeded =
+const influencesConfined =
   /^(?:PATH|IFS|HOME|PWD|OLDPWD|CDPATH|ENV|SHELL|SHELLOPTS|BASH\w*|GLOBIGNORE|PS\d|PROMPT_COMMAND|TMPDIR|TMP|TEMP|POSIXLY_CORRECT|OPT\w+|FUNCNEST|LD_\w+|DYLD_\w+|GIT_\w+|GCONV_PATH|\w*PAGER|\w*EDITOR|VISUAL|LESS\w*|\w+_?OPT(?:IONS|S)?|\w+_CONFIG\w*|XDG_\w+|PYTHON\w*|PERL\w*|RUBY\w*|NODE_\w+|LUA_\w+)$/
 
 /** Nothing in it could change what its commands mean. */
@@ -134,15 +136,15 @@ export function effectsOfCommand({ words }: SimpleCommand): readonly Effect[] {
   return effectsOfWords(words)
 }
 
-const effectsOfWords = ofWords((words): readonly Effect[] => {
+const effectsOfWords = memoizeByWords((words): readonly Effect[] => {
   const inner = formsOf(words).at(-1) ?? []
   const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
   const effects = effectsOf(inner)
   if (!isFedArguments || takesAnything(inner[0]?.value ?? '')) return effects
   // xargs hands over arguments that nobody has seen.
   const why = xargsPassesUnknown
-  if (!onlyReads(inner[0]?.value ?? '')) return unknown(why)
+  if (!onlyReads(inner[0]?.value ?? '')) return unknownEffect(why)
   return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
-    ? [...effects, ...unseen(why)]
-    : unknown(why)
+    ? [...effects, ...unseenEffect(why)]
+    : unknownEffect(why)
 })

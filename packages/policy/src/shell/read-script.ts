@@ -1,5 +1,5 @@
 import { forEachChild, parse, type ParsedScript, type SyntaxNode } from 'unbash'
-import { agreesWith } from './agreement.ts'
+import { parserAgrees } from './parser-agreement.ts'
 import { type Lexed, lexShell } from './lexer.ts'
 import {
   ambiguousReading,
@@ -41,7 +41,7 @@ function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
   if (lexed.kind !== 'read') return doubt(lexed)
   if (dependsOnEncoding(lexed.text)) return dependsOnLocale
   if (holdsOperatorAsText(script)) return textMayBeOperator
-  return agreesWith(lexed, script) ? undefined : ambiguousReading
+  return parserAgrees(lexed, script) ? undefined : ambiguousReading
 }
 
 /**

@@ -121,7 +121,7 @@ export const patternMayBeTestOperator = 'a file name that matches the pattern co
 
 // Single programs.
 
-export const lsofAsksOrTells = 'lsof may query name servers, or report files that were not checked'
+export const lsofAsksOrShows = 'lsof may query name servers, or report files that were not checked'
 export const xxdOptionWithoutNumber = 'an option of xxd needs a number'
 export const xxdWritesSecond = 'xxd writes its second file'
 export const xxdMayWrite = 'xxd may write a file'

@@ -15,7 +15,7 @@ export const assigners: ReadonlySet<string> = new Set(
 const changesWords = /^(?:IFS|GLOBIGNORE|BASHOPTS|SHELLOPTS|HOME|PWD)$/
 
 /** Variables whose values words may be given, and why there are none. */
-export interface Assigned {
+export interface AssignedVariables {
   /** Set somewhere else than in a statement that always runs, so that what they hold is not known. */
   readonly unknown: ReadonlySet<string>
   readonly loops: ReadonlyMap<string, number>
@@ -27,26 +27,26 @@ export interface Assigned {
  * Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. `allLinesMatch`: an error in one
  * line skips its assignments, and the next line runs.
  */
-export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
+export function findAssignments(script: SyntaxNode, hasLines: boolean): AssignedVariables {
   const unknown = new Set<string>()
   const loops = new Map<string, number>()
-  const told = { isAny: false }
+  const assigned = { isAny: false }
   const look = (node: SyntaxNode, isStraight: boolean): void => {
-    if (node.type === 'Function' || node.type === 'Coproc' || node.type === 'Select') told.isAny = true
+    if (node.type === 'Function' || node.type === 'Coproc' || node.type === 'Select') assigned.isAny = true
     if (node.type === 'ArithmeticCommand' || node.type === 'ArithmeticFor' || node.type === 'ArithmeticExpansion') {
-      if (!('text' in node) || (/[=+-]/.test(node.text) && !setsNothing(node.text))) told.isAny = true
+      if (!('text' in node) || (/[=+-]/.test(node.text) && !setsNothing(node.text))) assigned.isAny = true
     }
-    if (node.type === 'FileDescriptorVariable' || (hasLines && mayFail(node))) told.isAny = true
+    if (node.type === 'FileDescriptorVariable' || (hasLines && mayFail(node))) assigned.isAny = true
     if (
       node.type === 'ParameterExpansion' &&
       node.operation?.type === 'Default' &&
       node.operation.operator.endsWith('=')
     ) {
       unknown.add(node.parameter)
-      if (changesWords.test(node.parameter)) told.isAny = true
+      if (changesWords.test(node.parameter)) assigned.isAny = true
     }
     if (node.type === 'For') {
-      if (changesWords.test(node.name.value)) told.isAny = true
+      if (changesWords.test(node.name.value)) assigned.isAny = true
       loops.set(node.name.value, (loops.get(node.name.value) ?? 0) + 1)
       if (!isStraight) unknown.add(`for ${node.name.value}`)
     }
@@ -58,16 +58,16 @@ export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
           .some((word) => assigners.has(word) || word === '$') ||
         /[$`*?[{]/.test(words[0]?.slice(words[0] === '[' ? 1 : 0) ?? '')
       )
-        told.isAny = true
+        assigned.isAny = true
       const print = words.indexOf('printf')
       // What follows may be -v, and any word the format.
       const following = print === -1 ? undefined : words[print + 1]
-      if (following !== undefined && /^-v|^[^']*[$`{*?[~]/.test(following)) told.isAny = true
+      if (following !== undefined && /^-v|^[^']*[$`{*?[~]/.test(following)) assigned.isAny = true
       if (print !== -1 && node.args.some((arg) => arg.type === 'Assignment' || assignsByFormat(arg.value)))
-        told.isAny = true
+        assigned.isAny = true
       for (const part of node.prefix) {
         if (part.type !== 'Assignment') continue
-        if (changesWords.test(part.name)) told.isAny = true
+        if (changesWords.test(part.name)) assigned.isAny = true
         if (node.name === undefined && (!isStraight || part.append === true || part.index !== undefined))
           unknown.add(part.name)
       }
@@ -80,7 +80,7 @@ export function assignedIn(script: SyntaxNode, hasLines: boolean): Assigned {
     })
   }
   look(script, true)
-  return { unknown, loops, isAny: told.isAny }
+  return { unknown, loops, isAny: assigned.isAny }
 }
 
 /** A word without its quotes; a dollar sign if it contains escapes that are not resolved. */

@@ -1,4 +1,4 @@
-import { ofEach, tailOf } from './remembered.ts'
+import { memoizeByObject, tailOf } from './memoize.ts'
 import type { ShellWord } from './words.ts'
 
 type Words = readonly ShellWord[]
@@ -49,7 +49,7 @@ function optionsOf(args: readonly string[], known: RegExp, withValue?: RegExp): 
 const maxWrappers = 10
 
 /** The command as written, and as it is with each wrapper taken off; the innermost one last. */
-export const formsOf: (words: Words) => readonly Words[] = ofEach((words) => findForms(words, maxWrappers))
+export const formsOf: (words: Words) => readonly Words[] = memoizeByObject((words) => findForms(words, maxWrappers))
 
 function findForms(words: Words, left: number): readonly Words[] {
   const [name, ...args] = words
@@ -82,9 +82,9 @@ export const maxRunnerWords = 200
  * Every command that may run inside this one, as far as names tell; the first is the command itself. Used for deny and
  * ask rules only: there it is right to take too much.
  */
-export const possibleCommands: (words: Words) => readonly Words[] = ofEach((words) => {
+export const possibleCommands: (words: Words) => readonly Words[] = memoizeByObject((words) => {
   if (!runsItsArguments(words)) return [words]
-  const isFind = runsForFound(words)
+  const isFind = runsOnFound(words)
   return words.slice(0, maxRunnerWords).flatMap((word, index) => {
     const before = words[index - 1]?.value ?? ''
     if (index > 0 && isFind && !/^(?:-(?:exec|ok)|-[a-zA-Z]*[xX]$|--exec)/.test(before)) return []
@@ -95,7 +95,7 @@ export const possibleCommands: (words: Words) => readonly Words[] = ofEach((word
 })
 
 /** Programs that run a command for what they find, and only behind an option. */
-export function runsForFound(words: Words): boolean {
+export function runsOnFound(words: Words): boolean {
   return /^(?:find|fd|fdfind)$/.test(nameOf(words[0]?.value ?? ''))
 }
 

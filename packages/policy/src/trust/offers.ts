@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { JsonObject } from '@halting/core'
 import { isAiSdkName } from '../settings/ai-sdk-name.ts'
 import type { Fields } from '../settings/fields.ts'
-import { tightening } from '../sandbox/sandbox-settings.ts'
+import { restrictionsOf } from '../sandbox/sandbox-settings.ts'
 import { readFileSync, statSync } from 'node:fs'
 import { isInside } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
@@ -24,7 +24,7 @@ export interface Offer {
 }
 
 /** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
-const single = [
+const singleSettings = [
   'apiKeyHelper',
   'statusLine',
   'model',
@@ -74,7 +74,9 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
         handlers.map((handler) => hookOffer(event, matcher ?? '', handler, projectDirectory)),
       ),
     ),
-    ...single.filter((name) => isOffered(name, fields)).map((name) => singleOffer(name, fields, projectDirectory)),
+    ...singleSettings
+      .filter((name) => isOffered(name, fields))
+      .map((name) => singleOffer(name, fields, projectDirectory)),
     ...until.map((command) => offer('until', command)),
     ...protect.map((glob) => offer('protect', glob)),
     ...allow.map((rule) => offer('permissions.allow', rule)),
@@ -86,19 +88,19 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
 }
 
 /** What only shuts the sandbox needs no trust. Whether a person has one elsewhere is no part of what a project offers. */
-function isOffered(name: (typeof single)[number], fields: Fields): boolean {
+function isOffered(name: (typeof singleSettings)[number], fields: Fields): boolean {
   const { sandbox } = fields
   if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
-  return !isDeepStrictEqual(tightening(sandbox, false), sandbox)
+  return !isDeepStrictEqual(restrictionsOf(sandbox, false), sandbox)
 }
 
 /** What of a sandbox counts without trust. */
-function shutting({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
-  const kept = sandbox === undefined ? {} : tightening(sandbox, isWantedAnyway)
+function restrictionsOnly({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
+  const kept = sandbox === undefined ? {} : restrictionsOf(sandbox, isWantedAnyway)
   return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
 }
 
-export interface Letting {
+export interface TrustDecision {
   readonly lets: (offer: Offer) => boolean
   /** The person has commands in a sandbox whatever the project says. */
   readonly isSandboxed: boolean
@@ -109,7 +111,10 @@ export interface Letting {
 }
 
 /** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
-export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, letsServer }: Letting): Fields {
+export function trustedFields(
+  fields: Fields,
+  { lets, isSandboxed, projectDirectory, letsServer }: TrustDecision,
+): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
   const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits, waitForLimits } = fields
   const keptUntil = until?.filter((command) => lets(offer('until', command)))
@@ -124,7 +129,7 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     return [event, kept.filter((group) => group.hooks.length > 0)] as const
   })
   const keptEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
-  const keptSingle = single.filter(
+  const keptSingle = singleSettings.filter(
     (name) => fields[name] !== undefined && lets(singleOffer(name, fields, projectDirectory)),
   )
   return {
@@ -150,7 +155,7 @@ export function letIn(fields: Fields, { lets, isSandboxed, projectDirectory, let
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
     ...(mcpServers && { mcpServers: Object.fromEntries(keptServers) }),
     ...(disabledMcpjsonServers && { disabledMcpjsonServers }),
-    ...shutting(fields, isSandboxed),
+    ...restrictionsOnly(fields, isSandboxed),
     ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
     others,
   }
@@ -165,7 +170,7 @@ function offer(setting: string, value: unknown): Offer {
 }
 
 /** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
-function singleOffer(name: (typeof single)[number], fields: Fields, projectDirectory: string): Offer {
+function singleOffer(name: (typeof singleSettings)[number], fields: Fields, projectDirectory: string): Offer {
   const { apiKeyHelper, statusLine } = fields
   if (name === 'statusLine' && statusLine !== undefined) {
     const { type: _, command, ...rest } = statusLine

@@ -44,7 +44,7 @@ const largestBytes = 16 * 1024 * 1024
 /** Whom the person trusts. A file that is damaged, or that others may write, trusts nobody. */
 export async function readTrust(owner: TrustOwner): Promise<ReadRecords> {
   const path = trustFile(owner)
-  const read = await readOwn(path)
+  const read = await readPersonalFile(path)
   if (read.kind === 'absent') return none
   if (read.kind === 'unfit') return { ...none, problem: `${path} ${read.why}: its trusted folders are ignored.` }
   const records = recordsIn(read.text)
@@ -134,7 +134,7 @@ export async function notificationChannelOfClaude(owner: TrustOwner): Promise<No
 async function stateOfClaude(owner: TrustOwner): Promise<JsonObject> {
   const { env, home } = owner
   const path = join(env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : home, '.claude.json')
-  const read = await readOwn(path)
+  const read = await readPersonalFile(path)
   const content = read.kind === 'read' ? parsed(read.text) : undefined
   return isJsonObject(content) ? content : {}
 }
@@ -145,13 +145,13 @@ export function isTooBroad(folder: string, { home }: Pick<TrustOwner, 'home'>): 
   return isInside(realPath(home), folder) || shared.some((one) => isInside(one, folder))
 }
 
-type OwnFile =
+type PersonalFile =
   | { readonly kind: 'absent' }
   | { readonly kind: 'unfit'; readonly why: string }
   | { readonly kind: 'read'; readonly text: string }
 
 /** A file that only this person writes. The checks are of the file that is read. */
-async function readOwn(path: string): Promise<OwnFile> {
+async function readPersonalFile(path: string): Promise<PersonalFile> {
   try {
     // A pipe in its place would hold the program up.
     if (!(await stat(path)).isFile()) return { kind: 'unfit', why: 'is not a file' }

@@ -1,7 +1,7 @@
 // Holds R-EASK-2 of docs/spec: a command that asks does so wherever in a line it stands, and however it is started.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { phrasesAsked, programsAsked } from '../../src/shell/asked-before.ts'
+import { phrasesThatAsk, programsThatAsk } from '../../src/shell/asking-programs.ts'
 import { drawn } from '../support/deep.ts'
 import { open, outcome, project } from './support.ts'
 
@@ -56,10 +56,10 @@ const places: readonly Wrap[] = [
 
 // What shows the machine runs as it does in other modes where the whole line only reads.
 const judged = new Set(['ps', 'pgrep', 'pstree', 'top', 'lsof', 'ss'])
-const named = [...programsAsked.network, ...programsAsked.outside]
+const named = [...programsThatAsk.network, ...programsThatAsk.outside]
   .filter((program) => !judged.has(program))
   .map((program) => `${program} one`)
-const phrases = [...phrasesAsked('network').values(), ...phrasesAsked('outside').values()].flat()
+const phrases = [...phrasesThatAsk('network').values(), ...phrasesThatAsk('outside').values()].flat()
 const gits = (
   'push,fetch,stash,checkout main,reset --hard,merge x,rebase x,config a.b c,clean -fd,-C src stash,worktree add x,--no-pager stash pop,-c a.b=c stash,' +
   'restore a.ts,switch main,commit --amend,rm a.ts,apply x,gc,unknown'

@@ -12,8 +12,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { versionControlFolders } from '../../src/sandbox/edit-walk.ts'
-import { obeyedGroups } from '../../src/obeyed-places.ts'
+import { versionControlFolders } from '../../src/sandbox/folder-scan.ts'
+import { controlFileGroups } from '../../src/control-files.ts'
 import { means, type Place, place } from './support.ts'
 
 function git(project: string, ...args: readonly string[]): string {
@@ -40,8 +40,8 @@ function repository(files: Readonly<Record<string, string>> = { 'a.txt': 'one\n'
 const identity = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@b' }
 
 describe.skipIf(means === undefined)('what is obeyed later', () => {
-  const folderNames = Object.values(obeyedGroups.folders).flatMap((names) => names.split(' '))
-  const fileNames = Object.values(obeyedGroups.files).flatMap((names) => names.split(' '))
+  const folderNames = Object.values(controlFileGroups.folders).flatMap((names) => names.split(' '))
+  const fileNames = Object.values(controlFileGroups.files).flatMap((names) => names.split(' '))
   // Of these what is obeyed alone is shut.
   const partly = ['.aws', '.kube', '.gnupg', '.docker', '.cargo', '.bundle']
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { type FolderScan, FolderScanner } from '../../src/sandbox/edit-walk.ts'
+import { type FolderScan, FolderScanner } from '../../src/sandbox/folder-scan.ts'
 
 /** A folder that was changed long enough ago. */
 async function projectWith(folders: readonly string[]): Promise<string> {
@@ -13,7 +13,7 @@ async function projectWith(folders: readonly string[]): Promise<string> {
   return root
 }
 
-const sorted = ({ folders, obeyed, bare, sockets, packages, isComplete }: FolderScan): unknown => ({
+const sorted = ({ folders, controlFiles: obeyed, bare, sockets, packages, isComplete }: FolderScan): unknown => ({
   folders: folders.toSorted(),
   obeyed: [...obeyed].toSorted(([left], [right]) => (left < right ? -1 : 1)),
   bare: [...bare],
@@ -96,8 +96,8 @@ test.skipIf(process.getuid?.() === 0)('reads a folder that could not be read bef
   chmodSync(join(root, 'a/b'), 0)
   await wait(120)
   const scanner = new FolderScanner()
-  expect(scanner.scan([root]).obeyed.size).toBe(0)
+  expect(scanner.scan([root]).controlFiles.size).toBe(0)
   chmodSync(join(root, 'a/b'), 0o700)
-  expect(scanner.scan([root]).obeyed.size).toBe(1)
+  expect(scanner.scan([root]).controlFiles.size).toBe(1)
   rmSync(root, { recursive: true })
 })

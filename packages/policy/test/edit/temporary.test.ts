@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { globPattern } from '../../src/files/glob-pattern.ts'
 import type { PlacePattern } from '../../src/sandbox/expand.ts'
-import { ownFolderName } from '../../src/sandbox/own-folders.ts'
+import { processFolderName } from '../../src/sandbox/process-folders.ts'
 import { means, place } from './support.ts'
 
 /** A name in the real /tmp that nobody else uses, removed with the test. */
@@ -139,7 +139,7 @@ describe.skipIf(means === undefined)('/tmp', () => {
   test('what killed programs left is removed, unless files of a command are in it', async () => {
     const { pid } = spawnSync('true')
     const [empty, full] = ['empty', 'full'].map((name) =>
-      mkdtempSync(join('/tmp', `${ownFolderName('confined').replace(String(process.pid), String(pid))}${name}`)),
+      mkdtempSync(join('/tmp', `${processFolderName('confined').replace(String(process.pid), String(pid))}${name}`)),
     ) as [string, string]
     onTestFinished(() => [empty, full].forEach((folder) => rmSync(folder, { recursive: true, force: true })))
     for (const folder of [empty, full]) for (const name of ['etc', '1']) mkdirSync(join(folder, name))

@@ -16,7 +16,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { changeTrust } from '../../src/trust/trust-store.ts'
 import { realPath } from '@halting/journal/files'
-import { settingsWriter } from '../../src/settings/keep-permissions.ts'
+import { settingsWriter } from '../../src/settings/store-permissions.ts'
 import { expect, onTestFinished, test } from 'vitest'
 
 const rule = {

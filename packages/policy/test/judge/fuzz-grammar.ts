@@ -1,5 +1,5 @@
 import { gitCommands } from '../../src/shell/grammars/git.ts'
-import { grammars } from '../../src/shell/describe.ts'
+import { grammars } from '../../src/shell/command-effects.ts'
 import { optionsOf } from '../../src/shell/read-grammar.ts'
 import type { Grammar } from '../../src/shell/effects.ts'
 

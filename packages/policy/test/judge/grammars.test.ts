@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
 import { gitCommands } from '../../src/shell/grammars/git.ts'
-import { grammars } from '../../src/shell/describe.ts'
+import { grammars } from '../../src/shell/command-effects.ts'
 import { optionsOf } from '../../src/shell/read-grammar.ts'
 import type { Grammar } from '../../src/shell/effects.ts'
 

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
 import type { PermissionRequest } from '@halting/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { neverMadeInSandbox, obeyedGroups, readOnlyInSandbox } from '../../src/obeyed-places.ts'
+import { neverMadeInSandbox, controlFileGroups, readOnlyInSandbox } from '../../src/control-files.ts'
 import { sampled } from '../support/deep.ts'
 import { ofProject } from './protected-names.ts'
 import { bashCall, judged } from './support.ts'
@@ -403,7 +403,7 @@ test('a folder that holds such a place is not taken away or moved without asking
 
 test('the guide names all of them, and the sandbox shuts what rules protect', () => {
   const guide = readFileSync(new URL('../../../../docs/guide/permissions.md', import.meta.url), 'utf8')
-  for (const [kind, groups] of Object.entries(obeyedGroups))
+  for (const [kind, groups] of Object.entries(controlFileGroups))
     for (const [group, names] of Object.entries(groups)) {
       const cell = names
         .split(' ')

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { bubblewrapArguments } from '../../src/sandbox/bubblewrap.ts'
 import type { SandboxDescription } from '../../src/sandbox/description.ts'
 import { isDomainAllowed, isPublicAddress } from '../../src/sandbox/domains.ts'
-import { sandboxSettingsOf, tightening } from '../../src/sandbox/sandbox-settings.ts'
+import { sandboxSettingsOf, restrictionsOf } from '../../src/sandbox/sandbox-settings.ts'
 import { seatbeltProfile } from '../../src/sandbox/seatbelt.ts'
 import { seccompFilter } from '../../src/sandbox/seccomp.ts'
 
@@ -264,9 +264,9 @@ describe('The setting', () => {
       filesystem: { allowWrite: ['/'], denyRead: ['.env'] },
     }
     const shut = { enabled: true, network: { deniedDomains: ['x'] }, filesystem: { denyRead: ['.env'] } }
-    expect(tightening(opening, true)).toEqual(shut)
-    expect(tightening(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
-    expect(tightening({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
+    expect(restrictionsOf(opening, true)).toEqual(shut)
+    expect(restrictionsOf(opening, false)).toEqual({ ...shut, autoAllowBashIfSandboxed: false })
+    expect(restrictionsOf({ enabled: false, autoAllowBashIfSandboxed: true }, false)).toEqual({})
   })
 })
 

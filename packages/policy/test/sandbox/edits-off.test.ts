@@ -1,7 +1,7 @@
 import { array, assert, boolean, constant, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { editRemedy } from '../../src/sandbox/edit-detect.ts'
-import { sandboxSettingsOf, whyEditsOff } from '../../src/sandbox/sandbox-settings.ts'
+import { sandboxSettingsOf, editsOffReason } from '../../src/sandbox/sandbox-settings.ts'
 
 test('an explicit false wins, an explicit true comes next, and the default of the frontend last (spec R-EFRONT-1)', () => {
   const file = record(
@@ -12,7 +12,7 @@ test('an explicit false wins, an explicit true comes next, and the default of th
     property(array(file, { maxLength: 5 }), boolean(), (sandbox, isDefault) => {
       const values = sandbox.flatMap(({ autoAllowBashIfSandboxed: value }) => (value === undefined ? [] : [value]))
       const isOn = values.length === 0 ? isDefault : values.every(Boolean)
-      expect(whyEditsOff({ sandbox, isDefault }) === undefined).toBe(isOn)
+      expect(editsOffReason({ sandbox, isDefault }) === undefined).toBe(isOn)
     }),
   )
 })
@@ -20,9 +20,11 @@ test('an explicit false wins, an explicit true comes next, and the default of th
 test('the key alone neither turns the sandbox on nor is its default an answer (spec R-EFRONT-1a)', () => {
   expect(sandboxSettingsOf([{ autoAllowBashIfSandboxed: true }]).enabled).toBe(false)
   expect(sandboxSettingsOf([]).autoAllowBashIfSandboxed).toBe(true)
-  expect(whyEditsOff({ isDefault: false })).toContain('no settings file of yours has sandbox.autoAllowBashIfSandboxed')
-  expect(whyEditsOff({ sandbox: [{ enabled: true }], isDefault: false })).toContain('no settings file')
-  expect(whyEditsOff({ sandbox: [{ autoAllowBashIfSandboxed: false }], isDefault: true })).toBe(
+  expect(editsOffReason({ isDefault: false })).toContain(
+    'no settings file of yours has sandbox.autoAllowBashIfSandboxed',
+  )
+  expect(editsOffReason({ sandbox: [{ enabled: true }], isDefault: false })).toContain('no settings file')
+  expect(editsOffReason({ sandbox: [{ autoAllowBashIfSandboxed: false }], isDefault: true })).toBe(
     'sandbox.autoAllowBashIfSandboxed is false',
   )
 })

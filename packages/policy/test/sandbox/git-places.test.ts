@@ -12,7 +12,7 @@ function placesWith(config: string): { readonly readOnly: readonly string[]; rea
   writeFileSync(join(root, 'more'), '')
   writeFileSync(join(root, '.git/HEAD'), 'ref: refs/heads/main\n')
   writeFileSync(join(root, '.git/config'), config)
-  const { readOnly, made } = gitPlacesIn(root, false)
+  const { readOnly, madeFiles: made } = gitPlacesIn(root, false)
   const inRoot = (path: string): string => path.slice(root.length + 1)
   return { readOnly: readOnly.map(({ path }) => inRoot(path)), made: made.map(({ path }) => inRoot(path)) }
 }

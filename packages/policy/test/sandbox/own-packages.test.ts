@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ownPackages } from '../../src/sandbox/own-packages.ts'
+import { packagesOf } from '../../src/sandbox/own-packages.ts'
 
 test('the packages of files are those in which they lie, and none for a file that lies in no package', () => {
   const files = [
@@ -8,5 +8,5 @@ test('the packages of files are those in which they lie, and none for a file tha
     '/usr/bin/node',
     '/p/node_modules/y',
   ]
-  expect(ownPackages(files)).toEqual(['/p/node_modules/halting', '/p/node_modules/@a/b'])
+  expect(packagesOf(files)).toEqual(['/p/node_modules/halting', '/p/node_modules/@a/b'])
 })

@@ -8,7 +8,7 @@ import { durationMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergedLimits } from '../../src/settings/limits.ts'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
-import type { CountingFile } from '../../src/settings/counting-file.ts'
+import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 
@@ -187,14 +187,14 @@ test('a project only ever lowers, and an administrator is never exceeded', () =>
     property(given, option(integer({ min: 1, max: 9 }), { nil: undefined }), (said, byDefault) => {
       const files = said
         .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
-        .map(([level, maxTurns], at): CountingFile => ({
+        .map(([level, maxTurns], at): EffectiveFile => ({
           file: { level, name: `${level} ${at}`, projectDirectory: '/', content: {}, json: '' },
           fields: { limits: { maxTurns }, others: [] },
         }))
       const defaults = byDefault === undefined ? {} : { maxTurns: { value: byDefault, from: 'default' } }
-      const limitOf = (some: readonly CountingFile[]): number =>
+      const limitOf = (some: readonly EffectiveFile[]): number =>
         numberOf(mergedLimits(some, defaults).settings.limits?.maxTurns, byDefault)
-      const ofProject = ({ file: { level } }: CountingFile): boolean => level === 'project' || level === 'local'
+      const ofProject = ({ file: { level } }: EffectiveFile): boolean => level === 'project' || level === 'local'
       expect(limitOf(files)).toBeLessThanOrEqual(limitOf(files.filter((file) => !ofProject(file))))
       const [first] = files.filter(({ file: { level } }) => level === 'managed')
       expect(limitOf(files)).toBeLessThanOrEqual(first?.fields.limits?.maxTurns ?? Infinity)

@@ -9,7 +9,7 @@ import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 import { sandboxSettingsOf } from '../../src/sandbox/sandbox-settings.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
-import { offersIn, weighFiles } from '../../src/settings/weigh-files.ts'
+import { offersIn, mergeReadFiles } from '../../src/settings/merge-read-files.ts'
 
 const command = { type: 'command', command: 'true' } as const
 const hooks = { Stop: [{ hooks: [command] }] }
@@ -24,7 +24,7 @@ const fileOf = (level: SettingsLevel, content: object) => ({
 })
 
 const weighed = (managed: object, others: Partial<Record<SettingsLevel, object>>): Promise<LoadedSettings> =>
-  weighFiles(
+  mergeReadFiles(
     [
       fileOf('managed', managed),
       ...(['flag', 'local', 'project', 'user'] as const).flatMap((level) => {

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { waitMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
 import { mergedLimits } from '../../src/settings/limits.ts'
-import type { CountingFile } from '../../src/settings/counting-file.ts'
+import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
 
-const file = (level: SettingsLevel, waitForLimits: string): CountingFile => ({
+const file = (level: SettingsLevel, waitForLimits: string): EffectiveFile => ({
   file: { level, name: level, projectDirectory: '/', content: {}, json: '' },
   fields: { waitForLimits, others: [] },
 })
@@ -69,7 +69,7 @@ test('whatever files say, a project only lowers and an administrator is never ex
       const files = said
         .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
         .map(([level, text]) => file(level, text))
-      const waitOf = (some: readonly CountingFile[]): number =>
+      const waitOf = (some: readonly EffectiveFile[]): number =>
         mergedLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
       const ofOthers = files.filter(({ file: { level } }) => level !== 'project' && level !== 'local')
       expect(waitOf(files)).toBeLessThanOrEqual(waitOf(ofOthers))

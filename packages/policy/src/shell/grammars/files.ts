@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, unknownEffect } from '../effects.ts'
 import { couldStartWithDash } from '../read-grammar.ts'
 import { lateOptionMayBeTarget, movedUnknown, needsTwoOperands, readsOptionsFromFile } from '../shell-texts.ts'
 
@@ -220,12 +220,12 @@ export const files: Readonly<Record<string, Grammar>> = {
 }
 
 /** Any word that begins with `@` names a file from which further words are read, files among them. */
-function stringsEffects({ operands, ordered = [], options }: Given): readonly Effect[] {
+function stringsEffects({ operands, ordered = [], options }: ParsedArguments): readonly Effect[] {
   const words = [...operands, ...ordered, ...options.flatMap(({ value }) => value ?? [])]
   const couldName = words.some(
     ({ kind, value }) => value.startsWith('@') || kind === 'dynamic' || (kind === 'glob' && couldStartWithDash(value)),
   )
-  return couldName ? unknown(readsOptionsFromFile) : []
+  return couldName ? unknownEffect(readsOptionsFromFile) : []
 }
 
 /** Commands that change files. They run by themselves in acceptEdits, where the paths may be edited. */
@@ -262,11 +262,11 @@ export const changes: Readonly<Record<string, Grammar>> = {
 }
 
 /** Where the last operand is a folder, the others come into it with their own names. */
-function intoFolder({ operands, ordered }: Given): readonly Effect[] {
+function intoFolder({ operands, ordered }: ParsedArguments): readonly Effect[] {
   const target = operands.at(-1)
-  if (ordered !== undefined) return unknown(lateOptionMayBeTarget)
-  if (target === undefined || operands.length < 2) return unknown(needsTwoOperands)
-  if (operands.some(({ kind }) => kind !== 'literal')) return unknown(movedUnknown)
+  if (ordered !== undefined) return unknownEffect(lateOptionMayBeTarget)
+  if (target === undefined || operands.length < 2) return unknownEffect(needsTwoOperands)
+  if (operands.some(({ kind }) => kind !== 'literal')) return unknownEffect(movedUnknown)
   return operands.slice(0, -1).flatMap((word): readonly Effect[] => {
     const place = `${target.value}/${word.value.replace(/\/+$/, '').replace(/^.*\//s, '')}`
     return [

@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, unknownEffect } from '../effects.ts'
 import { isHarmlessAwk } from '../programs/awk.ts'
 import { isHarmlessSed } from '../programs/sed.ts'
 import { awkMayWrite, jqMayRead, sedMayWrite } from '../shell-texts.ts'
@@ -96,17 +96,17 @@ function programCheck(
   names: readonly string[],
   isHarmless: (program: string) => boolean,
   why: string,
-): (given: Given) => readonly Effect[] {
+): (given: ParsedArguments) => readonly Effect[] {
   return ({ options, operands }) => {
     const giving = options.filter(({ name }) => names.includes(name))
     // An option behind an operand is read by some implementations only: for the others the operand is the program.
     const isGivenEarly = giving.some(({ isLate }) => !isLate)
     const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
-    if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknown(why)
+    if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknownEffect(why)
     const isKnown = programs.every(
       (word) => word?.kind === 'literal' && word.isFound !== true && isHarmless(word.value),
     )
-    return isKnown ? [] : unknown(why)
+    return isKnown ? [] : unknownEffect(why)
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Effect, Given, Grammar } from '../effects.ts'
-import { unknown } from '../effects.ts'
+import type { Effect, ParsedArguments, Grammar } from '../effects.ts'
+import { unknownEffect } from '../effects.ts'
 import {
   formatAssigns,
   formatUnknown,
@@ -49,7 +49,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     refused: '-s --set -f --file',
     operands: ['text'],
     // Without a plus it sets the clock.
-    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknown(setsClock)),
+    check: ({ operands }) => (operands.every(({ value }) => value.startsWith('+')) ? [] : unknownEffect(setsClock)),
   },
   which: { options: '-as', operands: ['text'] },
   type: { options: '-afptP', operands: ['text'] },
@@ -57,7 +57,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     options: '-vV',
     operands: ['text'],
     optionsFirst: true,
-    check: ({ options }) => (options.length > 0 ? [] : unknown(runsCommand)),
+    check: ({ options }) => (options.length > 0 ? [] : unknownEffect(runsCommand)),
   },
   test: { options: '', operands: ['text'], check: () => [] },
   // Of a shell that is not interactive it is empty. Its options read, write and change files.
@@ -67,7 +67,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ operands }) =>
       operands.length < 2 && operands.every(({ kind, value }) => kind === 'literal' && /^\d+$/.test(value))
         ? []
-        : unknown(mayUseFile),
+        : unknownEffect(mayUseFile),
   },
   // -x runs a command.
   jobs: { options: '-lnprs', refused: '-x', operands: [] },
@@ -81,7 +81,7 @@ export const system: Readonly<Record<string, Grammar>> = {
     check: ({ operands }) =>
       operands.every(({ kind, value }) => kind === 'literal' && /^[A-Za-z_]\w*$/.test(value))
         ? []
-        : unknown(testSubscriptRuns),
+        : unknownEffect(testSubscriptRuns),
   },
   pgrep: {
     options:
@@ -135,9 +135,9 @@ export const system: Readonly<Record<string, Grammar>> = {
 }
 
 /** `%n` assigns to the variable that its argument names. */
-function printfEffects({ operands: [format], options }: Given): readonly Effect[] {
-  if (options.length > 0 || format?.kind !== 'literal') return unknown(formatUnknown)
-  return assignsByFormat(format.value) ? unknown(formatAssigns) : []
+function printfEffects({ operands: [format], options }: ParsedArguments): readonly Effect[] {
+  if (options.length > 0 || format?.kind !== 'literal') return unknownEffect(formatUnknown)
+  return assignsByFormat(format.value) ? unknownEffect(formatAssigns) : []
 }
 
 /** Backslashes are read before the format is: one that could spell the letter counts too. */
@@ -148,8 +148,8 @@ export function assignsByFormat(format: string): boolean {
   )
 }
 
-function cdEffects({ operands }: Given): readonly Effect[] {
+function cdEffects({ operands }: ParsedArguments): readonly Effect[] {
   const [folder] = operands
-  if (operands.length > 1 || folder?.value === '-') return unknown(targetUnknown)
+  if (operands.length > 1 || folder?.value === '-') return unknownEffect(targetUnknown)
   return operands.length === 0 ? [{ kind: 'list', word: { source: '~', value: '~', kind: 'literal' } }] : []
 }

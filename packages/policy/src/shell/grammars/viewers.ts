@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, type Outside, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, type Outside, unknownEffect } from '../effects.ts'
 import {
   lateOptionMayBeFile,
   lessopenMayRun,
@@ -41,13 +41,13 @@ export const viewers: Readonly<Record<string, Grammar>> = {
         ({ kind, value }) => kind === 'literal' && /^[A-Za-z0-9_][\w.+:-]*$/.test(value),
       )
         ? [{ kind: 'chosen', by: [], neverBy: [], outside: pages }]
-        : unknown(manMayReadFile),
+        : unknownEffect(manMayReadFile),
   },
 }
 
 /** What begins with a plus is a command of less, and LESSOPEN names a program that opens each file. */
-function pagerEffects({ operands }: Given): readonly Effect[] {
-  if (operands.some(({ value }) => value.startsWith('+'))) return unknown(runsOwnCommand)
+function pagerEffects({ operands }: ParsedArguments): readonly Effect[] {
+  if (operands.some(({ value }) => value.startsWith('+'))) return unknownEffect(runsOwnCommand)
   return [{ kind: 'hardened', why: lessopenMayRun }]
 }
 
@@ -63,11 +63,11 @@ function compressed(more: string): Grammar {
     operands: ['read'],
     check: ({ operands, options, ordered }) => {
       if (operands.length === 0) return []
-      if (ordered !== undefined) return unknown(lateOptionMayBeFile)
-      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknown(removesFile)
+      if (ordered !== undefined) return unknownEffect(lateOptionMayBeFile)
+      if (!isAlwaysToOutput && !options.some(({ name }) => toOutput.has(name))) return unknownEffect(removesFile)
       // A name without a known ending is looked for with one, too.
       if (!operands.every(({ kind, value }) => kind !== 'dynamic' && /\.(?:gz|tgz)$/.test(value)))
-        return unknown(mayReadOtherEnding)
+        return unknownEffect(mayReadOtherEnding)
       // BSD has zcat read what compress made.
       return operands.map((word) => ({ kind: 'read', word: { ...word, value: `${word.value}.Z` } }))
     },

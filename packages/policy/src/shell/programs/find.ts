@@ -1,4 +1,4 @@
-import { type Effect, unknown, unseen } from '../effects.ts'
+import { type Effect, unknownEffect, unseenEffect } from '../effects.ts'
 import { couldStartWithDash, literalWord } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
 import {
@@ -39,7 +39,7 @@ function unknownAction(args: readonly ShellWord[]): string | undefined {
 /** What find does with words that only the shell knows: they may be actions. */
 function unseenWord(args: readonly ShellWord[]): readonly Effect[] {
   const action = unknownAction(args)
-  return action === undefined ? unseen(nameMayBeFindAction) : unknown(findActionUnknown(action))
+  return action === undefined ? unseenEffect(nameMayBeFindAction) : unknownEffect(findActionUnknown(action))
 }
 
 /** What another command does with its words. */
@@ -79,8 +79,8 @@ function expressionEffects(
     if (word?.kind !== 'literal') return unseenWord(words)
     if (word.value === '-exec') {
       const inner = commandOfFind(words.slice(at + 1))
-      if (inner === undefined) return unknown(findExecUnclearEnd)
-      if ((commands += 1) > maxCommands || roots.length > maxRoots) return unknown(findRunsTooMuch)
+      if (inner === undefined) return unknownEffect(findExecUnclearEnd)
+      if ((commands += 1) > maxCommands || roots.length > maxRoots) return unknownEffect(findRunsTooMuch)
       effects.push(...execEffects(inner, roots, tests.isNoLink, describe))
       at += inner.words.length + 1
       continue
@@ -89,9 +89,9 @@ function expressionEffects(
     tests.add(word.value, value)
     if (withoutValue.has(word.value)) continue
     if (value === undefined || value.kind === 'glob' || (value.kind === 'dynamic' && value.isOne !== true))
-      return unknown(findValueUnknown(word.value))
+      return unknownEffect(findValueUnknown(word.value))
     if (withFile.has(word.value)) effects.push({ kind: 'list', word: value })
-    else if (!withText.has(word.value)) return unknown(findActionUnknown(word.value))
+    else if (!withText.has(word.value)) return unknownEffect(findActionUnknown(word.value))
     at += 1
   }
   return effects
@@ -144,7 +144,7 @@ function execEffects(
   const isKnown = words.every(
     ({ kind, value }, at) => kind === 'literal' && (value === '{}' ? at > 0 : !value.includes('{}')),
   )
-  if (!isKnown) return unknown(unknownFindExec)
+  if (!isKnown) return unknownEffect(unknownFindExec)
   return roots.flatMap((root) => {
     const found: ShellWord = { ...root, isFound: true }
     // A program may do something else with its second or third name.
@@ -173,6 +173,6 @@ function effectBelow(effect: Effect, found: ShellWord, isNoLink: boolean): reado
     case 'git':
     case 'chosen':
     case 'hardened':
-      return unknown(findExecMayChange)
+      return unknownEffect(findExecMayChange)
   }
 }

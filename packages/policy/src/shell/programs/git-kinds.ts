@@ -1,4 +1,4 @@
-import { effectsOf } from '../describe.ts'
+import { effectsOf } from '../command-effects.ts'
 import { isHarmlessEffect } from '../read-only.ts'
 import { literalWord } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'

@@ -1,7 +1,7 @@
 import { mayBeOption, nextOperands } from '../subcommands/operands.ts'
 import { isGit } from '../subcommands/git-commands.ts'
 import { syntaxOf } from '../subcommands/program-syntax.ts'
-import { ofEach } from '../remembered.ts'
+import { memoizeByObject } from '../memoize.ts'
 import type { ShellWord } from '../words.ts'
 
 type Words = readonly ShellWord[]
@@ -15,7 +15,7 @@ export interface GitWrites {
 }
 
 /** What stands behind a subcommand. */
-interface Given {
+interface GitArguments {
   readonly words: Words
   /** No options, before `--` if there is one. Values of options are among them. */
   readonly operands: Words
@@ -29,26 +29,26 @@ interface Given {
   readonly value: (...names: readonly string[]) => Words
 }
 
-type Writes = (given: Given) => GitWrites
+type Writes = (given: GitArguments) => GitWrites
 
 const nothing: GitWrites = { paths: [], isWholeTree: false }
 const wholeTree: GitWrites = { paths: [], isWholeTree: true }
 const always: Writes = () => wholeTree
-const named = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
+const pathWrites = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
 
-function namedPaths({ operands, paths = [], mayHave }: Given): GitWrites {
+function namedPaths({ operands, paths = [], mayHave }: GitArguments): GitWrites {
   const isFromFile = mayHave('--pathspec-from-file', '--stdin')
   const all = [...operands, ...paths]
   return { paths: all, isWholeTree: isFromFile || all.length === 0 }
 }
 
 /** `-e` takes a pattern of what stays. */
-function cleaned(given: Given): GitWrites {
+function cleanWrites(given: GitArguments): GitWrites {
   const excluded = given.value('-e', '--exclude')
   return namedPaths({ ...given, operands: given.operands.filter((word) => !excluded.includes(word)) })
 }
 
-function checkedOut(given: Given): GitWrites {
+function checkoutWrites(given: GitArguments): GitWrites {
   const { operands, paths, mayHave } = given
   if (paths === undefined && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
   const isForced = mayHave('-f', '--force')
@@ -56,11 +56,11 @@ function checkedOut(given: Given): GitWrites {
   if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
   const namesPaths = paths !== undefined && paths.length > 0 && !mayHave('--pathspec-from-file')
   // A word may be a revision or a path.
-  return namesPaths ? named(paths) : { paths: operands, isWholeTree: true }
+  return namesPaths ? pathWrites(paths) : { paths: operands, isWholeTree: true }
 }
 
 /** `-b name` and no revision: the work tree stays, unless it is forced. */
-function createsBranch({ words, operands }: Given, names: readonly string[]): boolean {
+function createsBranch({ words, operands }: GitArguments, names: readonly string[]): boolean {
   const at = words.findIndex(({ value }) => names.includes(value))
   const [name] = operands
   const isOne = name !== undefined && (name.kind === 'literal' || name.isOne === true)
@@ -68,28 +68,28 @@ function createsBranch({ words, operands }: Given, names: readonly string[]): bo
   return !givenBehind(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
 }
 
-function stashed(given: Given): GitWrites {
+function stashWrites(given: GitArguments): GitWrites {
   if (begins(given, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
   const { paths = [], mayHave } = given
   const namesPaths = paths.length > 0 && begins(given, /^push$/) && !mayHave('--pathspec-from-file')
-  return namesPaths ? named(paths) : wholeTree
+  return namesPaths ? pathWrites(paths) : wholeTree
 }
 
-function applied({ has, mayHave }: Given): GitWrites {
+function applyWrites({ has, mayHave }: GitArguments): GitWrites {
   const isLooking = has('--check', '--stat', '--numstat', '--summary') && !mayHave('--apply')
   return isLooking || (has('--cached') && !mayHave('--index')) ? nothing : wholeTree
 }
 
-function cloned({ operands }: Given): GitWrites {
+function cloneWrites({ operands }: GitArguments): GitWrites {
   // Where no folder is named, it is called as the repository is.
   const ends = operands.map((word): ShellWord => {
     const name = /([^/:]+?)(?:\.git|\.bundle)?\/*$/.exec(word.value)?.[1]
     return { ...word, value: name ?? word.value }
   })
-  return named([...operands, ...ends])
+  return pathWrites([...operands, ...ends])
 }
 
-function begins({ words }: Given, names: RegExp): boolean {
+function begins({ words }: GitArguments, names: RegExp): boolean {
   return words[0]?.kind === 'literal' && names.test(words[0].value)
 }
 
@@ -100,13 +100,13 @@ function unless(harmless: RegExp, otherwise: Writes): Writes {
 const writes: Readonly<Record<string, Writes>> = {
   rm: (given) => (given.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(given)),
   mv: (given) => (given.has('-n', '--dry-run') ? nothing : namedPaths(given)),
-  checkout: checkedOut,
+  checkout: checkoutWrites,
   switch: (given) => (createsBranch(given, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
   restore: (given) => (given.has('-S', '--staged') && !given.mayHave('-W', '--worktree') ? nothing : namedPaths(given)),
-  clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleaned(given)),
-  stash: stashed,
+  clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleanWrites(given)),
+  stash: stashWrites,
   reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : nothing),
-  apply: applied,
+  apply: applyWrites,
   'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : nothing),
   'checkout-index': (given) => {
     const { paths, isWholeTree } = namedPaths(given)
@@ -115,35 +115,35 @@ const writes: Readonly<Record<string, Writes>> = {
       isWholeTree: isWholeTree || given.mayHave('-a', '--all'),
     }
   },
-  worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => named(operands.slice(1))),
+  worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => pathWrites(operands.slice(1))),
   submodule: unless(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, always),
   'sparse-checkout': unless(/^(?:list|check-rules)$/, always),
   bisect: unless(/^(?:log|view|visualize|terms|help)$/, always),
   subtree: unless(/^(?:split|push)$/, always),
   lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, always),
-  clone: cloned,
-  init: ({ operands, value }) => named([...operands, ...value('--separate-git-dir')]),
+  clone: cloneWrites,
+  init: ({ operands, value }) => pathWrites([...operands, ...value('--separate-git-dir')]),
   'format-patch': (given) => {
     const folder = given.value('-o', '--output-directory')
-    return given.has('--stdout') ? nothing : folder.length > 0 ? named(folder) : wholeTree
+    return given.has('--stdout') ? nothing : folder.length > 0 ? pathWrites(folder) : wholeTree
   },
-  archive: ({ value }) => named(value('-o', '--output')),
-  bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => named(operands.slice(1))),
-  'merge-file': (given) => (given.has('-p', '--stdout') ? nothing : named(given.operands)),
+  archive: ({ value }) => pathWrites(value('-o', '--output')),
+  bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => pathWrites(operands.slice(1))),
+  'merge-file': (given) => (given.has('-p', '--stdout') ? nothing : pathWrites(given.operands)),
   config: (given) =>
     given.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(given, /^(?:get|list)$/)
       ? nothing
-      : named(given.value('-f', '--file')),
-  mailinfo: ({ operands }) => named(operands),
-  mailsplit: ({ value }) => named(value('-o')),
-  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? named(operands) : nothing),
-  'fast-import': ({ value }) => named(value('--export-marks', '--export-pack-edges')),
-  'fast-export': ({ value }) => named(value('--export-marks')),
-  'credential-store': ({ value }) => named(value('--file')),
-  'pack-objects': ({ operands }) => named(operands),
-  'index-pack': ({ operands, value }) => named([...operands, ...value('-o')]),
-  bugreport: ({ value }) => named(value('-o', '--output-directory')),
-  diagnose: ({ value }) => named(value('-o', '--output-directory')),
+      : pathWrites(given.value('-f', '--file')),
+  mailinfo: ({ operands }) => pathWrites(operands),
+  mailsplit: ({ value }) => pathWrites(value('-o')),
+  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? pathWrites(operands) : nothing),
+  'fast-import': ({ value }) => pathWrites(value('--export-marks', '--export-pack-edges')),
+  'fast-export': ({ value }) => pathWrites(value('--export-marks')),
+  'credential-store': ({ value }) => pathWrites(value('--file')),
+  'pack-objects': ({ operands }) => pathWrites(operands),
+  'index-pack': ({ operands, value }) => pathWrites([...operands, ...value('-o')]),
+  bugreport: ({ value }) => pathWrites(value('-o', '--output-directory')),
+  diagnose: ({ value }) => pathWrites(value('-o', '--output-directory')),
   ...Object.fromEntries(
     (
       'am merge pull rebase cherry-pick revert filter-branch filter-repo mergetool difftool rerere merge-index merge-one-file merge-recursive ' +
@@ -156,7 +156,7 @@ const writes: Readonly<Record<string, Writes>> = {
 }
 
 /** Undefined for what is not git, or changes no file. */
-export const gitWrites: (words: Words) => GitWrites | undefined = ofEach(findWrites)
+export const gitWrites: (words: Words) => GitWrites | undefined = memoizeByObject(findWrites)
 
 function findWrites(words: Words): GitWrites | undefined {
   if (!isGit(words)) return undefined
@@ -181,7 +181,7 @@ function findWrites(words: Words): GitWrites | undefined {
 const flags =
   /^(?:-[fqrvkdxX]+|--(?:force|quiet|cached|staged|verbose|ignore-unmatch|stat|check|numstat|summary|index|3way|reverse|recursive))$/
 
-function givenBehind(words: Words): Given {
+function givenBehind(words: Words): GitArguments {
   const dashes = words.findIndex(({ value }) => value === '--')
   const before = dashes === -1 ? words : words.slice(0, dashes)
   // git accepts the beginning of a long option, and letters behind one dash.

@@ -1,4 +1,4 @@
-import { type Effect, type Given, type Grammar, type ShownSettings, unknown } from '../effects.ts'
+import { type Effect, type ParsedArguments, type Grammar, type ShownSettings, unknownEffect } from '../effects.ts'
 import { configByVerb, gitCommands } from '../grammars/git.ts'
 import { effectsByGrammar, literalWord, readWords } from '../read-grammar.ts'
 import type { ShellWord } from '../words.ts'
@@ -28,39 +28,40 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     globals,
     args.map(({ couldBePattern: _, ...word }) => word),
   )
-  if (read.kind !== 'read') return unknown(read.why)
+  if (read.kind !== 'read') return unknownEffect(read.why)
   const { options, operands } = read.given
   const folders = options.filter(({ name }) => name === '-C')
   const setting = options.find(({ name, value }) => name === '-c' && !isHarmlessSetting(value))?.value
-  if (setting !== undefined) return unknown(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
+  if (setting !== undefined) return unknownEffect(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
   const [command] = operands
   const rest = args.slice(args.length - operands.length + 1)
-  if (command === undefined) return options.some(({ name }) => name === '--version') ? [] : unknown(gitWithoutCommand)
+  if (command === undefined)
+    return options.some(({ name }) => name === '--version') ? [] : unknownEffect(gitWithoutCommand)
   if (command.kind !== 'literal' || folders.length > 1 || folders[0]?.value?.kind === 'dynamic')
-    return unknown(unknownGitCommand)
+    return unknownEffect(unknownGitCommand)
   const isByVerb = command.value === 'config' && /^(?:get|list)$/.test(rest[0]?.value ?? '')
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known
-  if (grammar === undefined) return unknown(mayChange(`git ${command.value}`))
+  if (grammar === undefined) return unknownEffect(mayChange(`git ${command.value}`))
   const given = readWords(grammar, rest)
   // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
-  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknown(gitStashChanges)
+  if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknownEffect(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
   if (given.kind !== 'read')
     return given.kind === 'unknown'
-      ? unknown(given.why)
+      ? unknownEffect(given.why)
       : [
           { kind: 'list', word: folder },
           { kind: 'git', folder, history: true, entersSubmodules: intoSubmodules.has(command.value), readsIndex: true },
           { kind: 'unseen', why: given.why },
         ]
   const refused = refusal(command.value, given.given)
-  if (refused !== undefined) return unknown(refused)
-  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknown(gitPatternElsewhere)
+  if (refused !== undefined) return unknownEffect(refused)
+  if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknownEffect(gitPatternElsewhere)
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
     if (effect.word.isRevision === true) return []
-    if (effect.word.value.split(':').length > 6) return unknown(tooManyColons)
+    if (effect.word.value.split(':').length > 6) return unknownEffect(tooManyColons)
     return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
   })
   return [
@@ -94,7 +95,7 @@ function isHarmlessSetting(word: ShellWord | undefined): boolean {
 }
 
 /** Addresses of repositories hold tokens, and so do headers: what prints them is held against what stands there. */
-function shownSettings(command: string, given: Given): { readonly shows?: ShownSettings } {
+function shownSettings(command: string, given: ParsedArguments): { readonly shows?: ShownSettings } {
   const { operands, options } = given
   const [first, second] = operands.map(({ value }) => value)
   if (command === 'remote') return first !== undefined || has(given, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
@@ -122,7 +123,7 @@ function from(folder: ShellWord, word: ShellWord): ShellWord {
   return folder.value === '.' || /^[/~]/.test(word.value) ? word : { ...word, value: `${folder.value}/${word.value}` }
 }
 
-function has({ options }: Given, names: readonly string[]): boolean {
+function has({ options }: ParsedArguments, names: readonly string[]): boolean {
   return options.some(({ name }) => names.includes(name))
 }
 
@@ -134,7 +135,7 @@ const placesOfSettings: ReadonlySet<string> = new Set(
 const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
 /** Why it may change something after all: subcommands that do other things with operands than without. */
-function refusal(command: string, given: Given): string | undefined {
+function refusal(command: string, given: ParsedArguments): string | undefined {
   const [first] = given.operands.map(({ value }) => value)
   if (given.options.some(startsGpg)) return runsGpg
   // The C library has converters that write behind their memory, and the text is that of whoever made the repository.
@@ -175,7 +176,7 @@ function refusal(command: string, given: Given): string | undefined {
 }
 
 /** A signature is checked by another program. */
-function startsGpg({ name, value }: Given['options'][number]): boolean {
+function startsGpg({ name, value }: ParsedArguments['options'][number]): boolean {
   if (value === undefined || !/^--(?:format|pretty|sort)$/.test(name)) return false
   return value.kind !== 'literal' || /%G|%\(\*?signature|^-?\*?signature/.test(value.value)
 }
@@ -218,7 +219,7 @@ function namesCommit({ value, kind }: ShellWord): boolean {
 }
 
 /** Whether content of tracked files is shown, as it is or was. */
-function showsContent(command: string, given: Given): boolean {
+function showsContent(command: string, given: ParsedArguments): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
     return has(given, patches)
   if (command === 'show' && !given.operands.every(namesCommit)) return true

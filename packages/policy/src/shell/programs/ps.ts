@@ -1,4 +1,4 @@
-import { type Effect, unknown } from '../effects.ts'
+import { type Effect, unknownEffect } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
 import { psShowsEnvironment } from '../shell-texts.ts'
 
@@ -40,7 +40,7 @@ interface Line {
 export function psEffects(args: readonly ShellWord[]): readonly Effect[] {
   const line: Line = { letters: '', bare: [], users: [], commands: [], hasColumns: false, hasForest: false }
   const isKnown = variables.every((variable) => process.env[variable] === undefined) && readLine(args, line)
-  return isKnown && isSilent(line) ? [] : unknown(psShowsEnvironment)
+  return isKnown && isSilent(line) ? [] : unknownEffect(psShowsEnvironment)
 }
 
 function readLine(args: readonly ShellWord[], line: Line): boolean {

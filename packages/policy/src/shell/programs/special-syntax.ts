@@ -1,7 +1,7 @@
-import { type Effect, type Grammar, type Outside, unknown, unseen } from '../effects.ts'
+import { type Effect, type Grammar, type Outside, unknownEffect, unseenEffect } from '../effects.ts'
 import type { ShellWord } from '../words.ts'
 import {
-  lsofAsksOrTells,
+  lsofAsksOrShows,
   mayChange,
   optionNotHarmless,
   patternMayBeTestOperator,
@@ -14,7 +14,7 @@ import {
   xxdWritesSecond,
 } from '../shell-texts.ts'
 import { effectsByGrammar } from '../read-grammar.ts'
-import { ofManagers } from './versions.ts'
+import { versionManagerFiles } from './versions.ts'
 
 const place = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
 
@@ -29,7 +29,7 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   })
   const isAbout = values.some((value) => /^-[nPltw]*i/.test(value))
   const isNumeric = values.some((value) => /^-[Pltw]*n/.test(value))
-  return isPlain && isAbout && isNumeric ? [] : unknown(lsofAsksOrTells)
+  return isPlain && isAbout && isNumeric ? [] : unknownEffect(lsofAsksOrShows)
 }
 
 /** xxd takes letters for options by their beginning, one a word: `-ac 5` is `-a`, and `5` the file. Only whole ones are known. */
@@ -46,15 +46,16 @@ export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
     if (word?.kind !== 'literal' || !word.value.startsWith('-') || word.value === '-') break
     if (withNumber.test(word.value)) {
       const value = args[at + 1]
-      if (value?.kind !== 'literal' || !number.test(value.value)) return unknown(xxdOptionWithoutNumber)
+      if (value?.kind !== 'literal' || !number.test(value.value)) return unknownEffect(xxdOptionWithoutNumber)
       at += 1
-    } else if (!alone.test(word.value) && !numbered.test(word.value)) return unknown(optionNotHarmless(word.value))
+    } else if (!alone.test(word.value) && !numbered.test(word.value))
+      return unknownEffect(optionNotHarmless(word.value))
   }
   const [file, ...others] = args.slice(at)
   if (file === undefined) return []
-  if (others.length > 0) return unknown(xxdWritesSecond)
+  if (others.length > 0) return unknownEffect(xxdWritesSecond)
   // A pattern may become two files.
-  if (file.kind !== 'literal') return unknown(xxdMayWrite)
+  if (file.kind !== 'literal') return unknownEffect(xxdMayWrite)
   return file.value === '-' ? [] : [{ kind: 'read', word: file }]
 }
 
@@ -66,9 +67,10 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   const args = words.at(-1)?.value === ']' && words.at(-1)?.source === ']' ? words.slice(0, -1) : words
   const isNegated = args[0]?.kind === 'literal' && args[0].value === '!'
   const rest = isNegated ? args.slice(1) : args
-  if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value))) return unknown(testSubscriptRuns)
+  if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value)))
+    return unknownEffect(testSubscriptRuns)
   // A name that it fits may be `-v`.
-  if (rest.some(({ kind }) => kind === 'glob')) return unseen(patternMayBeTestOperator)
+  if (rest.some(({ kind }) => kind === 'glob')) return unseenEffect(patternMayBeTestOperator)
   if (rest.every(({ kind }) => kind === 'literal')) return []
   const operatorAt = rest.length === 2 ? 0 : 1
   const operator = rest[operatorAt]
@@ -77,7 +79,7 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
     operator?.kind === 'literal' &&
     (rest.length === 2 ? unary : binary).test(operator.value) &&
     rest.every(({ kind, isOne }) => kind === 'literal' || isOne === true)
-  return isKnown ? [] : unknown(testUnknown)
+  return isKnown ? [] : unknownEffect(testUnknown)
 }
 
 /** Everything else asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
@@ -110,11 +112,11 @@ const outside: Outside = {
 
 export function pipEffects(args: readonly ShellWord[]): readonly Effect[] {
   const [first, ...rest] = args
-  const chosen: Effect = { kind: 'chosen', by: ofManagers, neverBy: [], outside }
-  if (first?.kind !== 'literal') return unknown(runsProgram)
+  const chosen: Effect = { kind: 'chosen', by: versionManagerFiles, neverBy: [], outside }
+  if (first?.kind !== 'literal') return unknownEffect(runsProgram)
   if (args.length === 1 && /^(?:-V|--version)$/.test(first.value)) return [chosen]
   const grammar = Object.hasOwn(commands, first.value) ? commands[first.value] : undefined
-  if (grammar === undefined) return unknown(mayChange(`pip ${first.value}`))
+  if (grammar === undefined) return unknownEffect(mayChange(`pip ${first.value}`))
   // It looks for a newer pip.
   const hardened: Effect = { kind: 'hardened', why: pipAsksIndex }
   return [...effectsByGrammar(grammar, rest), chosen, hardened]

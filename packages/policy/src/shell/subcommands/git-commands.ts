@@ -1,12 +1,12 @@
-import { ofEach } from '../remembered.ts'
+import { memoizeByObject } from '../memoize.ts'
 import type { ShellWord } from '../words.ts'
 import { literalWord } from '../read-grammar.ts'
-import { wordsOfText } from './meant-commands.ts'
+import { wordsOfText } from './equivalent-commands.ts'
 import { familyOf, programName } from './program-names.ts'
 
 type Words = readonly ShellWord[]
 
-export const isGit: (words: Words) => boolean = ofEach(
+export const isGit: (words: Words) => boolean = memoizeByObject(
   (words) => familyOf(programName(words[0]?.value ?? '')) === 'git',
 )
 

@@ -1,5 +1,5 @@
 import type { ShellAnalysis } from '../../../src/shell/analysis.ts'
-import { unseenCode } from '../../../src/shell/unseen.ts'
+import { unseenCode } from '../../../src/shell/unseen-code.ts'
 import type { ShellWord } from '../../../src/shell/words.ts'
 import { formsOf, nameOf, possibleCommands, runsItsArguments } from '../../../src/shell/wrappers.ts'
 import type { World } from '../world.ts'

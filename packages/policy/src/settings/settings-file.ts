@@ -1,0 +1,128 @@
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ConfigurationError, type Json } from '@halting/core'
+import { isJsonObject, messageOf, codeOf } from '@halting/core/adapters'
+import { boundedBytes } from '../files/bounded-text.ts'
+import { configFolder, realPath, makeDurableFolder, writeWhole } from '@halting/journal/files'
+import { lockFile } from '../trust/trust-store.ts'
+import { membersOf, skipWhitespace, spanAt, withValue } from './json-edit.ts'
+import type { PlacesOptions } from './places.ts'
+
+/** A file of settings as it is before it is changed; no text where there is none. */
+export interface SettingsFileText {
+  /** Where it ends once links are followed: a link to a file of the person's own stays one. */
+  readonly real: string
+  /** The text of the file. */
+  readonly text: string
+  /** Mode of the file, as in `stat`. */
+  readonly mode: number
+}
+
+/** The person's own settings of this program. */
+export function ownSettingsFile(owner: PlacesOptions): string {
+  return join(configFolder('halting', owner), 'settings.json')
+}
+
+/** Nobody writes more by hand; more stops the program. */
+const largestBytes = 1024 * 1024
+
+/**
+ * Reads a settings file that is to be changed.
+ * @throws ConfigurationError for one that is no JSON object, which is left as it is. Of its text nothing is told: it may hold keys.
+ */
+export async function settingsFileText(path: string): Promise<SettingsFileText> {
+  const real = realPath(path)
+  const found = await boundedBytes(real, largestBytes)
+  if (found.kind === 'absent') return { real, text: '', mode: 0o600 }
+  if (found.kind === 'unfit') throw new ConfigurationError(`${path} ${found.why}. Nothing was changed.`)
+  if (found.isCut) throw new ConfigurationError(`${path} is larger than 1 MB. Nothing was changed.`)
+  const text = textOf(found.bytes, path)
+  checkJson(text.replace(/^\uFEFF/, ''), path)
+  return { real, text, mode: (await stat(real)).mode & 0o777 }
+}
+
+/** Every byte of it, the mark of its encoding too: what cannot be read as text would be written as something else. */
+function textOf(bytes: Buffer, path: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new ConfigurationError(`${path} is not valid UTF-8. Nothing was changed; fix or delete the file.`)
+  }
+}
+
+/** Changes one file of settings, one process at a time: a crash leaves the old file or the new one. @throws ConfigurationError */
+export async function changeSettingsFile(path: string, change: (text: string) => string): Promise<void> {
+  const release = await lockSettings(path)
+  try {
+    const { real, text, mode } = await settingsFileText(path)
+    const changed = change(text)
+    if (changed === text) return
+    const owner = await stat(real).catch(() => undefined)
+    const own = process.getuid?.()
+    if (owner !== undefined && own !== undefined && own !== 0 && owner.uid !== own)
+      throw new ConfigurationError(`${path} belongs to another user (${owner.uid}). Nothing was changed.`)
+    await writeWhole(real, changed, owner && { uid: owner.uid, gid: owner.gid, mode })
+  } catch (thrown) {
+    if (thrown instanceof ConfigurationError) throw thrown
+    throw new ConfigurationError(`${path} cannot be written (${codeOf(thrown) ?? messageOf(thrown)}).`)
+  } finally {
+    await release()
+  }
+}
+
+/** @throws ConfigurationError where nothing can be written, such as a home that is read-only. */
+async function lockSettings(path: string): Promise<() => Promise<void>> {
+  try {
+    await makeDurableFolder(dirname(path))
+    return await lockFile(`${realPath(path)}.lock`, 'the settings')
+  } catch (thrown) {
+    if (thrown instanceof ConfigurationError) throw thrown
+    throw new ConfigurationError(`${path} cannot be written (${codeOf(thrown) ?? messageOf(thrown)}).`)
+  }
+}
+
+/** A value and the place in the settings where it belongs. */
+export interface SettingsValue {
+  /** Keys from the top. */
+  readonly path: readonly string[]
+  /** The value. */
+  readonly value: Json
+}
+
+/** The text with these values in it, and all else as it was written. The text must be JSON that holds an object, or empty. */
+export function settingsTextWith(text: string, values: readonly SettingsValue[]): string {
+  return values.reduce((changed, { path, value }) => withValue(changed, path, value), text)
+}
+
+function checkJson(text: string, path: string): void {
+  if (text.trim() === '') return
+  try {
+    if (isJsonObject(JSON.parse(text))) return
+  } catch {
+    // Told below: what V8 says of it would quote the file.
+  }
+  const hint = /^\s*(?:\/\/|\/\*)/m.test(text) ? ' (comments are not allowed)' : ''
+  throw new ConfigurationError(
+    `${path} does not contain a JSON object${hint}. Nothing was changed; fix or delete the file.`,
+  )
+}
+
+/** Settings of which the texts are no secret, and may be shown. */
+const shownSettings: ReadonlySet<string> = new Set(['$schema', 'model', 'smallModel', 'modelPrices', 'permissions'])
+
+/** The text for a person to look at: of what may hold a key, such as variables, headers and commands, only the names. */
+export function shownSettingsText(text: string): string {
+  if (text.trim() === '') return ''
+  const start = skipWhitespace(text, 0)
+  let shown = text
+  for (const { key, value } of membersOf(text, spanAt(text, start)).toReversed()) {
+    if (shownSettings.has(key)) continue
+    const masked = text
+      .slice(value.start, value.end)
+      .replaceAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g, (found, colon: string | undefined) =>
+        colon === undefined ? '"(set)"' : found,
+      )
+    shown = shown.slice(0, value.start) + masked + shown.slice(value.end)
+  }
+  return shown
+}
