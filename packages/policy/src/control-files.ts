@@ -1,7 +1,7 @@
 /**
- * What is run, or obeyed as settings, later and without a question: by git, shells, editors, agents, package managers, CI. One list for rules, which
- * ask before such a place is written to, and for the sandbox, which shuts it. `a/b` is a name in a folder of that name. Files that are instructions
- * (AGENTS.md) and sources that a person has run (Makefile) are not among them.
+ * Control files: files that git, shells, editors, agents, package managers and CI later run or read as settings without asking. Rules ask before
+ * such a file is written, and the sandbox protects it. `a/b` is a name in a folder of that name. Instructions (AGENTS.md) and sources that a person
+ * runs (Makefile) are not included.
  */
 const folders = {
   'version control': '.git .hg .jj .sl .svn .bzr .githooks .husky .lefthook .overcommit',
@@ -45,9 +45,9 @@ const files = {
     '.woodpecker.yml .woodpecker.yaml .cirrus.yml .cirrus.star appveyor.yml .appveyor.yml cloudbuild.yaml cloudbuild.yml buildspec.yml .build.yml',
 } as const
 
-/** Of these the sandbox shuts what is obeyed alone: commands that people run write the rest of the folder. */
+/** In these folders the sandbox protects only the control files: commands that people run write the other ones. */
 const partlyProtected: Readonly<Record<string, readonly string[]>> = {
-  // Commands may commit: of a repository of git the sandbox knows more.
+  // Commands may commit. The sandbox has separate protection for git repositories.
   '.git': [],
   '.hg': ['.hg/hgrc'],
   '.jj': ['.jj/repo/config.toml'],
@@ -62,7 +62,7 @@ const partlyProtected: Readonly<Record<string, readonly string[]>> = {
   '.bundle': ['.bundle/config'],
 }
 
-/** In the sandbox an empty folder stands where one of these is not, which whoever reads them passes over. */
+/** In the sandbox an empty folder stands in for a missing one of these. Programs that read such files ignore it. */
 export const neverMadeInSandbox: readonly string[] = [
   '.git',
   '.halting',
@@ -85,7 +85,7 @@ export const readOnlyInSandbox: readonly string[] = [...namesIn(folders), ...nam
   (name) => partlyProtected[name] ?? [name],
 )
 
-/** The names by group, for whoever shows them. */
+/** The names by group, for display. */
 export const controlFileGroups: Readonly<Record<'folders' | 'files', Readonly<Record<string, string>>>> = {
   folders,
   files,
@@ -93,14 +93,14 @@ export const controlFileGroups: Readonly<Record<'folders' | 'files', Readonly<Re
 
 const folderNames: ReadonlySet<string> = new Set(namesIn(folders).map(folded))
 const fileNames: ReadonlySet<string> = new Set(namesIn(files).map(folded))
-/** Of names in a folder, the folders. */
+/** The folders of names such as `a/b`. */
 const folderParts: ReadonlySet<string> = new Set(
   [...folderNames].flatMap((name) => (name.includes('/') ? (name.split('/')[0] ?? []) : [])),
 )
 
 /**
- * Where in a path, which is given by its names, something is that is obeyed later. A folder that holds such a one by its name alone, as `.github` does
- * workflows, counts where the path ends with it.
+ * The indexes of the names in a path at which a control file begins. A folder that only contains control files, such as `.github`, counts if the
+ * path ends with it.
  */
 export function controlFileIndexes(names: readonly string[]): readonly number[] {
   const last = names.length - 1
@@ -120,12 +120,12 @@ export function controlFileIndexes(names: readonly string[]): readonly number[] 
 }
 
 /**
- * A name as any file system may take it: case, forms of letters and characters without width count for nothing on some, and a dot, a blank or a stream
- * at the end on others.
+ * A canonical form of a name for any file system: some ignore case, Unicode form and invisible characters, others a dot, a space or a stream at the
+ * end.
  */
 function folded(name: string): string {
   const lower = name.toLowerCase()
-  // Most are of these.
+  // Most names are of this form.
   if (/^[\w.@+-]*[\w@+-]$/.test(lower)) return lower
   return name
     .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
@@ -135,7 +135,7 @@ function folded(name: string): string {
     .replace(/(?<=.)(?::.*|[. ]+)$/s, '')
 }
 
-/** `GIT~1`: Windows knows a folder by such a name, too, also from within WSL. What it stands for is not told. */
+/** `GIT~1`: Windows, and WSL, also accept such a short name. It does not reveal the full name. */
 function isShortName(name: string): boolean {
   return name.includes('~') && /^[^.~]{1,6}~\d{1,2}(?:\.[^.]{0,3})?$/.test(name)
 }

@@ -4,15 +4,15 @@ import { allEntries } from './first-entries.ts'
 import { absolutePath } from './paths.ts'
 import { codeOf } from '@halting/core/adapters'
 
-/** Entries of a folder that are compared. With more of them no name is known to be the only one. */
+/** Maximum number of entries that are compared. In larger folders no look-alike is certain to be the only one. */
 const maxEntries = 10_000
 
-/** Whether a name could look like another one: only these characters have counterparts that look the same. */
+/** Whether another name could look like this one: only these characters have look-alikes. */
 export function mayHaveLookAlikes(text: string): boolean {
   return /[ '\u0080-\uFFFF]/.test(text)
 }
 
-/** A name with one spelling for all that look the same: other blanks (U+00A0, U+202F), curly apostrophes, decomposed letters. */
+/** A canonical form of a name, equal for names that look the same: other spaces (U+00A0, U+202F), curly apostrophes, decomposed letters. */
 export function foldedName(name: string): string {
   return name
     .normalize('NFC')
@@ -22,9 +22,9 @@ export function foldedName(name: string): string {
 
 // Spec R-RULE-2.
 /**
- * The absolute form of a path in a call of a file tool. Models write a plain blank where a name has another one, and compose letters: where nothing
- * has the name that was written and exactly one entry of the folder looks the same, the path is that entry. Tools and permissions both use
- * this: what is judged is what is opened.
+ * The absolute path that a call of a file tool means. Models write plain spaces and composed letters where a name has others. If the written name
+ * does not exist and exactly one entry of the folder looks like it, the path is that entry. Tools and permissions both use this, so that the judged
+ * path is the opened one.
  */
 export function resolveToolPath(path: string, from: string): string {
   const written = absolutePath(path, from)
@@ -45,7 +45,7 @@ export function resolveToolPath(path: string, from: string): string {
   return place
 }
 
-/** Paths in the same folder whose names look the same, in order; none for a folder that cannot be read or is too large. */
+/** Paths in the same folder whose names look like this one, sorted; empty for a folder that cannot be read or is too large. */
 export function lookAlikesOf(path: string): readonly string[] {
   const name = basename(path)
   if (!mayHaveLookAlikes(name)) return []
@@ -60,7 +60,7 @@ function entriesOf(folder: string): readonly string[] {
   try {
     return allEntries(folder, maxEntries)?.map(({ name }) => name) ?? []
   } catch {
-    // No folder, or one that may not be read.
+    // The folder does not exist, or may not be read.
     return []
   }
 }

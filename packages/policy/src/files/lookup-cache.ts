@@ -1,28 +1,31 @@
 import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { realPath as realPathNow } from '@halting/journal/files'
 
-// To judge one command the same paths are looked up tens of times. What was found is used again until that judgement ends, and never in another one: what
-// a link leads to may change between two commands. A judgement does not wait for anything, so this program changes nothing meanwhile.
+// Judging one command looks up the same paths dozens of times. Results are cached until that judgement ends and never reused in another one: a link
+// may change between two commands. A judgement is synchronous, so this program changes nothing in the meantime.
 
-/** What one judgement has found. */
+/** What one judgement has looked up. */
 interface LookupCache {
   readonly resolvedPaths: Map<string, ResolvedPath>
   readonly stats: Map<string, Stats | undefined>
-  /** Answers of `cachedPerJudgement`, to be forgotten at its end. */
+  /** Clears the caches of `cachedPerJudgement` when the judgement ends. */
   readonly clearAtEnd: (() => void)[]
 }
 
-/** Where a path ends, and what that says of a path below it. */
+/** The real path of a path, and whether it can be extended to a path below it. */
 interface ResolvedPath {
   readonly path: string
-  /** `missing`: nothing is there. `led`: a link is on the way. `odd`: nothing is known but the end. */
-  readonly kind: 'there' | 'missing' | 'led' | 'odd'
+  /** `missing`: nothing exists there. `linked`: a link is on the way. `unknown`: only the real path is known. */
+  readonly kind: 'there' | 'missing' | 'linked' | 'unknown'
 }
 
 let currentCache: LookupCache | undefined
 
 // Spec R-RULE-7s.
-/** Judges by one look at the disk. What the judgement calls must not wait, and must not change what it looks at: see `withoutLookupCache`. */
+/**
+ * Runs a judgement with a cache of file system lookups. It must be synchronous, and must not change files that it looks up: see
+ * `withoutLookupCache`.
+ */
 export function withLookupCache<T>(judge: () => T): T {
   if (currentCache !== undefined) return judge()
   const own: LookupCache = { resolvedPaths: new Map(), stats: new Map(), clearAtEnd: [] }
@@ -35,7 +38,7 @@ export function withLookupCache<T>(judge: () => T): T {
   }
 }
 
-/** Calls a port of the program amid a judgement: it looks for itself, since it may change what it looks at. */
+/** Calls code of the host during a judgement. It gets no cached lookups, as it may change the files that it looks up. */
 export function withoutLookupCache<T>(call: () => T): T {
   const before = currentCache
   currentCache = undefined
@@ -46,7 +49,7 @@ export function withoutLookupCache<T>(call: () => T): T {
   }
 }
 
-/** A function that finds each answer once during a look, by the identity of what it is asked about. */
+/** Memoizes a function of two objects for the duration of one judgement, by identity. */
 export function cachedPerJudgement<A, B, R>(find: (about: A, by: B) => R): (about: A, by: B) => R {
   let owner: LookupCache | undefined
   const answers = new Map<A, Map<B, R>>()
@@ -70,12 +73,12 @@ export function cachedPerJudgement<A, B, R>(find: (about: A, by: B) => R): (abou
   }
 }
 
-/** Where a path ends once every link is followed, as `realPath` of `@halting/journal/files` says. */
+/** The real path with every link followed, like `realPath` of `@halting/journal/files`. */
 export function realPath(path: string): string {
   return currentCache === undefined ? realPathNow(path) : resolveCached(currentCache, path).path
 }
 
-/** With more the kernel may refuse the one form of a path, and not the other. */
+/** For longer paths the kernel may reject one form of the path and accept the other. */
 const maxBytes = 1_000
 
 function resolveCached(own: LookupCache, path: string): ResolvedPath {
@@ -87,8 +90,9 @@ function resolveCached(own: LookupCache, path: string): ResolvedPath {
 }
 
 /**
- * The folder is resolved once for all that lies in it: what is not a link lies where its folder does. Other systems than Linux may also write a name as the
- * disk has it. What links lead to that the kernel makes up, as for the files of a process, is not what they say: below a link only what is there is sure.
+ * Each folder is resolved once for everything in it: what is not a link is located in the real folder. Systems other than Linux may also normalize
+ * names. Links that the kernel generates, such as those of processes, do not lead where their text says; below a link only existing entries are
+ * certain.
  */
 function resolveByFolder(own: LookupCache, path: string): ResolvedPath {
   if (path === '/') return { path, kind: 'there' }
@@ -99,26 +103,26 @@ function resolveByFolder(own: LookupCache, path: string): ResolvedPath {
   const name = path.slice(at + 1)
   const place = folder.path === '/' ? `/${name}` : `${folder.path}/${name}`
   if (folder.kind === 'missing') return { path: place, kind: 'missing' }
-  if (folder.kind === 'odd' || place.length >= maxBytes) return unknownResolution(path)
+  if (folder.kind === 'unknown' || place.length >= maxBytes) return unknownResolution(path)
   const stats = lstatOf(place)
   if (stats?.isSymbolicLink() === true) return resolveLink(path)
   if (stats !== undefined) return { path: place, kind: folder.kind }
-  return folder.kind === 'led' ? unknownResolution(path) : { path: place, kind: 'missing' }
+  return folder.kind === 'linked' ? unknownResolution(path) : { path: place, kind: 'missing' }
 }
 
 function unknownResolution(path: string): ResolvedPath {
-  return { path: realPathNow(path), kind: 'odd' }
+  return { path: realPathNow(path), kind: 'unknown' }
 }
 
 function resolveLink(path: string): ResolvedPath {
   try {
-    return { path: realpathSync.native(path), kind: 'led' }
+    return { path: realpathSync.native(path), kind: 'linked' }
   } catch {
     return unknownResolution(path)
   }
 }
 
-/** Empty names, `.` and `..`, and what the kernel cannot be asked about as it is. */
+/** Empty names, `.` and `..`, and characters that cannot be passed to the kernel unchanged. */
 const unusual = /\/\.{0,2}(?:\/|$)|[\0\uFFFD\p{Cs}]/u
 
 function lstatOf(path: string): Stats | undefined {
@@ -129,7 +133,7 @@ function lstatOf(path: string): Stats | undefined {
   }
 }
 
-/** Undefined for what is not there, and for what cannot be looked at: below a file, in a ring of links, without rights. */
+/** Undefined if nothing exists there, or if it cannot be inspected: below a file, in a cycle of links, without permission. */
 export function statOf(path: string | Buffer): Stats | undefined {
   if (currentCache === undefined || typeof path !== 'string') return statNow(path)
   const { stats } = currentCache

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import { memoizeByObject, memoizeByPair, RecentTexts } from '../shell/memoize.ts'
 import { isExactPath, isInside } from './paths.ts'
 
-/** A line of /proc/self/mountinfo: what of a device is seen where. */
+/** A line of /proc/self/mountinfo: which folder of a device is mounted where. */
 export interface Mount {
   readonly device: string
-  /** The folder on the device that is seen at `point`. */
+  /** The folder on the device that is mounted at `point`. */
   readonly root: string
   readonly point: string
   readonly type: string
 }
 
-/** Only Linux has it: empty elsewhere. */
+/** Only Linux has this file; empty elsewhere. */
 function mountinfo(): string {
   try {
     return readFileSync('/proc/self/mountinfo', 'utf8')
@@ -29,7 +29,7 @@ export function parseMounts(text: string): readonly Mount[] {
   })
 }
 
-/** The mount that a path lies in: the last one of the longest point hides those before it. */
+/** The mount that contains a path. Of mounts at the same point the last one hides the others. */
 export function mountOf(path: string, known: readonly Mount[]): Mount | undefined {
   const { innermostFirst, recent } = tableOf(known)
   const before = recent.get(path)
@@ -44,12 +44,12 @@ const tableOf = memoizeByObject((known: readonly Mount[]) => ({
   recent: new RecentTexts<Mount>(500, 500),
 }))
 
-/** Other places where something of the same device is seen. */
+/** Other mounts of the same device. */
 export const otherMountsOfDevice: (mount: Mount, known: readonly Mount[]) => readonly Mount[] = memoizeByPair(
   (mount, known) => known.filter((other) => other !== mount && other.device === mount.device),
 )
 
-/** The type of the file system that a path is on, by what is mounted at this moment; undefined where that is not known. */
+/** The type of the file system of a path, by the current mounts; undefined if that is unknown. */
 export function mountTypeOf(path: string): string | undefined {
   return mountOf(path, parseMounts(mountinfo()))?.type
 }
@@ -58,27 +58,27 @@ function unescaped(field: string): string {
   return field.replaceAll(/\\([0-7]{3})/g, (_all, code: string) => String.fromCodePoint(Number.parseInt(code, 8)))
 }
 
-/** Types of file systems on disks of this machine and in its memory. Any other may wait for a network, or for a program. */
+/** File systems on local disks and in memory. Any other may wait for a network or a program. */
 const localTypes: ReadonlySet<string> = new Set(
   'bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs hfs hfsplus iso9660 jfs msdos nilfs2 ntfs3 overlay ramfs reiserfs rootfs squashfs tmpfs udf vfat xfs zfs'.split(
     ' ',
   ),
 )
 
-/** A mount that comes while the program runs counts after so long, in milliseconds. */
+/** How long the table of mounts is used before it is read again, in milliseconds. */
 const freshMs = 1_000
 const maxKnown = 1_000
 
-/** On which file systems the process may wait, by what is mounted. */
+/** Which file systems may block the process, by the current mounts. */
 export class LocalMounts {
   readonly #read: () => string
   readonly #now: () => number
   #text: string | undefined
   #readAt = -Infinity
   #mounts: readonly Mount[] = []
-  /** Mount points of file systems that may wait; undefined where they are not known. */
+  /** Mount points of file systems that may block; undefined if they are unknown. */
   #remoteMountPoints: readonly string[] | undefined
-  /** Answers by this table: the same files are looked at turn after turn. */
+  /** Answers by the current table: runs access the same files in every turn. */
   readonly #known = new Map<string, boolean>()
 
   constructor(read: () => string, now: () => number) {
@@ -86,13 +86,13 @@ export class LocalMounts {
     this.#now = now
   }
 
-  /** All that is mounted. */
+  /** All mounts. */
   get list(): readonly Mount[] {
     this.#refresh()
     return this.#mounts
   }
 
-  /** Whether neither the path nor a folder above it is on a file system that may wait. */
+  /** Whether the path and all folders above it are on file systems that do not block. */
   isOnLocalMount(path: string): boolean {
     this.#refresh()
     const known = this.#known.get(path)
@@ -129,19 +129,19 @@ const localMounts = new LocalMounts(mountinfo, () => performance.now())
 
 // Spec R-PLACE-7.
 /**
- * Whether a real path is on a disk of this machine, or in its memory, so that who uses it need not wait for a network or another program. False
- * where that is not known, as outside of Linux.
+ * Whether a real path is on a local disk or in memory, so that access does not wait for a network or another program. False if that is unknown, as
+ * outside Linux.
  */
 export function isOnLocalDisk(path: string): boolean {
   return localMounts.isOnLocalMount(path)
 }
 
-/** What is mounted, of a moment ago: one call asks many times. */
+/** All mounts, at most a moment old: one call asks many times. */
 export function currentMounts(): readonly Mount[] {
   return localMounts.list
 }
 
-/** To be called when a command has ended, which may have mounted something: the table of mounts is read again before the next file is used. */
+/** Call this when a command has ended, as it may have mounted something. The table of mounts is read again before the next file is used. */
 export function expireMounts(): void {
   localMounts.expire()
 }

@@ -6,7 +6,7 @@ import { findRepository, type GitRepository, isOwnRepository } from './repositor
 import { isOwnWorkTree, settingsFiles, settingsOf } from './repository-settings.ts'
 import { pathKind } from './small-file.ts'
 
-/** Whether what git shows of the repository around a folder could be elsewhere. */
+/** Whether git could show files from outside of the repository around a folder. */
 export function mayShowForeignFiles(folder: string): boolean {
   const found = findRepository(realPath(folder))
   if (found === undefined) return false
@@ -22,7 +22,7 @@ function hasOwnWorkTree(found: GitRepository): boolean {
   )
 }
 
-/** Why a repository could show what is outside of it, whatever its settings are. */
+/** Why a repository could show files from outside of it, whatever its settings are. */
 export function foreignContentProblem(found: GitRepository): string | undefined {
   if (!isOwnRepository(found)) return `the .git of ${found.workTree} leads to another repository`
   const modules = join(found.workTree, '.gitmodules')

@@ -1,4 +1,4 @@
-/** Settings of git that name programs, each with what runs nothing. They stand above those of every file. */
+/** Settings of git that name programs, each with a value that runs nothing. They override every file. */
 const disabledPrograms: readonly (readonly [key: string, value: string])[] = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
@@ -22,17 +22,14 @@ const disabledPrograms: readonly (readonly [key: string, value: string])[] = [
   ['fetch.writeCommitGraph', 'false'],
 ]
 
-/**
- * The environment of a line of which no part needs a rule, in addition to that of commands: what its programs would start
- * or ask beside their work is turned off.
- */
+/** Additional environment for a line of which no part needs a rule. It turns off what its programs would start or contact besides their task. */
 export function hardenedEnvironment(): Readonly<Record<string, string>> {
   return unruledLineVariables
 }
 
 /**
- * What a command that runs without a rule gets, so that git starts no program for it. It cannot be undone by the command:
- * assignments to these names, `-c` and other folders of settings are no part of what runs without a rule.
+ * Environment for a command that runs without a rule, so that git starts no program. The command cannot undo it: assignments to these names, `-c`
+ * and other settings folders always need a rule.
  */
 export function gitHardening(): Readonly<Record<string, string>> {
   return hardeningVariables
@@ -55,7 +52,7 @@ const hardeningVariables: Readonly<Record<string, string>> = Object.freeze({
   GIT_TERMINAL_PROMPT: '0',
 })
 
-// less runs no program for a file, pip asks no index for a newer pip, go runs no other version of itself.
+// less starts no preprocessor, pip checks for no newer pip, go starts no other toolchain.
 const unruledLineVariables: Readonly<Record<string, string>> = Object.freeze({
   ...hardeningVariables,
   LESSSECURE: '1',

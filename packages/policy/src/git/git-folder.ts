@@ -5,13 +5,13 @@ import { isDirectory, isInside } from '../files/paths.ts'
 import { commonFolderOf, type GitRepository } from './repository.ts'
 import { pathKind, readSmallFile } from './small-file.ts'
 
-/** With more the analysis would take too long: about 0.3 s of CPU when nothing is cached. A folder takes as long as ten files. */
+/** With more files the analysis would take too long: about 0.3 s of CPU without a cache. A folder costs as much as ten files. */
 const maxFiles = 80_000
 const filesPerFolder = 10
 
 /**
- * Why the files of a repository could show what lies outside of it; undefined when they cannot. Every folder is listed, and no object is read. Only
- * plain files with one name pass, since git shows lines of most of its files, in messages and as references: links, pipes and sockets do not.
+ * Why files of a repository could show content from outside of it; undefined if they cannot. Lists every folder and reads no object. Only plain
+ * files with a single name are accepted, as git prints lines of most of its files in messages and references.
  */
 export function gitFolderProblem({ gitFolder, commonFolder }: GitRepository): string | undefined {
   const roots = isInside(gitFolder, commonFolder) ? [commonFolder] : [commonFolder, gitFolder]
@@ -29,7 +29,7 @@ interface Listing {
   readonly files: number
 }
 
-/** What was listed, by folder: as long as a folder is not changed, only its times are read again. */
+/** Listings by folder. While a folder is unchanged, only its times are read again. */
 const listings = new Map<string, Listing>()
 const maxListings = 30_000
 
@@ -63,12 +63,12 @@ function listingOf(folder: string, root: string, maxEntries: number): Listing | 
     }
     return listing
   } catch {
-    // Removed meanwhile, as branches are.
+    // Removed meanwhile, for example a branch.
     return pathKind(folder) === 'missing' ? { stamp: '', folders: [], files: 0 } : `${folder} cannot be read`
   }
 }
 
-/** Times of file systems are coarse: a change right after this one may leave the same time. */
+/** File times are coarse: another change right after this one may have the same time. */
 function isSettled({ mtimeMs, ctimeMs }: Stats): boolean {
   return Date.now() - Math.max(mtimeMs, ctimeMs) > 3_000
 }
@@ -78,7 +78,7 @@ function checkEntries(
   place: string,
   entries: readonly Dirent[],
 ): { readonly folders: readonly string[]; readonly isStable: boolean } | string {
-  // A clone on the same disk shares its objects with the repository that it is made from.
+  // A clone on the same disk shares its objects with the original by hard links.
   const hasSharedFiles = /^(?:modules\/.+\/)?(?:lfs\/|annex\/)?objects(?:\/|$)/.test(place)
   const isHooks = /^(?:modules\/.+\/)?hooks$/.test(place)
   const placeInTree = place.replace(/^worktrees\/[^/]+(?:\/|$)/, '')
@@ -86,7 +86,7 @@ function checkEntries(
   let isStable = true
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    // What is in such a folder could not be opened by its name.
+    // No string can name the entries of such a folder.
     if (entry.name.includes('\uFFFD')) return `${path} has a name that is not UTF-8`
     if (entry.isDirectory()) folders.push(entry.name)
     else if (entry.isFile()) {
@@ -99,32 +99,32 @@ function checkEntries(
   return { folders, isStable }
 }
 
-/** A lock file may be gone by now. */
+/** A lock file may have been removed by now. */
 function hasSecondName(path: string): boolean {
   return (lstatSync(path, { throwIfNoEntry: false })?.nlink ?? 1) > 1
 }
 
-/** Hooks are linked to scripts. git may read any file here as a reference: a program is not what anyone keeps secret. */
+/** Hooks are often links to scripts. git may read any file here as a reference, but a program is not a secret. */
 function isProgram(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   return stats?.isFile() === true && (stats.mode & 0o111) !== 0
 }
 
-/** The whole folder of hooks may be a link, as to a folder of the project. */
+/** The folder of hooks may be a link as a whole, for example to a folder of the project. */
 function holdsPrograms(folder: string): boolean {
   if (!isDirectory(folder)) return false
   const { entries, isAll } = firstEntries(folder, 100)
   return isAll && entries.every(({ name }) => isProgram(join(folder, name)))
 }
 
-/** Emacs locks a message that is edited by a link that leads nowhere; git opens no such name. */
+/** Emacs locks an edited message by a dangling link; git opens no such name. */
 function isEditorLock(place: string, name: string): boolean {
   return (
     (place === '' || /^rebase-(?:merge|apply)$/.test(place)) && /^\.#(?:[A-Z_]+|git-rebase-todo|message)$/.test(name)
   )
 }
 
-/** Files in which git finds names of other files: these have to lie where it expects them. */
+/** Files that name other files for git. The named files must be in the expected places. */
 function foreignNameProblem(gitFolder: string, commonFolder: string): string | undefined {
   const at = (name: string): string => join(commonFolder, name)
   for (const name of ['alternates', 'http-alternates'])
@@ -160,7 +160,7 @@ function entriesOf(folder: string, fits: (entry: Dirent) => boolean): readonly s
   }
 }
 
-/** git shows a line that it does not expect. */
+/** git prints lines that it does not expect. */
 function allLinesMatch(file: string, form: RegExp): boolean {
   const bytes = readSmallFile(file)
   if (typeof bytes === 'string') return bytes === 'missing'
@@ -178,7 +178,7 @@ function packIndexes(commonFolder: string): readonly string[] {
 
 const maxNameBytes = 1_000_000
 
-/** A multi-pack-index has a chunk with the names of its packs, which git appends to the path of their folder. */
+/** A multi-pack-index has a chunk with the names of its packs. git appends them to the path of their folder. */
 function namesOnlyPlainPacks(file: string): boolean {
   const kind = pathKind(file)
   if (kind !== 'file') return kind === 'missing'
@@ -196,7 +196,7 @@ function namesOnlyPlainPacks(file: string): boolean {
         .toString('latin1')
         .split('\0')
       const count = head.readUInt32BE(8)
-      // Behind the last one there are bytes that make the chunk full.
+      // After the last name there is padding.
       if (names.length <= count || names.slice(0, count).some((name) => !/^[\w.-]+$/.test(name))) return false
     }
     return true

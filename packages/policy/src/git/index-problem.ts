@@ -5,13 +5,10 @@ import type { GitRepository } from './repository.ts'
 import { hashBytesOf } from './repository-settings.ts'
 import { isMissing } from './small-file.ts'
 
-/** Some 250,000 files. With more the analysis would take too long. */
+/** About 250,000 files. With more the analysis would take too long. */
 const maxBytes = 30_000_000
 
-/**
- * Why a command that reads tracked files in the work tree could read others: git opens the paths of the index as they are written there, and
- * `git grep` follows links on the way.
- */
+/** Why a command that reads tracked files could read others. git opens the paths of the index as they are, and `git grep` follows links on the way. */
 export function indexProblem(found: GitRepository, entersSubmodules: boolean): string | undefined {
   const { gitFolder, workTree } = found
   const hashBytes = hashBytesOf(found)
@@ -35,7 +32,7 @@ function indexFiles(gitFolder: string): readonly string[] {
   }
 }
 
-/** The last ones: a line of commands asks many times, and most lines are about the same repository. */
+/** The most recent ones: one command line asks many times, mostly about one repository. */
 const indexCache = new Map<string, { readonly stamp: string; readonly paths: IndexPaths }>()
 const maxKnown = 4
 
@@ -49,7 +46,7 @@ function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
     if (before?.stamp === stamp) return before.paths
     const paths = readIndexPaths(readFileSync(file), hashBytes)
     if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
-    // A file that was written just now may be written again within the same tick of the clock.
+    // A file written just now may change again within the same clock tick.
     if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
       if (indexCache.size >= maxKnown) indexCache.clear()
       indexCache.set(file, { stamp, paths })
@@ -60,7 +57,7 @@ function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
   }
 }
 
-/** By the bytes of its name, which need not be UTF-8. */
+/** Takes the name as bytes, which need not be UTF-8. */
 function isLink(workTree: string, folder: string): boolean {
   try {
     return lstatSync(Buffer.concat([Buffer.from(`${workTree}/`), Buffer.from(folder, 'latin1')])).isSymbolicLink()

@@ -10,15 +10,15 @@ export type FoundRepository =
   | ({ readonly kind: 'repository' } & GitRepository)
   | {
       readonly kind: 'unclear'
-      /** Why, in a sentence. */
+      /** Why it is unclear, in a sentence. */
       readonly why: string
-      /** The folder in which git would begin to look. */
+      /** The folder in which git would start the search. */
       readonly folder: string
     }
 
-/** A git repository by its folders. */
+/** The folders of a git repository. */
 export interface GitRepository {
-  /** HEAD, the index and what else each work tree has of its own. */
+  /** HEAD, the index and other files of a single work tree. */
   readonly gitFolder: string
   /** Objects, references and settings. */
   readonly commonFolder: string
@@ -26,7 +26,7 @@ export interface GitRepository {
   readonly workTree: string
 }
 
-/** Searches upwards, as git does. Where git could take another folder than the one that it seems, that is unclear. */
+/** Searches upwards, as git does. The result is `unclear` if git could choose another folder than the apparent one. */
 export function findRepository(start: string): FoundRepository | undefined {
   return repositoryAbove(start, undefined)
 }
@@ -62,12 +62,12 @@ function couldBeBare(folder: string): boolean {
   return has('HEAD') && (has('commondir') || (has('objects') && has('refs')))
 }
 
-/** Undefined for what git does not accept as a repository: it goes on searching then. */
+/** Undefined if git does not accept it as a repository and continues the search. */
 function repositoryOf(gitFolder: string, workTree: string): FoundRepository | undefined {
   const commonFolder = commonFolderOf(gitFolder)
   if (commonFolder === undefined) return undefined
   const head = readSmallFile(join(gitFolder, 'HEAD'))
-  // git reads so much of it.
+  // git reads this much of the file.
   if (typeof head === 'string' || !/^(?:ref:[ \t\r\n]*refs\/|[\dA-Fa-f]{40})/.test(head.toString('latin1', 0, 255)))
     return undefined
   if (!isSearchable(join(commonFolder, 'objects')) || !isSearchable(join(commonFolder, 'refs'))) return undefined
@@ -83,13 +83,13 @@ function isSearchable(folder: string): boolean {
   }
 }
 
-/** The folder that a `.git` file names, exactly as git reads it: blanks at the end are part of the path. */
+/** The folder that a `.git` file names, exactly as git reads it: spaces at the end are part of the path. */
 export function gitFolderInFile(file: string): string | undefined {
   const named = pathInFile(file, 'gitdir: ')
   return named === undefined ? undefined : realPath(resolveByLinks(named, dirname(file)))
 }
 
-/** Undefined where `commondir` cannot be read. */
+/** Undefined if `commondir` cannot be read. */
 export function commonFolderOf(gitFolder: string): string | undefined {
   const file = join(gitFolder, 'commondir')
   if (pathKind(file) === 'missing') return gitFolder
@@ -105,19 +105,19 @@ function pathInFile(file: string, prefix = ''): string | undefined {
   return path === '' || /[\p{Cc}\uFFFD]/u.test(path) ? undefined : path
 }
 
-/** A path in a file of git: no tilde, and a link is followed before `..` goes up from it. */
+/** Resolves a path in a file of git: no tilde, and a link is followed before `..` leaves its target. */
 function resolveByLinks(path: string, from: string): string {
   return kernelPath(isAbsolute(path) ? path : `./${path}`, from)
 }
 
-/** Whether a path that git reads relative to a folder leads to the same place as another one. */
+/** Whether a path that git reads relative to a folder leads to the given place. */
 export function resolvesTo(path: string, from: string, place: string): boolean {
   return !path.includes('\uFFFD') && realPath(resolveByLinks(path, from)) === realPath(place)
 }
 
 /**
- * Whether the repository belongs to the folder in which its `.git` is: it is that folder, or it names the folder itself as its work tree. Whoever
- * made the folder alone cannot have written that into another repository.
+ * Whether the repository belongs to the folder that contains its `.git`: it is in that folder, or names it as its work tree. Somebody who can write
+ * only the folder cannot have put that into another repository.
  */
 export function isOwnRepository({ gitFolder, commonFolder, workTree }: GitRepository): boolean {
   const dotGit = join(workTree, '.git')

@@ -1,9 +1,9 @@
 import { lstatSync, readFileSync } from 'node:fs'
 
-/** What is at a path, without following a link there. */
+/** What exists at a path; a link there is not followed. */
 export type PathKind = 'missing' | 'file' | 'folder' | 'other'
 
-/** Links, pipes, sockets and devices are `other`, and so is what cannot be inspected. */
+/** Links, pipes, sockets and devices are `other`, and so is everything that cannot be inspected. */
 export function pathKind(path: string): PathKind {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false })

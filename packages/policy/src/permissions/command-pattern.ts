@@ -15,18 +15,18 @@ import { isExactSubcommand, phrasingsOf, resourceOf } from '../shell/subcommands
 import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 
-/** Whether a deny or ask rule is about a command; `maybe` where that is known only when it runs. */
+/** Whether a deny or ask rule applies to a command; `maybe` if that is only known at run time. */
 export type Match = 'yes' | 'maybe' | 'no'
 
-/** One reading of a rule's pattern: program, subcommands, options in any place, and the rest as text. */
+/** One reading of a rule's pattern: program, subcommands, options in any position, and the rest as text. */
 interface PatternForm {
   /** As it is written. */
   readonly program: string
   readonly family: string
-  /** Operands in their order, those before the first wildcard. */
+  /** Operands in order, up to the first wildcard. */
   readonly lead: readonly string[]
   readonly options: readonly WantedOption[]
-  /** What follows the lead; undefined where nothing may. */
+  /** What follows the leading operands; undefined if nothing may follow. */
   readonly tail: string | undefined
 }
 
@@ -39,8 +39,8 @@ const maxPatternLength = 400
 
 // Spec R-RULE-1f.
 /**
- * Holds a pattern of a deny or ask rule against what a command does: options that stand before, between or behind the subcommands, and
- * aliases of subcommands, change nothing. Never used for allow rules: it takes more than the pattern says.
+ * Matches the pattern of a deny or ask rule against what a command does. Options before, between or after subcommands, and aliases of subcommands,
+ * make no difference. Never used for allow rules, as it matches more than the pattern says.
  */
 export function matchCommand(pattern: string, words: readonly ShellWord[]): Match {
   const known = matches(words)
@@ -69,22 +69,22 @@ function findMatch(pattern: string, words: readonly ShellWord[]): Match {
   return found === 2 ? 'yes' : found === 1 ? 'maybe' : 'no'
 }
 
-/** Whether the pattern is about a program, or about something that it does. */
+/** Whether the pattern applies to a program, or to something that it does. */
 export function isAboutProgram(pattern: string, name: string): boolean {
   const family = familyOf(programName(name))
   return formsOf(pattern).some((form) => form.family === family)
 }
 
-/** Whether the pattern is about subcommands of a program, and not about all that it does. */
+/** Whether the pattern applies to subcommands of a program and not to the whole program. */
 export function isAboutSubcommands(pattern: string, family: string): boolean {
   return formsOf(pattern).some((form) => form.family === family && form.lead.length > 0)
 }
 
 function isSameProgram(form: PatternForm, written: string, plain: string, family: string): boolean {
-  // `./test` is not `test`; `deploy.sh` is found by `PATH`.
+  // `./test` is not `test`; `deploy.sh` is found through `PATH`.
   const isRelative = form.program.includes('/') && !form.program.startsWith('/')
   if (isRelative && !written.includes('/') && !plain.includes('.')) return false
-  // A rule for a whole program is about that one; a rule for a subcommand is about what it does.
+  // A rule for a whole program applies to this program only; a rule for a subcommand applies to all programs that do the same.
   if (form.lead.length === 0 && form.options.length === 0) {
     const name = programName(form.program)
     return name === plain || (plain.startsWith(`${name}.`) && /^\.[\d.]+$/.test(plain.slice(name.length)))
@@ -109,7 +109,7 @@ function compile(pattern: string): readonly PatternForm[] {
   const [program = '', ...rest] = plain.trim().split(/\s+/)
   if (program === '' || program.includes('*')) return []
   const family = familyOf(programName(program))
-  // `push*` is `push` too.
+  // `push*` also matches `push`.
   const open = /^([\w-]+)\*$/.exec(rest[0] ?? '')?.[1]
   const written = open === undefined ? [rest] : [rest, [open, '*']]
   return written.flatMap((tokens) =>
@@ -126,7 +126,7 @@ function compile(pattern: string): readonly PatternForm[] {
 const maxOptions = 4
 const optionToken = /^(\*?)(--?[A-Za-z0-9][\w-]*)(?:=([^*]+))?(\*?)$/
 
-/** An option of a rule may take the word behind it along: both readings count. */
+/** An option in a rule may take the next word as its value: both readings count. */
 function readings(tokens: readonly string[]): readonly Pick<PatternForm, 'lead' | 'options' | 'tail'>[] {
   let open: readonly { readonly operands: readonly string[]; readonly options: readonly WantedOption[] }[] = [
     { operands: [], options: [] },
@@ -166,7 +166,7 @@ function withValue<T extends Pick<PatternForm, 'options'>>(reading: T, value: st
   return last === undefined ? reading : { ...reading, options: [...reading.options.slice(0, -1), { ...last, value }] }
 }
 
-/** Where a reading of the command stands after the subcommands of the form. */
+/** The positions in a command after the subcommands of the form. */
 function matchForm(form: PatternForm, words: readonly ShellWord[], family: string): Sureness {
   const syntax = syntaxOf(family)
   let found: Sureness = 2
@@ -204,7 +204,7 @@ function afterOperand(words: readonly ShellWord[], from: Places, token: string, 
       isWord(word, token, (text) => isSameOperand(token, text, family, level)),
     )
     add(place + 1, is)
-    // Several words may come of one, the next operands too.
+    // The word may become several, including the next operands.
     if (is === 1 && word.kind === 'dynamic' && word.isOne !== true) add(place, 1)
   }
   if (level === 0 && syntax.standard === token) add(words.length, end)
@@ -213,7 +213,7 @@ function afterOperand(words: readonly ShellWord[], from: Places, token: string, 
 
 const behind = new WeakMap<ProgramSyntax, ProgramSyntax>()
 
-/** Behind the first subcommand options may mean something else. */
+/** After the first subcommand, options may have another meaning. */
 function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
   if (level === 0 || syntax.isGlobal === true) return syntax
   const made = behind.get(syntax) ?? { ...syntax, options: '' }
@@ -221,7 +221,7 @@ function syntaxAt(syntax: ProgramSyntax, level: number): ProgramSyntax {
   return made
 }
 
-/** Paths are one among others, for whatever program. */
+/** For every program, paths form a list. */
 function isListAt({ listFrom }: ProgramSyntax, level: number, wanted: string): boolean {
   return (listFrom !== undefined && level >= listFrom) || /^[/~.]/.test(wanted)
 }
@@ -235,7 +235,7 @@ function isSameOperand(token: string, word: string, family: string, level: numbe
   return false
 }
 
-/** npm takes `unPublish` for `un-publish`, too. */
+/** npm also accepts `unPublish` for `un-publish`. */
 function isBeginning(word: string, token: string, family: string): boolean {
   const plain = word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   return /^[a-z][\w-]*$/.test(plain) && token.startsWith(plain) && !isExactSubcommand(family, plain)
@@ -249,7 +249,7 @@ function isCamelBeginning(word: string, token: string): boolean {
   return given.length <= whole.length && given.every((part, at) => whole[at]?.startsWith(part) === true)
 }
 
-/** Whether what stands behind the subcommands fits the rest of the pattern. */
+/** Whether the words after the subcommands match the rest of the pattern. */
 function restMatches(
   { tail, lead, options }: PatternForm,
   words: readonly ShellWord[],
@@ -259,12 +259,12 @@ function restMatches(
   if (tail === '*') return highest(places)
   let found: Sureness = 0
   const last = lead.at(-1)
-  // `rm -rf /` is about the root, whatever else is removed.
+  // `rm -rf /` also applies if other paths are removed in the same command.
   const isOneOfList = last !== undefined && isListAt(syntax, lead.length - 1, last)
   if (tail === undefined && isOneOfList) return highest(places)
   if (tail === undefined) {
     for (const [place, sureness] of places) {
-      // Options do not make another command of it; behind a name alone they count.
+      // After a program name alone, options count as text; otherwise they do not change the command.
       const isPlain = lead.length === 0 && options.length === 0
       const rest = words
         .slice(place)
@@ -304,7 +304,7 @@ interface OptionScope {
   readonly syntax: ProgramSyntax
 }
 
-/** Whether an option stands among the words, wherever: alone, with others behind one dash, abbreviated, or by another name. */
+/** Whether an option is among the words: alone, combined with others behind one dash, abbreviated, or as a synonym. */
 function wantedOption({ name, value }: WantedOption, scope: OptionScope): Sureness {
   const names = sameOptions(scope.family, scope.subcommand, name)
   let found: Sureness = 0
@@ -316,7 +316,7 @@ function wantedOption({ name, value }: WantedOption, scope: OptionScope): Surene
   return isUnknown ? 1 : 0
 }
 
-/** Options whose value is a text in nearly every program: what only the shell knows is such a text there. */
+/** Options whose value is text in nearly every program: an unknown word there is only text. */
 const takesText = /^(?:-[A-Za-z]*m|--(?:message|body|title|notes|description|reason|subject|comment))$/
 
 function optionNamed(name: string, value: string | undefined, scope: OptionScope): Sureness {
@@ -336,12 +336,12 @@ function optionNamed(name: string, value: string | undefined, scope: OptionScope
     .reduce<Sureness>((least, letter) => lower(least, wantedOption({ name: `-${letter}` }, scope)), 2)
 }
 
-/** Many programs accept the beginning of a long option, where it is not one of its own. */
+/** Many programs accept the beginning of a long option, unless it is an option itself. */
 function isAbbreviation(written: string, name: string, isExact: boolean): boolean {
   return !isExact && written.length > 2 && name.startsWith(written) && !unabbreviated.has(written)
 }
 
-/** Options that longer ones begin with. */
+/** Options that are also the beginning of longer ones. */
 const unabbreviated: ReadonlySet<string> = new Set(
   '--all --config --data --env --exec --file --force --git --host --name --output --save --user --version'.split(' '),
 )
@@ -352,7 +352,7 @@ function isOptionWord({ value, kind }: ShellWord, name: string, { singleDash, ex
   if (written === name) return true
   if (singleDash === true) return written.replace(/^-+/, '') === name.replace(/^-+/, '')
   if (name.startsWith('--')) return isAbbreviation(written, name, exactOptions === true)
-  // A letter among others, or with its value behind it.
+  // A letter among others, or with its value attached.
   const [, letters = ''] = /^-([A-Za-z]{1,6})(?![A-Za-z])/.exec(value) ?? []
   return name.length === 2 && (letters.includes(name.charAt(1)) || value.startsWith(name))
 }

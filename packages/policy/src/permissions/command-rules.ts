@@ -45,7 +45,7 @@ import {
 export const read: Access = { kind: 'read', toolName: 'Read' }
 export const edit: Access = { kind: 'edit', toolName: 'Edit' }
 
-/** The first deny or ask rule that fits any part of a command line: a command in it, or a file that it names. */
+/** The first deny or ask rule that matches any part of a command line: a command in it, or a file that it names. */
 export function ruleForCommand(
   rules: readonly PermissionRule[],
   command: string,
@@ -55,7 +55,7 @@ export function ruleForCommand(
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const commands = analysis.commands.flatMap((simple) => nestedCommands(simple, analysis, whereabouts).commands)
-  // What could not be understood is cut at everything that may separate commands.
+  // Text that could not be parsed is split at everything that may separate commands.
   const crude = analysis.opaque.length > 0 ? [...new Set(crudeParts(command))] : []
   const crudeWords = crude.map(wordsOfText)
   const byText = commandRules(rules).find(
@@ -80,9 +80,9 @@ function wordsMatch({ spec }: PermissionRule, words: readonly ShellWord[]): bool
   return spec.kind === 'command' && matchCommand(spec.pattern, words) === 'yes'
 }
 
-/** The ways to write one command: as it stands, without quotes, and by the program's name alone. */
+/** The spellings of one command: as written, without quotes, and with the bare name of the program. */
 function textsOf(form: readonly ShellWord[]): readonly string[] {
-  // Words that are not written come from elsewhere.
+  // Words without source text were inserted by the analysis.
   const words = form.filter(({ source }) => source !== '')
   const [name, ...args] = words
   if (name === undefined) return []
@@ -90,7 +90,7 @@ function textsOf(form: readonly ShellWord[]): readonly string[] {
   return [sourceOf(words), valuesOf(words), valuesOf([plain, ...args])]
 }
 
-/** Cuts the text at everything that may separate commands, with and without its line continuations. */
+/** Splits the text at everything that may separate commands, with and without its line continuations. */
 export function crudeParts(command: string): readonly string[] {
   return [command, command.replaceAll('\\\n', '')]
     .flatMap((text) => text.split(/[\n;&|(){}`"']+|\$\(/))
@@ -116,7 +116,7 @@ function ruleForFiles(
     }
   }
   if (!rules.some((rule) => rule.spec.kind === 'path')) return undefined
-  // With more words than these it is opaque, so that no rule for commands allows it.
+  // A command with more words counts as opaque, so that no command rule allows it.
   let wordsLeft = maxWords
   const looked = new Set<string>()
   for (const command of analysis.commands) {
@@ -133,7 +133,7 @@ function ruleForFiles(
       looked.add(key)
       for (const place of possiblePlaces(word, whereabouts)) {
         const names = deniableNames(rules, place)
-        // A folder is also what is in it.
+        // A folder includes its contents.
         const ends = isTree ? names.flatMap((end) => [end, `${end}/${probe}`]) : names
         const rule = patternForEnds(rules, read, ends) ?? (changesFiles ? patternForEnds(rules, edit, ends) : undefined)
         if (rule !== undefined) return rule
@@ -143,7 +143,7 @@ function ruleForFiles(
   return undefined
 }
 
-/** A name that no pattern fits but one for all that is in a folder. */
+/** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
 
 interface NamedFile {
@@ -162,7 +162,7 @@ function isReadOfTree(effect: Effect): effect is ReadOfTree {
   return effect.kind === 'read tree' || effect.kind === 'read through links'
 }
 
-/** Of a program that nothing is known of every word may be a file, and what follows `=`, `@`, `:` or the letter of an option. */
+/** If nothing is known about a program, every word may be a file, and so may the text after `=`, `@`, `:` or the letter of an option. */
 const wordsThatAreFiles = memoizeByObject(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
   if (name === undefined || takesAnything(name.value)) return []
   return args.flatMap((word) => {
@@ -178,22 +178,22 @@ const wordsThatAreFiles = memoizeByObject(([name, ...args]: readonly ShellWord[]
 
 const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
 
-/** Rules that a command that is not understood could get around. */
+/** Rules that a command which cannot be analyzed could bypass. */
 const narrowRules = rulesOfKind(
   ({ tool, spec }) => (tool === 'Bash' && spec.kind === 'command') || spec.kind === 'path',
 )
 
 // Spec R-RULE-1b.
 /**
- * Why deny and ask rules cannot be held against a command line; undefined when they can, or when there are none. In
- * doubt a person decides, whatever allows the command.
+ * Why deny and ask rules cannot be checked against a command line; undefined if they can, or if there are none. In that case a person decides,
+ * whatever allows the command.
  */
 export function doubtAbout(command: string, book: RuleBook): string | undefined {
   const rules = narrowRules(denyAndAskRules(book))
   return rules.length === 0 ? undefined : doubtOf(rules, command, book)
 }
 
-/** The same rules are asked for each part of the answer: about a line in one place they have one. */
+/** Each part of the decision asks about the same rules. The result for one line in one place is cached. */
 function doubtOf(rules: readonly PermissionRule[], command: string, book: RuleBook): string | undefined {
   const asked = doubts(rules, command)
   const before = asked.find(({ env, shell }) => env === book.env && shell === book.shellDirectory)
@@ -237,7 +237,7 @@ function findDoubt(rules: readonly PermissionRule[], command: string, book: Rule
 }
 
 // Spec R-EASK-4a.
-/** Why a line shows what files held that rules about reading cover, however these files are shut: git stores every version of them. */
+/** Why a line may reveal earlier content of files that rules deny reading: git stores every version, so protecting the files does not help. */
 export function storedVersionsDoubt(command: string, book: RuleBook): string | undefined {
   const rules = rulesForReading(pathRules(book.deny))
   if (rules.length === 0) return undefined
@@ -256,23 +256,23 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
   return undefined
 }
 
-/** `xargs cat`: the words come from what it reads. */
+/** `xargs cat`: the words come from its input. */
 function passesOnArguments({ words }: SimpleCommand): boolean {
   return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')
 }
 
-/** Programs that copy, pack, search or remove folders with all that is in them. */
+/** Programs that copy, pack, search or remove whole folders. */
 const treePrograms: ReadonlySet<string> = new Set(
   'cp mv ln link rm tar zip rsync scp find grep egrep fgrep rg ag diff chmod chown'.split(' '),
 )
 
-/** Commands of git that hand out what files held. */
+/** git commands that reveal content of files. */
 const revealingGitCommands =
   /^(?:archive|clone|format-patch|fast-export|bundle|range-diff|send-email|worktree|checkout-index|unpack-file)$/
 
 const revealingOptions = /^(?:show|log|diff|diff-[a-z]+|whatchanged|reflog|blame|annotate|grep|cat-file)$/
 
-/** What a program that is not known to read only may do to files that the rules are about, by the words that it is given. */
+/** What a program that is not known to be read-only may do to files of the rules, by its arguments. */
 function reachOf(
   words: readonly ShellWord[],
   rules: readonly PermissionRule[],
@@ -280,7 +280,7 @@ function reachOf(
 ): string | undefined {
   const name = nameOf(words[0]?.value ?? '')
   const literal = words.slice(1).filter(({ kind, value }) => kind === 'literal' && !value.startsWith('-'))
-  // With options that are not described these may show what files held, whatever the described ones do.
+  // With undescribed options these commands may reveal content, even if the described ones do not.
   const isShowing = literal.slice(0, 2).some(({ value }) => revealingOptions.test(value))
   if (name === 'git' && (isShowing || literal.some(({ value }) => revealingGitCommands.test(value)))) {
     const about = rulesForReading(rules)
@@ -302,7 +302,7 @@ function reachOf(
 
 const editingTools: ReadonlySet<string> = new Set(['Edit', 'Write', 'NotebookEdit', patchToolName])
 
-/** Rules about changing files say nothing about reading them. */
+/** Rules about editing files do not restrict reading them. */
 const rulesForReading = rulesOfKind(({ tool }) => !editingTools.has(tool))
 
 function fileDoubt(
@@ -317,7 +317,7 @@ function fileDoubt(
     const places = placesOf(word, whereabouts)
     return places.isUnknown || mayNameRuledFile(about, places, isTree, isStill)
   }
-  /** From a folder below the root git shows all of its work tree. */
+  /** From a folder below the root, git shows the whole work tree. */
   const showsFitting = (folder: ShellWord): boolean => {
     const places = placesOf(folder, whereabouts)
     return (

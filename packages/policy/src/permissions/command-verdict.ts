@@ -63,18 +63,18 @@ import {
   writingAllowed,
 } from './command-texts.ts'
 
-/** Whether the allow rules and what is allowed by default cover all of a command line; if not, what is missing. */
+/** Whether the allow rules and the defaults allow a whole command line, and if not, what is missing. */
 export type CommandVerdict =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'not covered'; readonly why: string; readonly wouldAllow: readonly string[] }
 
-/** What becomes of one part of a command line. */
+/** The verdict on one part of a command line. */
 export interface PartVerdict extends ConfinablePart {
-  /** What lets it run: the rule, or why it needs none; undefined when nothing does. */
+  /** What allows it: the rule, or why it needs none; undefined if nothing does. */
   readonly allowedBy: string | undefined
   /** Why it asks. */
   readonly why?: string
-  /** The rule that would let it run; undefined when it cannot be written as a rule that means it alone. */
+  /** The rule that would allow it; undefined if no rule can name only this part. */
   readonly wouldAllow?: string
 }
 
@@ -93,7 +93,7 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
       ? { kind: 'allowed' }
       : { kind: 'not covered', why: problem, wouldAllow: allOf(rulesForUnruledParts(parts)) }
   }
-  // With rules for what is missing a line may still be one that does not run beside rules: the rest needs rules too then.
+  // With rules for the missing parts, the remaining parts may need rules too: not every line may mix parts with and without rules.
   const withRules = parts.map((part) => (part.allowedBy === undefined ? { ...part, isRule: true as const } : part))
   const isMixed = missing.length > 0 && confinementProblem(command, withRules, book) !== undefined
   return {
@@ -106,7 +106,7 @@ export function judgeCommand(command: string, book: RuleBook): CommandVerdict {
   }
 }
 
-/** Rules with which every command of a line runs as it is; none where one of them cannot be written. */
+/** Rules with which every command of a line runs unconfined; none if one of them cannot be written. */
 export function rulesForAll(command: string, book: RuleBook): readonly string[] {
   return allOf(rulesForUnruledParts(partsOf(command, book)))
 }
@@ -118,12 +118,12 @@ function rulesForUnruledParts(parts: readonly PartVerdict[]): readonly (string |
   )
 }
 
-/** None where one of them cannot be written. */
+/** Empty if one of them cannot be written. */
 function allOf(rules: readonly (string | undefined)[]): readonly string[] {
   return rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))]
 }
 
-/** Whether the kernel confines the line to reading if it runs: no part of it runs by a rule, and all of it only reads. */
+/** Whether the line runs confined to reading: it only reads, and no part of it runs by a rule. */
 function runsConfined(analysis: ShellAnalysis, book: RuleBook): boolean {
   return (
     canConfine(book) &&
@@ -134,7 +134,7 @@ function runsConfined(analysis: ShellAnalysis, book: RuleBook): boolean {
   )
 }
 
-/** Why no rule for a single command can vouch for the line. */
+/** Why rules for single commands cannot allow the line. */
 export function analysisProblem(analysis: ShellAnalysis, book: RuleBook): string | undefined {
   const [opaque] = analysis.opaque
   if (opaque !== undefined) return opaque
@@ -147,7 +147,7 @@ export function bareRule(book: RuleBook): string | undefined {
   return book.allow.find((rule) => rule.tool === 'Bash' && rule.spec.kind === 'any')?.source
 }
 
-/** The commands and redirects of a line, each with what lets it run. */
+/** The commands and redirects of a line, each with what allows it. */
 export function partsOf(command: string, book: RuleBook): readonly PartVerdict[] {
   return partsByBook(book, command)
 }
@@ -171,10 +171,10 @@ function findParts(book: RuleBook, command: string): readonly PartVerdict[] {
   const commands = analysis.commands.map((part): PartVerdict => {
     const name = sourceOf([...part.assignments, ...part.words])
     const rule = ruleAllowing(part, book)
-    // They are judged by their names.
+    // Judged by their names.
     if (part.words.length === 0) return { part: name, of: part, allowedBy: setsShellVariablesOnly }
     if (rule !== undefined) return { part: name, of: part, allowedBy: rule, isRule: true }
-    // A function may call itself, and what runs in the background stays behind: not by default, only by rule.
+    // A function may call itself, and a background command outlives the line: both need a rule.
     const problem = analysis.features.size > 0 ? definesOrBackgrounds : defaultProblem(part, place)
     if (problem === undefined)
       return {
@@ -204,18 +204,18 @@ interface CommandContext {
   readonly book: RuleBook
   readonly whereabouts: Whereabouts
   readonly isHardened: boolean
-  /** The kernel confines the line to reading what it may read. */
+  /** Whether the line runs confined to reading permitted files. */
   readonly isConfined: boolean
-  /** What is on disk now tells which files its words mean. */
+  /** Whether the present files on disk determine which files the words of the line name. */
   readonly isStill: boolean
   readonly changes: Changes
-  /** What was found out about repositories, by folder. */
+  /** Problems of repositories that were already found, by folder. */
   readonly repositories: Map<string, string | undefined>
-  /** Whether a folder holds links that lead where reading needs a rule. */
+  /** By folder, whether it contains links to places where reading needs a rule. */
   readonly linksThatLeadOut: Map<string, boolean>
 }
 
-/** What the line writes, as far as it is described: files of which it may make a repository, or what git keeps of one. */
+/** What the line is known to write: files that could become a repository, or files inside of one. */
 type Changes = 'nothing' | 'files' | 'repository'
 
 export function changesOf({ commands, redirects }: ShellAnalysis, whereabouts: Whereabouts): Changes {
@@ -236,7 +236,7 @@ function redirectVerdicts(
   { direction, target }: ShellAnalysis['redirects'][number],
   { book, whereabouts }: CommandContext,
 ): readonly PartVerdict[] {
-  // What is in a pipe comes from a command that is judged itself.
+  // A pipe is filled by a command that is judged itself.
   if (isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)) return []
   const part = `${direction === 'out' ? '>' : '<'} ${target.source}`
   const places = placesOf(target, whereabouts)
@@ -249,21 +249,21 @@ function redirectVerdicts(
   if (outside.length === 0) return [{ part, allowedBy: direction === 'out' ? writingAllowed : readingAllowed }]
   return outside.flatMap((path) => {
     const why = direction === 'out' ? noRuleForWriting(path) : noRuleForReading(path)
-    // Where its name would be a pattern for others too, none is; nor for a folder, which no redirection can open.
+    // No rule if the name would be a pattern for other files too, or for a folder, which a redirect cannot open.
     const isWide = (rule: string): boolean => /[*?[\]\\]/.test(rule) || isDirectory(path)
     const rules = rulesForPath(book, access, path).map((rule) => (isWide(rule) ? undefined : rule))
     return rules.map((rule) => ({ part, allowedBy: undefined, why, ...suggestedRule(rule) }))
   })
 }
 
-/** A loop over a pattern tells the names that fit it, whatever is done with them. */
+/** A loop over a pattern reveals the matching names, whatever it does with them. */
 function patternVerdicts(word: ShellWord, place: CommandContext): readonly PartVerdict[] {
   const why =
     word.kind !== 'dynamic' ? readProblem({ kind: 'list', word }, place) : place.isConfined ? undefined : unknownFile
   return why === undefined ? [] : [{ part: `for … in ${word.source}`, allowedBy: undefined, why, wouldAllow: 'Bash' }]
 }
 
-/** The rule for one command. An asterisk in it would be a wildcard: such a rule would allow more than what was asked. */
+/** The rule for one command; undefined if it contains an asterisk, which would be a wildcard and allow more. */
 export function ruleNaming({ words, assignments }: SimpleCommand): string | undefined {
   const text = sourceOf(assignments.every(isHarmlessAssignment) ? words : [...assignments, ...words])
   return text.includes('*') ? undefined : `Bash(${text})`
@@ -277,7 +277,7 @@ export function ruleAllowing({ words, assignments }: SimpleCommand, book: RuleBo
     }
     return undefined
   }
-  // A rule that names the assignments too: `Bash(PATH=./bin make)`.
+  // A rule that includes the assignments: `Bash(PATH=./bin make)`.
   return ruleForText([...assignments, ...words], book)
 }
 
@@ -288,12 +288,12 @@ function ruleForText(words: readonly ShellWord[], { allow }: RuleBook): string |
 const commandRules = rulesOfKind(({ tool, spec }) => tool === 'Bash' && spec.kind === 'command')
 
 const ruleAmong = memoizeByPair((rules: RuleBook['allow'], words: readonly ShellWord[]): string | undefined => {
-  // Quotes may be taken off only where that does not move the borders between words.
+  // Quotes may be removed only if that keeps the boundaries between words.
   const texts = words.every(({ value }) => /^\S+$/.test(value)) ? [sourceOf(words), valuesOf(words)] : [sourceOf(words)]
   return rules.find(({ spec }) => spec.kind === 'command' && texts.some((text) => spec.matches(text)))?.source
 })
 
-/** Why a command does not run by itself; undefined when it does. */
+/** Why a command does not run without a rule; undefined if it does. */
 function defaultProblem(command: SimpleCommand, place: CommandContext): string | undefined {
   if (!setsHarmlessly(command)) return setsVariable
   for (const effect of effectsOfCommand(command)) {
@@ -343,7 +343,7 @@ export function gitEffectProblem(
   if (effect.history && folders.paths.some((folder) => couldMatchBelow(readRules(book), workTreeAround(folder))))
     return showsRuledFiles
   for (const folder of folders.paths) {
-    // What makes a bare repository can be written in the same line: nobody could look at its settings.
+    // The same line may create the parts of a bare repository, whose settings nobody could check.
     if (changes === 'repository' || (changes === 'files' && !isFoundFirst(folder))) return repositoryMayChange
     const { entersSubmodules, readsIndex } = effect
     const key = `${entersSubmodules} ${readsIndex} ${isHardened} ${folder}`
@@ -355,7 +355,7 @@ export function gitEffectProblem(
   return undefined
 }
 
-/** A model that is shown a token has it, and so has whoever serves the model. */
+/** Printing a token reveals it to the model and to its service. */
 function shownSecretProblem(
   { folder, shows }: Extract<Effect, { kind: 'git' }>,
   { whereabouts }: CommandContext,
@@ -375,7 +375,7 @@ function readRules(book: RuleBook): RuleBook['deny'] {
 function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place: CommandContext): string | undefined {
   const { book, whereabouts, isHardened, isStill, isConfined } = place
   const places = placesOf(word, whereabouts)
-  // Of a pattern that fits too much the names could be those of processes.
+  // A pattern with too many matches could match names of processes.
   if (places.isUnknown) return isConfined && word.kind === 'dynamic' ? undefined : unknownFile
   if (!isConfined && couldBeOption(word, places, isHardened)) return patternMayBeOption
   const all = [...places.paths, ...places.below]
@@ -406,7 +406,7 @@ function relocateEffectProblem(word: ShellWord, { book, whereabouts }: CommandCo
     .find((problem) => problem !== undefined)
 }
 
-/** Where nothing in the line writes, what is on disk now tells. */
+/** If nothing in the line writes, the present files on disk decide. */
 function couldBeOption(word: ShellWord, { paths }: Places, isHardened: boolean): boolean {
   return (
     word.couldBeOption === true &&
@@ -430,7 +430,7 @@ function writeProblem(
       const isByRule = isPathAllowed(book, edit, path) && kind === 'write'
       if (!isByRule) return noRuleForChanging(path)
     }
-    // The folder that a pattern looks in is not what it names.
+    // The folder that contains the matches of a pattern is not itself a match.
     if (kind === 'write tree' && found.has(path)) {
       if (book.directories.includes(path)) return changesWholeFolder
       if (couldMatchBelow(pathRules(denyAndAskRules(book)), path)) return mayChangeRuledFile

@@ -20,13 +20,13 @@ import { changesRepository, needsNetwork, rewritesTree, worksOutside } from './c
 
 type Words = readonly ShellWord[]
 
-/** What asks in a line although it would be confined, and the command of git in it that writes the index or the history alone. */
+/** Why a line asks although it would be confined, and its git command that writes only the index or the history. */
 export interface AskProblems {
   readonly problem: string | undefined
   readonly gitWriter: string | undefined
 }
 
-/** Looks through every command of a line, however deep, and through programs that run what they are given. */
+/** Inspects every command of a line at any depth, including programs that run their arguments. */
 export function askProblemsOf(analysis: ShellAnalysis, command: string, whereabouts: Whereabouts): AskProblems {
   let gitWriter: string | undefined
   for (const simple of analysis.commands) {
@@ -36,7 +36,7 @@ export function askProblemsOf(analysis: ShellAnalysis, command: string, whereabo
     }
   }
   if (analysis.opaque.length === 0) return { problem: undefined, gitWriter }
-  // What could not be read is cut at everything that may separate commands.
+  // Text that could not be parsed is split at everything that may separate commands.
   for (const part of new Set(crudeParts(command))) {
     const problem = namedProblem(wordsOfText(part), whereabouts)
     if (problem !== undefined) return { problem, gitWriter }
@@ -71,7 +71,7 @@ function* problemsOf(simple: SimpleCommand, whereabouts: Whereabouts, depth: num
     else if (kind !== 'reads') yield { problem: gitText(kind === 'writes index' ? 'changes' : kind, form) }
   }
   if (isGit(inner)) return
-  // Of a program that nothing is known of: a word with something behind it may begin a command.
+  // If nothing is known about a program, each of its words may begin a command.
   const possible = runsItsArguments(inner) ? [] : mightBeCommands(inner).commands
   for (const form of possible) yield* problemsOfPossible(form, whereabouts)
   if (depth >= deepestTexts) return
@@ -88,12 +88,12 @@ function* problemsOfPossible(form: Words, whereabouts: Whereabouts): Generator<F
   if (kind !== 'reads') yield { problem: gitText(kind === 'writes index' ? 'changes' : kind, usual) }
 }
 
-/** They only read, and read what confined commands do not see. */
+/** Such programs only read, but they read what confined commands do not see. */
 function readsPrivatePlaces({ value }: ShellWord): boolean {
   return programsThatAsk.outside.has(programName(value))
 }
 
-/** The command by its usual name; of a program that runs what follows somewhere among its arguments, all that may follow. */
+/** The command by its usual name. For a program that runs a part of its arguments, every part that it may run. */
 function commandForms(inner: Words): readonly Words[] {
   if (runsItsArguments(inner)) return equivalentCommands(inner)
   const usual = usualForm(inner)
@@ -102,7 +102,7 @@ function commandForms(inner: Words): readonly Words[] {
 
 const maxEnvs = 5
 
-/** With its wrappers taken off, `env A=1` too. */
+/** The command without its wrappers, including `env A=1`. */
 function bareCommand(words: Words, left: number = maxEnvs): Words {
   const inner = formsOf(words).at(-1) ?? []
   if (left === 0 || nameOf(inner[0]?.value ?? '') !== 'env') return inner
@@ -113,7 +113,7 @@ function bareCommand(words: Words, left: number = maxEnvs): Words {
   return first?.kind === 'literal' && !first.value.startsWith('-') ? bareCommand(inner.slice(at), left - 1) : inner
 }
 
-/** Lines of shell that stand in a word. */
+/** Words that contain a line of shell. */
 function scriptTextsIn(words: Words): readonly string[] {
   const isRunner = words.some(({ value }) => textRunners.has(programName(value)))
   return words.flatMap(({ value, kind }, at) =>
@@ -123,7 +123,7 @@ function scriptTextsIn(words: Words): readonly string[] {
   )
 }
 
-/** Why a named program asks. */
+/** Why a program asks, by its name. */
 function namedProblem(form: Words, whereabouts: Whereabouts): string | undefined {
   const [first] = form
   if (first === undefined || isVersionRequest(form)) return undefined
@@ -150,7 +150,7 @@ function isVersionRequest(form: Words): boolean {
   return form.length === 2 && form[1]?.kind === 'literal' && /^(?:--version|--help|-V|-h)$/.test(form[1].value)
 }
 
-/** Whether `npx` finds what it runs in the project. */
+/** Whether `npx` finds the program in the project. */
 function isInstalled(form: Words, { directories, isUnknown }: Whereabouts): boolean {
   if (isUnknown) return true
   const [program] = firstOperands(form)
@@ -164,7 +164,7 @@ function isInstalled(form: Words, { directories, isUnknown }: Whereabouts): bool
   })
 }
 
-/** `xargs git add`: what it is given is not known. */
+/** `xargs git add`: its arguments are unknown. */
 function kindOfFedGit(form: Words, whereabouts: Whereabouts): GitKind {
   const kind = kindOfGit(form, whereabouts)
   return kind === 'reads' && firstOperands(form).length > 0 ? 'reads' : kind === 'network' ? kind : 'changes'
@@ -177,7 +177,7 @@ function kindOfGit(form: Words, whereabouts: Whereabouts): GitKind {
   if (meaning.unknown !== undefined) return 'changes'
   const isThere = (word: ShellWord): boolean => placesOf(word, whereabouts).paths.some((path) => existsSync(path))
   if (meaning.commands.length === 0) return gitKind(words, isThere)
-  // An alias: git alone is behind it, and all of it has to be harmless.
+  // An alias must stand for git commands only, and all of them must be harmless.
   const kinds = meaning.commands.map((command) => (isGit(command) ? gitKind(command, isThere) : 'changes'))
   return kinds.find((kind) => kind === 'network') ?? (kinds.at(-1) === 'reads' ? 'reads' : 'changes')
 }
@@ -193,7 +193,7 @@ function gitText(kind: 'network' | 'changes', form: Words): string {
   return gitWrites(form) === undefined ? changesRepository(gitName(form)) : rewritesTree(gitName(form))
 }
 
-/** The words by which a program that is no described one changes files. */
+/** The operands that a program changes, if it is a known program without a grammar. */
 export function changedOperands(simple: SimpleCommand): { readonly words: Words; readonly isTree: boolean } {
   const [first, ...args] = formsOf(simple.words).at(-1) ?? []
   if (first !== undefined && programName(first.value) === 'find') return rootsChangedByFind(args)
@@ -218,7 +218,7 @@ export function changedOperands(simple: SimpleCommand): { readonly words: Words;
 const actionsOfFind = /^-(?:exec|execdir|ok|okdir)$/
 const beginsExpression = /^[-!(),]/
 
-/** Where find begins, if it removes or changes what it finds: all that lies below, unless it looks for names. */
+/** The start folders of `find` if it removes or changes files: everything below them, unless it filters by name. */
 function rootsChangedByFind(args: Words): { readonly words: Words; readonly isTree: boolean } {
   const begins = args.findIndex(({ value }, at) => beginsExpression.test(value) && !isOptionOfFind(args, at))
   const expression = begins === -1 ? [] : args.slice(begins)
@@ -241,7 +241,7 @@ function rootsChangedByFind(args: Words): { readonly words: Words; readonly isTr
   return { words: roots.length === 0 ? [literalWord('.')] : roots, isTree: !isLimited || isAnyOf }
 }
 
-/** `-L`, `-D tree`, `-O3`: they stand before the folders. */
+/** `-L`, `-D tree`, `-O3`: these options precede the folders. */
 function isOptionOfFind(args: Words, at: number): boolean {
   return args.slice(0, at + 1).every(({ value }) => /^-(?:[HLP]|O\d)$/.test(value))
 }

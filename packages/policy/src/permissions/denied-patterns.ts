@@ -2,7 +2,7 @@ import { patchToolName } from '../files/patch-format.ts'
 import type { DeniedPatterns } from '../sandbox/describe.ts'
 import type { PermissionRule } from './rule.ts'
 
-/** The files that deny rules name: a wall keeps them shut. */
+/** The files that deny rules name: confinement protects them. */
 export function deniedPatterns(deny: readonly PermissionRule[]): DeniedPatterns {
   const pathPatterns = (tools: ReadonlySet<string>): DeniedPatterns['read'] =>
     deny.flatMap(({ tool, spec }) => (spec.kind === 'path' && tools.has(tool) ? [spec.pattern] : []))

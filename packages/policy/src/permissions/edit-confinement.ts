@@ -22,7 +22,7 @@ export function canConfineEdits({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>)
 }
 
 // Spec R-EASK-1.
-/** Why a command asks before it runs although it would be confined to the workspace; undefined when it runs. To be asked where `canConfineEdits`. */
+/** Why a command asks although it would be confined to the workspace; undefined if it runs. Call it only if `canConfineEdits`. */
 export function editProblem(
   { call }: Pick<PermissionRequest, 'call'>,
   command: string,
@@ -33,12 +33,12 @@ export function editProblem(
   return lineProblem(command, book)
 }
 
-/** Whether the model asks to run a command as it is. */
+/** Whether the model asks to run a command unconfined. */
 export function asksUnconfined({ call }: Pick<PermissionRequest, 'call'>): boolean {
   return isJsonObject(call.input) && call.input['unconfined'] === true
 }
 
-/** The same for a line alone, whoever calls with it. */
+/** The same for a command line without its call. */
 export function lineProblem(command: string, book: RuleBook): string | undefined {
   return planEdit(command, book).problem
 }
@@ -62,14 +62,17 @@ function planEdit(command: string, book: RuleBook): EditPlan {
   return writing === undefined ? { problem: undefined, writesGit: true } : asks(writing)
 }
 
-/** What runs in the background and is not waited for, or ended, by the same line: it would be gone with the line. */
+/** A background process that the same line neither waits for nor ends would be killed at its end. */
 function leavesRunning({ features, commands }: ShellAnalysis): boolean {
   if (!features.has('background') && !features.has('coproc')) return false
   return !commands.some((one) => /^(?:wait|kill|fg)$/.test(innermost(one)[0]?.value ?? ''))
 }
 
 // Spec R-EASK-3.
-/** Why a line with a command of git that writes the index or the history asks: beside it stands nothing but what is known, since its folder can be written. */
+/**
+ * Why a line asks that has a git command which writes the index or the history: as it may write the git folder, every other command in it must be
+ * known.
+ */
 function writingProblem(
   analysis: ShellAnalysis,
   writer: string,
@@ -104,7 +107,7 @@ function nameOfPart({ assignments, words }: SimpleCommand): string {
 
 const longestName = 60
 
-/** To what such a command is confined. */
+/** The confinement of such a command. */
 export function editConfinement(command: string, book: RuleBook): EditConfinement {
   const analysis = analyseShell(command)
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())

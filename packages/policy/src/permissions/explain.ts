@@ -9,27 +9,27 @@ import { opaqueParts } from './opaque-commands.ts'
 import { filesUnknownHere } from './permission-texts.ts'
 import { byBypassMode, byRule, noRuleForPart, runsInSandbox, runsInWorkspace } from './command-texts.ts'
 
-/** One command or redirect of a line, and what would become of it alone. */
+/** One command or redirect of a line, and what would happen to it alone. */
 export interface ExplainedPart {
   /** The command or redirect, as it is written. */
   readonly part: string
-  /** What would become of it. */
+  /** What would happen to it. */
   readonly behavior: RuleDecision['behavior']
   /** The rule, the mode or the reason that decides. */
   readonly because: string
-  /** The rule that would let it run, where one would. */
+  /** The rule that would allow it, if one would. */
   readonly wouldAllow?: string
-  /** That the allow rule which is named here lets any program run, and how; see `runsAnything`. */
+  /** How the allow rule in `because` lets any program run, if it does; see `runsAnything`. */
   readonly runsAnything?: string
 }
 
-/** What was decided about a line, and to what it is confined if it runs. */
+/** The decision about a line, and its confinement if it runs. */
 export interface DecidedLine {
   readonly decision: RuleDecision
   readonly confinement: Confinement | undefined
 }
 
-/** The parts of a line, of which all was decided as given; where the line cannot be taken apart, the line itself with the reason. */
+/** The parts of a line, if all of it was decided as given. If the line cannot be split, the line itself with the reason. */
 export function explainedParts(command: string, decided: DecidedLine, book: RuleBook): readonly ExplainedPart[] {
   const { behavior } = decided.decision
   const isHeld = behavior === 'allow' && book.sandbox?.holds(command) === true
@@ -42,14 +42,14 @@ export function explainedParts(command: string, decided: DecidedLine, book: Rule
 }
 
 // Spec R-EASK-6.
-/** The same where the mode lets commands without a rule run confined to the workspace: which parts of the line do, and which ask all the same. */
+/** Like `partsByRules`, for a mode that confines commands without a rule to the workspace: which parts of the line run, and which ask anyway. */
 function confinedParts(
   command: string,
   parts: readonly ExplainedPart[],
   { decision, confinement }: DecidedLine,
   book: RuleBook,
 ): readonly ExplainedPart[] {
-  // A line is confined as a whole, also what a rule would let run as it is.
+  // A line is confined as a whole, including parts that a rule would let run unconfined.
   if (decision.behavior === 'allow')
     return confinement?.kind === 'edit'
       ? parts.map(({ part }) => ({ part, behavior: 'allow', because: runsInWorkspace }))
@@ -62,7 +62,7 @@ function confinedParts(
     return problem === undefined ? { part, behavior: 'allow', because: runsInWorkspace } : { ...one, because: problem }
   })
   if (each.some(({ behavior }) => behavior !== 'allow')) return each
-  // Its parts run each by itself, and not together.
+  // Each part may run alone, but not together.
   const problem = lineProblem(command, book)
   return problem === undefined ? each : [...each, { part: command, behavior: 'ask', because: problem }]
 }

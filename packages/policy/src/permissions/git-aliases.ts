@@ -8,21 +8,21 @@ import type { Whereabouts } from './places.ts'
 type Words = readonly ShellWord[]
 
 export interface GitMeaning {
-  /** What aliases in it stand for. */
+  /** The commands that its aliases stand for. */
   readonly commands: readonly Words[]
-  /** The subcommand that is neither known nor an alias, or an alias of which nobody can see what it does. */
+  /** A subcommand that is neither known nor an alias, or an alias that cannot be resolved. */
   readonly unknown?: string
 }
 
 const deepest = 5
-/** Words of one command that may be its subcommand. */
+/** Maximum number of words of a command that may be its subcommand. */
 const maxNames = 3
 
-/** What a command of git does by aliases: those that it sets, and those in the settings of the folder that it runs in. */
+/** What a git command does through aliases: those that it sets, and those in the settings of its folder. */
 export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number = 0): GitMeaning {
   const set = aliasesSetBy(words)
   const commands: Words[] = []
-  // What it sets may be used later.
+  // An alias that it sets may be used later.
   for (const { value } of set) commands.push(...commandsOfAlias(value.value, []))
   let unknown = set.find(({ value }) => value.kind !== 'literal')?.name
   const unknownNames = isGit(words) ? unknownSubcommands(words) : []
@@ -45,7 +45,7 @@ export function gitMeaning(words: Words, whereabouts: Whereabouts, depth: number
 
 const readsOtherSettings = /^(?:--config-env|--git-dir|include(?:if)?\.)/i
 
-/** None where there is none, or where a file of settings is not understood. */
+/** Undefined if there is no such alias, or if a settings file cannot be parsed. */
 function aliasInSettings(name: string, words: Words, whereabouts: Whereabouts): readonly string[] {
   const { directories, isUnknown } = whereabouts
   const steps = gitFolders(words)

@@ -13,11 +13,11 @@ type Words = readonly ShellWord[]
 
 const edit: Access = { kind: 'edit', toolName: 'Edit' }
 
-/** A name that no pattern fits but one for all that is in a folder. */
+/** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
 
 // Spec R-RULE-5d.
-/** The first rule about files that fits what one of these commands of git would change, by the paths that it names. */
+/** The first file rule that matches a path which these git commands would change. */
 export function ruleForGitWrites(
   rules: readonly PermissionRule[],
   commands: readonly Words[],
@@ -36,7 +36,7 @@ export function ruleForGitWrites(
   return undefined
 }
 
-/** Why a command of git may change files that a rule is about, though it names none of them; undefined when it may not. */
+/** Why a git command may change files of a rule without naming them; undefined if it cannot. */
 export function doubtAboutGitWrites(
   rules: readonly PermissionRule[],
   commands: readonly Words[],
@@ -53,7 +53,7 @@ export function doubtAboutGitWrites(
     const trees = from.directories.map((folder) => workTreeAround(folder))
     if (found.isWholeTree && trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
     for (const path of found.paths) {
-      // git has patterns of its own, and reads some words otherwise.
+      // git has its own patterns, and reads some words in another way.
       if (path.kind === 'dynamic' || path.value.startsWith(':') || /[*?[]/.test(path.value)) {
         if (trees.some((tree) => couldMatchBelow(about, tree))) return mayBeAmong
       } else if (placesOfPathspec(path, from).some((place) => !isFile(place) && couldMatchBelow(about, place)))
@@ -63,7 +63,7 @@ export function doubtAboutGitWrites(
   return undefined
 }
 
-/** Where git runs: `-C` leads elsewhere, and `--work-tree` names what it works on. */
+/** Where git runs: `-C` changes the folder, and `--work-tree` names the work tree. */
 function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): Whereabouts {
   const steps = gitFolders(words)
   const trees = words.flatMap((word, at): Words => {
@@ -79,7 +79,7 @@ function gitWhereabouts(words: Words, { directories, isUnknown }: Whereabouts): 
   }
 }
 
-/** `:/x` and `:(top)x` count from the top of the work tree. */
+/** `:/x` and `:(top)x` are relative to the top of the work tree. */
 function placesOfPathspec(path: ShellWord, from: Whereabouts): readonly string[] {
   const [, top] = /^:(?:\/|\([^)]*\btop\b[^)]*\))(.*)$/s.exec(path.value) ?? []
   if (top === undefined) return possiblePlaces(path, from)

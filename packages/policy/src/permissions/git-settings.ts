@@ -19,17 +19,17 @@ import {
   gitVariableSet,
 } from './command-texts.ts'
 
-/** How a line runs git: with its settings turned off by environment, or with those of the person. */
+/** How a line runs git: with settings overridden by the environment, or with those of the person. */
 export interface GitUse {
   readonly entersSubmodules: boolean
-  /** It opens files of the work tree by the paths of the index. */
+  /** Whether it opens files of the work tree by the paths of the index. */
   readonly readsIndex: boolean
   readonly isHardened: boolean
 }
 
 /**
- * Why git cannot be known to run nothing in a folder and to show nothing from elsewhere: because of a variable, of the repository or of a setting of
- * the person. Every file that git would read is checked, and only what is known to be harmless passes. Undefined when all is.
+ * Why git might run a program in a folder, or show files from elsewhere: because of a variable, the repository, or a setting of the person. Checks
+ * every file that git would read, and accepts only what is known to be harmless. Undefined if everything is.
  */
 export function gitProblem(
   folder: string,
@@ -43,7 +43,7 @@ export function gitProblem(
   return repositoryProblem(folder, use) ?? personalProblem()
 }
 
-/** The part of `gitProblem` that is about the repository. */
+/** The part of `gitProblem` about the repository. */
 function repositoryProblem(folder: string, use: GitUse): string | undefined {
   const found = findRepository(realPath(folder))
   if (found === undefined) return undefined
@@ -55,19 +55,22 @@ function repositoryProblem(folder: string, use: GitUse): string | undefined {
   )
 }
 
-/** The folder of the work tree that git works on: from a folder below it shows all of it. */
+/** The work tree that git uses from a folder: from a folder below it git shows all of it. */
 export function workTreeAround(folder: string): string {
   for (let start = realPath(folder); ; start = dirname(start)) {
     const found = findRepository(start)
     if (found === undefined) return folder
     if (found.kind === 'repository') return found.workTree
-    // git may go on from what it does not accept.
+    // git may continue the search if it rejects this folder.
     start = found.folder
     if (dirname(start) === start) return folder
   }
 }
 
-/** What git reads of the repository around a folder: its work tree, and the folders in which it is stored. None where these belong to another one: a `.git` may name any. */
+/**
+ * What git reads of the repository around a folder: its work tree, and the folders that store it. Empty if these belong to another folder, as a
+ * `.git` file can name any repository.
+ */
 export function repositoryPlaces(folder: string): readonly string[] {
   const found = findRepository(realPath(folder))
   return found?.kind === 'repository' && isOwnRepository(found)
@@ -75,19 +78,19 @@ export function repositoryPlaces(folder: string): readonly string[] {
     : []
 }
 
-/** The person's own settings of git, with the files that they include and name. */
+/** The git settings of the person, with the files that they include and name. */
 export function personalGitFiles(): readonly string[] {
   const config = process.env['XDG_CONFIG_HOME'] || join(homeFolder(), '.config')
   const beside = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
   return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))]
 }
 
-/** Whether a file of settings holds a password or a token, in what it includes too. */
+/** Whether a settings file, or one that it includes, contains a password or a token. */
 export function holdsGitSecret(file: string): boolean {
   return secretIn(file, 'all') !== undefined
 }
 
-/** Keys of settings that name a file that reading commands open. */
+/** Settings that name files which read-only commands open. */
 const fileNamingKeys = /^(?:core\.(?:excludesfile|attributesfile)|mailmap\.file|blame\.ignorerevsfile|diff\.orderfile)$/
 
 function withNamedFiles(file: string, depth = 0): readonly string[] {
@@ -101,7 +104,7 @@ function withNamedFiles(file: string, depth = 0): readonly string[] {
   return [file, ...named]
 }
 
-/** The setting with a password or a token that git would print; undefined when there is none. */
+/** The setting with a password or token that git would print; undefined if there is none. */
 export function secretPrinted(folder: string, shown: ShownSettings): string | undefined {
   const found = findRepository(realPath(folder))
   const files = found?.kind === 'repository' ? settingsFiles(found) : []
@@ -134,12 +137,12 @@ function isSecretKey(key: string): boolean {
   return /pass(?:word|phrase)?$|token$|secret$|^extraheader$/.test(key)
 }
 
-/** A password in an address, a token in the place of its name, and what is known by its form. */
+/** A password in a URL, a token in place of its user name, and secrets known by their form. */
 function holdsSecret(text: string): boolean {
   return /:\/\/[\w-]{20,}@/.test(text) || redactSecrets(text) !== text
 }
 
-/** Whether git takes the repository that lies in the folder, whatever else comes to lie there: it looks for `.git` first. */
+/** Whether git finds the repository in the folder first, whatever files are created there: it looks for `.git` first. */
 export function isFoundFirst(folder: string): boolean {
   return statOf(join(folder, '.git')) !== undefined
 }
@@ -166,7 +169,7 @@ function isHarmlessHere(setting: GitSetting, found: GitRepository, use: GitUse):
   const { section, key, value } = setting
   // Submodules name their own folder.
   if (section === 'core' && key === 'worktree') return isOwnWorkTree(value, found)
-  // Where git keeps its settings, hooks of the repository may run when its index is refreshed.
+  // If this is git's own folder for settings, hooks of the repository may run when the index is refreshed.
   if (section === 'core' && key === 'hookspath') return use.isHardened || hasNoHook(value, found.workTree)
   return isHarmlessInRepository(setting)
 }
@@ -196,7 +199,7 @@ function personalFileProblem(file: string, depth = 0): string | undefined {
 
 const maxBytes = 1_000_000
 
-/** As `settingsOf`; people link these files to where they keep them. */
+/** Like `settingsOf`, but follows links: people link these files to their own folders. */
 function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
   const stats = statOf(file)
   if (stats === undefined) return pathKind(file) === 'missing' ? [] : undefined
@@ -207,7 +210,7 @@ function personalSettingsOf(file: string): readonly GitSetting[] | undefined {
   }
 }
 
-/** Whatever the condition is: files are read that git would leave out. */
+/** Ignores the condition: this may include files that git would not read. */
 function includedFile(file: string, path: string): string | undefined {
   return pathInSetting(path, dirname(file))
 }
@@ -230,14 +233,14 @@ function personalProblem(): string | undefined {
   const files = personalFiles()
   const key = files.map((file) => `${file}:${statOf(file)?.mtimeMs ?? 0}`).join('\n')
   const now = performance.now()
-  // Files that these include are not in the key: looked at again after a while.
+  // Included files are not part of the key, so the result expires after a while.
   if (lastPersonal?.key === key && now - lastPersonal.at < 1000) return lastPersonal.problem
   const problem = files.map((file) => personalFileProblem(file)).find((found) => found !== undefined)
   lastPersonal = { key, problem, at: now }
   return problem
 }
 
-/** Every setting that git would read in a folder, of the person first; undefined where one of the files is not understood. */
+/** Every setting that git would read in a folder, those of the person first; undefined if a file cannot be parsed. */
 export function settingsInForce(folder: string): readonly GitSetting[] | undefined {
   const found = findRepository(realPath(folder))
   if (found?.kind === 'unclear') return undefined

@@ -33,8 +33,8 @@ const hooks: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Why a command of git that writes the index or the history alone asks all the same: a hook may rewrite files, a signature needs a key, and a repository
- * that is stored elsewhere cannot be written. Undefined when nothing speaks against it.
+ * Why a git command asks although it writes only the index or the history: a hook may rewrite files, a signature needs a key, and a repository
+ * stored elsewhere cannot be written. Undefined if it does not ask.
  */
 export function gitWriterProblem(
   words: readonly ShellWord[],
@@ -51,7 +51,7 @@ export function gitWriterProblem(
   if (places.isUnknown) return unknownRepository
   for (const start of places.paths) {
     const found = findRepository(realPath(start))
-    // git says so itself.
+    // git reports this error itself.
     if (found === undefined) continue
     if (found.kind === 'unclear') return found.why
     const isElsewhere = [found.gitFolder, found.commonFolder].find(
@@ -85,7 +85,7 @@ export function gitWriterProblem(
   return undefined
 }
 
-/** Settings of a repository by which git would run a program while its folder can be written; those that git-lfs writes are left. */
+/** Settings of a repository that make git run a program while its folder is writable, except those that git-lfs writes. */
 function runsProgram({ section, key, value = '' }: GitSetting): boolean {
   if (section === 'core' && key === 'fsmonitor') return !/^(?:true|false|yes|no|on|off|0|1|)$/i.test(value)
   return (

@@ -11,15 +11,15 @@ const edit = { kind: 'edit', toolName: 'Edit' } as const
 
 /** A symbolic link. */
 interface Link {
-  /** As it is written in the link. */
+  /** Its text. */
   readonly target: string
-  /** Where it leads. */
+  /** Its target. */
   readonly end: string
 }
 
 const maxEntries = 5000
 
-/** Every link at or below a path; undefined when there is too much to look at, or a name that is not text. */
+/** Every link at or below a path; undefined if there are too many files, or a name that is not UTF-8. */
 function linksBelow(path: string): readonly Link[] | undefined {
   const links: Link[] = []
   const open = [path]
@@ -36,13 +36,13 @@ function linksBelow(path: string): readonly Link[] | undefined {
         for (const { name } of entries) open.push(join(next, name))
       }
     } catch {
-      // Not there, or without rights: the command sees no more of it.
+      // Missing, or without permission: the command sees no more of it.
     }
   }
   return links
 }
 
-/** Why something cannot be taken to another place without asking: links in it that would lead elsewhere from there, or to what rules are about. */
+/** Why moving something needs approval: links in it would then lead elsewhere, or to files of rules. */
 export function relocateProblem(path: string, rules: readonly PermissionRule[]): string | undefined {
   const links = linksBelow(path)
   if (links === undefined) return tooManyFiles(path)

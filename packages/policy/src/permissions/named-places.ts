@@ -20,8 +20,8 @@ import {
 } from './command-texts.ts'
 
 /**
- * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes one that is obeyed later. What
- * is known only when it runs, the kernel decides.
+ * Why a line asks although it would be confined to the workspace: it names a place that confined commands do not see, or changes a control file. The
+ * kernel decides about words that are only known at run time.
  */
 export function namedPlaceProblem(
   analysis: ShellAnalysis,
@@ -49,7 +49,7 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
   for (const effect of [...folders.map((word): Effect => ({ kind: 'list', word })), ...effectsOfCommand(simple)]) {
     if (!('word' in effect)) continue
     const { kind, word } = effect
-    // What is moved is changed, too.
+    // The move itself counts as a change.
     if (kind === 'relocate') continue
     const isWrite = kind === 'write' || kind === 'write tree'
     const problem = isWrite
@@ -71,13 +71,13 @@ function commandProblem(simple: SimpleCommand, whereabouts: Whereabouts, book: R
   return undefined
 }
 
-/** What they do to one name of a file, they do to no other. */
+/** They affect the given name of a file, not its other names. */
 const nameChangers = /^(?:rm|rmdir|unlink|mkdir|mv)$/
 
-/** The folder for what lasts no longer than a session: confined commands write there. */
+/** The folder for files of the session: confined commands can write there. */
 const temporary = '/tmp'
 
-/** Whether a command writes there: what is read alone, and the home, may lie in that folder, too. */
+/** Whether confined commands write there. The home folder and read-only folders may be in it too. */
 function isVisible(path: string, { directories, readableFolders, env }: RuleBook): boolean {
   const home = env['HOME'] ?? ''
   const kept = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
@@ -101,9 +101,9 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
 
 interface ChangedWord {
   readonly word: ShellWord
-  /** All that lies below it changes. */
+  /** Whether everything below it changes. */
   readonly isTree: boolean
-  /** What is in it changes, and so what is in its other names. */
+  /** Whether its content changes, and with it that of all its hard links. */
   readonly isWritten: boolean
 }
 
@@ -127,10 +127,10 @@ function changeProblem(
   return undefined
 }
 
-/** Whether all that a command changes is written out: beside what writes to a repository. */
+/** Whether the line shows everything that a command changes, except what writes to a repository. */
 export function areChangesKnown(simple: SimpleCommand): boolean {
   return effectsOfCommand(simple).every((effect) => {
-    // A name that a pattern fits may be an option, and so make a program write.
+    // A matching name may be an option that makes the program write.
     if ('word' in effect && effect.word.couldBeOption === true) return false
     if (effect.kind === 'write' || effect.kind === 'write tree') return effect.word.kind !== 'dynamic'
     return effect.kind === 'relocate' || isHarmlessEffect(effect)

@@ -21,7 +21,7 @@ import {
   variableMayRun,
 } from './command-texts.ts'
 
-/** Every command that may run inside one, those that aliases of git stand for too, and the subcommand of git that is not known. */
+/** Every command that may run inside this one, including git aliases, and a git subcommand that is unknown. */
 export function nestedCommands(
   simple: SimpleCommand,
   { variables }: ShellAnalysis,
@@ -49,7 +49,7 @@ function findCommands(simple: SimpleCommand, variables: readonly string[], where
   }
 }
 
-/** Variables that the line sets may lead git to another repository, or to other settings. */
+/** Variables that the line sets may make git use another repository or other settings. */
 export function whereaboutsOfGit(
   { assignments }: SimpleCommand,
   variables: readonly string[],
@@ -60,7 +60,7 @@ export function whereaboutsOfGit(
   return isElsewhere ? { ...whereabouts, isUnknown: true } : whereabouts
 }
 
-/** Why a line may run a command that one of these rules for commands is about, though it cannot be seen; undefined when it may not. */
+/** Why a line may run a command of one of these rules although it is not visible in the line; undefined if it cannot. */
 export function hiddenCommandProblem(
   analysis: ShellAnalysis,
   rules: readonly PermissionRule[],
@@ -116,7 +116,7 @@ const ruleForPossible = memoizeByPair(
     ),
 )
 
-/** Programs of which a command makes a copy or a link: `cp /usr/bin/git g`. */
+/** Programs that a command copies or links: `cp /usr/bin/git g`. */
 function copiedPrograms(words: readonly ShellWord[], { commands }: ShellAnalysis): readonly string[] {
   const [name = '', ...values] = (formsOf(words).at(-1) ?? []).map(({ value }) => value)
   if (!/^(?:cp|mv|ln|install|rsync)$/.test(nameOf(name))) return []

@@ -7,18 +7,17 @@ import { whereaboutsOf } from './places.ts'
 import type { RuleBook } from './rule-book.ts'
 import { setsVariable } from './command-texts.ts'
 
-/** A part of a command line of which nobody can tell which files it uses. */
+/** A part of a command line that may use unknown files. */
 export interface OpaquePart {
   readonly part: string
   readonly why: string
-  /** The rule that would answer for it; undefined where none can be written. */
+  /** The rule that would vouch for it; undefined if none can be written. */
   readonly wouldAllow?: string
 }
 
 /**
- * What of a command line deny rules for files cannot be held against: programs that nothing is known of may read and write
- * any file. A part that an allow rule covers is the rule's to answer for, and what a sandbox holds is the kernel's. Empty
- * where no rule denies a file.
+ * The parts of a line to which deny rules for files cannot be applied, as unknown programs may read and write any file. An allow rule vouches for
+ * the parts that it covers, and the kernel for those in a sandbox. Empty without deny rules for files.
  */
 export function opaqueParts(command: string, { deny, ...others }: RuleBook): readonly OpaquePart[] {
   const book: RuleBook = { ...others, deny: deny.filter(({ isWatched }) => isWatched !== true) }
@@ -58,7 +57,7 @@ export function opaqueParts(command: string, { deny, ...others }: RuleBook): rea
   })
 }
 
-/** The rules that would answer for all of it; none where one of them cannot be written. */
+/** The rules that would vouch for all of the parts; empty if one of them cannot be written. */
 export function rulesForOpaque(parts: readonly OpaquePart[]): readonly string[] {
   const rules = parts.map(({ wouldAllow }) => wouldAllow)
   return rules.includes(undefined) ? [] : [...new Set(rules.flatMap((rule) => rule ?? []))]

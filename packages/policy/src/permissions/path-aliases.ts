@@ -7,13 +7,13 @@ import { memoizeByObject } from '../shell/memoize.ts'
 import type { PathPattern } from './path-pattern.ts'
 import type { PermissionRule } from './rule.ts'
 
-// One file may stand under several names that no link tells of: hard links, folders that are mounted twice, and file systems for which `.ENV` is
-// `.env`. A rule that denies one of them is about all.
+// A file can have several names without symbolic links: hard links, folders that are mounted twice, and file systems on which `.ENV` is `.env`. A
+// deny rule for one name applies to all of them.
 
-/** The lists of linked files are kept for so long at least, in milliseconds: one call asks many times. */
+/** How long lists of linked files are cached at least, in milliseconds: one call asks many times. */
 const cacheMs = 100
 
-/** Other names of a path that leads through no link, of those that rules for paths may be about. */
+/** Other names of a path without links, limited to those that path rules may match. */
 export function pathAliases(path: string, rules: readonly PermissionRule[]): readonly string[] {
   const patterns = patternsOf(rules)
   if (patterns.length === 0) return []
@@ -31,7 +31,7 @@ const patternsOf = memoizeByObject((rules: readonly PermissionRule[]): readonly 
   rules.flatMap(({ spec }) => (spec.kind === 'path' ? [spec.pattern] : [])),
 )
 
-/** Where else the same place of the same device is seen. */
+/** Paths at which other mounts show the same file. */
 export function mountAliases(path: string, known: readonly Mount[]): readonly string[] {
   const mount = mountOf(path, known)
   if (mount === undefined) return []
@@ -44,12 +44,12 @@ export function mountAliases(path: string, known: readonly Mount[]): readonly st
   })
 }
 
-/** Of these some or all take `.ENV` for `.env`. */
+/** On these file systems some or all folders ignore case. */
 const caseInsensitiveTypes: ReadonlySet<string> = new Set(
   'vfat msdos exfat ntfs ntfs3 fuseblk 9p drvfs cifs smb3 hfs hfsplus vboxsf prl_fs fuse.vmhgfs-fuse'.split(' '),
 )
 
-/** The path as its folders list it, where case may count for nothing. */
+/** The path with the names as their folders list them, in case the folders ignore case. */
 export function nameOnDisk(path: string, known: readonly Mount[]): string {
   const mount = mountOf(path, known)
   if (mount === undefined || !caseInsensitiveTypes.has(mount.type) || path === mount.point) return path
@@ -60,22 +60,22 @@ export function nameOnDisk(path: string, known: readonly Mount[]): string {
   return join(folder, names.includes(name) ? name : (names.find((each) => each.toLowerCase() === folded) ?? name))
 }
 
-/** So many names are looked at for files with several names. */
+/** Maximum number of names that are checked for hard links. */
 const maxNames = 20_000
 
 interface LinkedFiles {
-  /** A name under a rule for each file that has several, by device and number. */
+  /** For each file with several names, by device and inode, a name that a rule matches. */
   readonly byFile: ReadonlyMap<string, string>
   readonly untilMs: number
-  /** Entries of folders that may still be held against them: a line may name hundreds of folders. */
+  /** Number of folder entries that may still be compared: a line may name hundreds of folders. */
   entriesLeft: number
 }
 
-/** By the patterns: lists of rules are made anew for each question. */
+/** By the patterns, as the lists of rules are created anew for each decision. */
 const linkedFiles = new Map<string, LinkedFiles>()
 const maxLists = 16
 
-/** The name under which a rule is about this file, if it has several names. */
+/** The name that a rule matches, if this file has several names. */
 function linkedNameUnder(path: string, patterns: readonly PathPattern[]): string | undefined {
   const stats = statOf(path)
   if (stats === undefined || !stats.isFile() || stats.nlink < 2) return undefined
@@ -89,7 +89,7 @@ function linkedFilesOf(patterns: readonly PathPattern[]): LinkedFiles {
   if (kept !== undefined && atMs <= kept.untilMs) return kept
   const byFile = linkedFilesUnder(patterns)
   if (linkedFiles.size >= maxLists) linkedFiles.clear()
-  // A command may make another name at any time; to look again takes a tenth of the time at most.
+  // A command may create another name at any time. Rescanning takes at most a tenth of the time.
   const now = performance.now()
   const untilMs = now + Math.max(cacheMs, 10 * (now - atMs))
   const found: LinkedFiles = { byFile, untilMs, entriesLeft: maxNames }
@@ -101,7 +101,7 @@ function fileKey({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
   return `${dev}:${ino}`
 }
 
-/** Whether a folder holds, however deep, another name of a file that a rule is about; also when there is such a file and too much to look at. */
+/** Whether a folder contains, at any depth, a hard link to a file of a rule. Also true if such a file exists and there are too many files to check. */
 export function containsAlias(rules: readonly PermissionRule[], folder: string): boolean {
   const patterns = patternsOf(rules)
   if (patterns.length === 0) return false
@@ -120,7 +120,7 @@ export function containsAlias(rules: readonly PermissionRule[], folder: string):
   return false
 }
 
-/** The folders nearest to where patterns begin come first. */
+/** Folders closest to the start of the patterns come first. */
 function linkedFilesUnder(patterns: readonly PathPattern[]): LinkedFiles['byFile'] {
   const byFile = new Map<string, string>()
   const note = ({ path, bytes }: PathBytes): void => {
@@ -136,7 +136,7 @@ function linkedFilesUnder(patterns: readonly PathPattern[]): LinkedFiles['byFile
     add(place)
   }
   let left = maxNames
-  // A map that grows is gone through to its end.
+  // Iterating over a map also visits the entries that are added meanwhile.
   for (const folder of open.values()) {
     if (!patterns.some((pattern) => pattern.couldFitBelow(folder.path))) continue
     for (const found of entriesByBytesIn(folder, left + 1)) {

@@ -35,89 +35,89 @@ import { deniedAsCalled, deniedByRule, doNotBypass, notAllowed, triedInVain } fr
 
 /** Options of `createPermissions`. */
 export interface PermissionOptions {
-  /** The mode to begin with. Default: `default`. */
+  /** The initial mode. Default: `default`. */
   readonly mode?: PermissionMode
-  /** The modes that there are; all of them when absent. A mode that is not among them is never gone into. */
+  /** The available modes. Default: all. The session never enters any other mode. */
   readonly modes?: readonly PermissionMode[]
   /** Rules whose calls run without a question. */
   readonly allow?: readonly RuleText[]
-  /** An administrator's rules alone allow: nothing is added to `allow` later, by an answer or by `addRules`. */
+  /** Only an administrator's rules allow calls: neither answers nor `addRules` add to `allow`. */
   readonly hasFixedAllow?: boolean
   /** Rules whose calls are denied; they win over all others. */
   readonly deny?: readonly RuleText[]
-  /** Rules whose calls a person is asked about. */
+  /** Rules whose calls need approval by a person. */
   readonly ask?: readonly RuleText[]
-  /** Working directory, which relative paths in rules count from. */
+  /** Working directory: the base of relative paths in rules. */
   readonly cwd: string
-  /** Further folders that count as part of the workspace. */
+  /** Further folders of the workspace. */
   readonly additionalDirectories?: readonly string[]
-  /** Folders in which reading needs no rule, and writing does, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
+  /** Folders that can be read without a rule but not written, such as `ResultFiles.readableFolders`. Links in these paths are not followed. */
   readonly readableFolders?: readonly string[]
-  /** Where the shell of the Bash tool is: `() => workspace.shellDirectory`. The cwd when absent. */
+  /** The current directory of the shell of the Bash tool: `() => workspace.shellDirectory`. Default: the cwd. */
   readonly shellDirectory?: () => string
-  /** The environment that commands get; that of this process when absent. */
+  /** Environment of commands. Default: that of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Holds commands: what runs inside it need not be asked about. */
+  /** The sandbox: commands in it need no approval. */
   readonly sandbox?: {
-    /** Whether the command would run inside. */
+    /** Whether the command would run in the sandbox. */
     holds(command: string): boolean
   }
-  /** Confines commands that no rule let run; they run as they are without one. */
+  /** Confines commands that run without a rule; without it they run unconfined. */
   readonly wall?: WallPort
-  /** Tries commands before a person is asked about them, where the wall can; none is tried without one. */
+  /** Tries commands before a person is asked, where confinement is possible. Default: none is tried. */
   readonly trial?: TrialPort
-  /** Keeps what a person wants to be allowed from now on, such as `settingsWriter`; without it everything is for the session. */
+  /** Stores permission updates that a person accepts, such as `settingsWriter`. Without it, all are for the session only. */
   readonly keep?: NonNullable<Permissions['keep']>
-  /** Where a suggested rule is to be kept, such as `suggestionDestination` says; `localSettings` when absent. */
+  /** Where suggested rules are to be stored, for example the result of `placeOfSuggestions`. Default: `localSettings`. */
   readonly suggestFor?: PermissionUpdate['destination']
-  /** A tool of a server that searches for `WebSearch`, such as `mcp__search__web`: the rules for it speak about a search, too. */
+  /** An MCP tool that searches for `WebSearch`, such as `mcp__search__web`: its rules apply to searches too. */
   readonly searchTool?: string | undefined
-  /** What comes of a call that a person would have to allow: `deny` when nobody is there. `ask` when absent. */
+  /** What happens to a call that needs approval: `deny` if nobody is there to ask. Default: `ask`. */
   readonly whenAsked?: 'deny' | 'ask'
 }
 
-/** Permissions by rules and a mode, which a person can change while a run continues. */
+/** Permissions by rules and a mode, which a person can change during a run. */
 export interface RulePermissions extends Permissions {
-  /** The same, with asks as they are: for hooks that answer them before `whenAsked` does. */
+  /** The same permissions without `whenAsked`: for hooks that answer questions first. */
   readonly asking: Permissions
-  /** The mode that applies now. */
+  /** The current mode. */
   readonly mode: PermissionMode
   /** Changes the mode, from the next decision on. */
   setMode(mode: PermissionMode): void
   /** Adds rules for the rest of the session. Throws `PermissionRuleError`. */
   addRules(behavior: Behavior, rules: readonly RuleText[]): void
   /**
-   * Takes an allow rule away for the rest of the session, also one that a person added by an answer; a later answer may add it again. Deny and ask rules
-   * stay until the next session. Calls that were decided before stay decided.
+   * Withdraws an allow rule for the rest of the session, including one that an answer added; a later answer may add it again. Deny and ask rules
+   * remain until the next session. Earlier decisions remain valid.
    */
   withdrawAllow(rule: string, rights?: Rights): void
-  /** The rules in force, as they are written: those of the options, and what persons added since. `rights` count while no call was judged. */
+  /** The rules in force, as they are written: those of the options, and those that people added since. `rights` apply as long as no call was judged. */
   rules(rights?: Rights): readonly RuleInForce[]
-  /** Which of these tools a bare deny rule takes away: they are not to be shown to the model. */
+  /** Which of these tools a bare deny rule removes: they are hidden from the model. */
   toolsHiddenByDeny(names: readonly string[]): readonly string[]
-  /** What would have allowed a call that these rules deny or ask about; undefined when nothing that is added would. */
+  /** What would have allowed a call that these rules deny or ask about; undefined if no addition would. */
   remedyFor(request: PermissionRequest): Remedy | undefined
-  /** What would become of a command of bash, part by part. Nothing runs. */
+  /** What would happen to a Bash command, part by part. Runs nothing. */
   explain(command: string): Explanation
   /**
-   * Where the path of a call led when it was last judged; undefined for a call that was not, or has none. `agentId`: the subagent that calls; agents
-   * may use the same ids of calls. `path`: which of the paths of a patch is meant.
+   * The real path of a call when it was last judged; undefined for a call that was not judged or has no path. `agentId`: the calling subagent, as
+   * agents may use the same call ids. `path`: selects one of the paths of a patch.
    */
   judgedPath(callId: string, agentId?: string, path?: string): string | undefined
   /**
-   * To what a command of Bash or Wait is confined, by how its call was last decided: undefined where a rule, a person, a hook or the mode
-   * let it run as it is. A command that was not decided about, such as one of a call that another process began, is judged by itself.
+   * The confinement of a command of Bash or Wait, by the last decision about its call. Undefined if a rule, a person, a hook or the mode let it run
+   * unconfined. A command without a decision, for example of a call from another process, is judged now.
    */
   confinementOf(call: CommandCall): Confinement | undefined
-  /** Which files deny rules name: a sandbox keeps them shut for every command. */
+  /** The files that deny rules name: a sandbox protects them from every command. */
   deniedPlaces(rights?: Rights): DeniedPatterns
-  /** What `WebSearch(domain:…)` rules deny of the results of a search. */
+  /** What `WebSearch(domain:…)` rules exclude from the results of a search. */
   searchBounds(rights?: Rights): SearchBounds
-  /** Domains that `WebFetch(domain:…)` rules name: commands in a sandbox reach them too. */
+  /** The domains of `WebFetch(domain:…)` rules: commands in a sandbox may reach them too. */
   domains(): DomainLists
-  /** For `WorkspaceOptions.hides`: searches leave out what may not be read. */
+  /** For `WorkspaceOptions.hides`: searches skip what may not be read. */
   deniesReading(path: string, rights?: Rights): boolean
-  /** For `WorkspaceOptions.asksToRead`: whether an ask rule names what is read, so that no result of another tool may quote it. */
+  /** For `WorkspaceOptions.asksToRead`: whether an ask rule covers reading a file, so that results of other tools must not quote it. */
   asksToRead(path: string, rights?: Rights): boolean
 }
 
@@ -127,38 +127,40 @@ export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'>
   readonly callId: string
   /** The command line. */
   readonly command: string
-  /** The subagent that calls. */
+  /** Id of the calling subagent. */
   readonly agentId?: string | undefined
-  /** Other fields of the call that its confinement depends on; none when absent. */
+  /** Other fields of the call that affect its confinement. Default: none. */
   readonly fields?: Readonly<Record<string, boolean>>
 }
 
 /** What the rules say about a command line and its parts. */
 export interface Explanation {
-  /** What would become of the whole line. */
+  /** What would happen to the whole line. */
   readonly behavior: RuleDecision['behavior']
-  /** Why, in a sentence; undefined where nothing is to be said. */
+  /** The reason, in a sentence; undefined if there is none. */
   readonly message: string | undefined
   /** The mode that the explanation assumes. */
   readonly mode: PermissionMode
   /** The parts of the line, in order. */
   readonly parts: readonly ExplainedPart[]
-  /** To what the line is confined if it runs without a question: to reading, with a view of processes, or to the workspace; absent where it runs as it is. */
+  /**
+   * How the line is confined if it runs without a question: to reading, to reading with a view of processes, or to the workspace. Absent if it runs
+   * unconfined.
+   */
   readonly confinedTo?: Confinement['kind']
-  /** Why commands without a rule ask in `acceptEdits`, as the end of a sentence; absent where they run confined, and in other modes. */
+  /** Why commands without a rule need approval in `acceptEdits`, as the end of a sentence. Absent if they run confined, and in other modes. */
   readonly editsOff?: string
 }
 
-/** By call, the command that was decided about, and to what it is confined. */
+/** By call, the command that was decided about and its confinement. */
 type Confinements = Map<string, { readonly command: string; readonly confinement: Confinement | undefined }>
 
 // Spec R-RULE-1, R-RULE-1, R-RULE-4, R-RULE-5.
 /**
- * Permission rules. Throws `PermissionRuleError` for rules that cannot be read.
- *
- * A deny rule wins over every allow, mode and hook.
+ * Creates permissions by rules. Throws `PermissionRuleError` for invalid rules.
+ * ¶ A deny rule wins over every allow rule, mode and hook.
  * A compound command is allowed only if every part of it is.
- * A path is denied if either end of it is, and allowed only if both are.
+ * A path is denied if it or its real path is denied, and allowed only if both are allowed.
  */
 export function createPermissions(options: PermissionOptions): RulePermissions {
   const cwd = resolve(options.cwd)
@@ -226,7 +228,7 @@ function initialBook(options: PermissionOptions, cwd: string): RuleBook {
   }
 }
 
-/** What a person is offered when a call asks, and what storing their answer does. */
+/** What a person is offered when a call asks, and how their answer is stored. */
 function answerOptions(
   rules: SessionRules,
   { modes = permissionModes, suggestFor = 'localSettings', keep: store }: PermissionOptions,
@@ -244,7 +246,7 @@ function answerOptions(
   }
 }
 
-// A person may replace the path of a call after the decision: these rules alone are asked then.
+// A person may replace the path of a call after the decision. Then only these rules are checked.
 function denialOf(request: PermissionRequest, rules: SessionRules, records: CallRecords): string | undefined {
   const subjects = subjectsOf(request.call, records.cwd)
   recordPaths(records.judged, request, subjects)
@@ -257,7 +259,7 @@ function denialOf(request: PermissionRequest, rules: SessionRules, records: Call
   )
 }
 
-/** What was decided about calls, for when they run. */
+/** Decisions about calls, for when they run. */
 interface CallRecords {
   readonly cwd: string
   readonly searchTool: string | undefined
@@ -265,7 +267,7 @@ interface CallRecords {
   readonly confinements: Confinements
 }
 
-/** What the rules say, and what is to be known of it when the call runs, by one look at the disk. */
+/** What the rules say. Also records what is needed when the call runs, with one set of file system lookups. */
 function decideAndRecord(
   request: PermissionRequest,
   book: RuleBook,
@@ -280,14 +282,14 @@ function decideAndRecord(
   })
 }
 
-/** Whoever runs the call may be another process, in another mode. */
+/** The call may run in another process, with another mode. */
 function markConfined(decision: RuleDecision, { call, agentId }: PermissionRequest, noted: Confinements): RuleDecision {
   if (decision.behavior !== 'allow' || noted.get(callKey(call.id, agentId))?.confinement === undefined) return decision
   return { ...decision, confined: true }
 }
 
 // Spec R-TRY-3.
-/** What comes of a call that the rules ask about: that of its trial where its command is tried and has no effects, else somebody is asked. */
+/** Handles a call that the rules ask about: tries its command if possible, and takes the result if it had no effects; otherwise asks a person. */
 function tryOrAsk(
   request: PermissionRequest,
   book: RuleBook,
@@ -299,7 +301,7 @@ function tryOrAsk(
   }: { readonly trial: TrialPort | undefined; readonly confinements: Confinements; readonly asked: 'deny' | 'ask' },
 ): RuleDecision | Promise<PermissionDecision> {
   const settle = (why: string): RuleDecision | Promise<PermissionDecision> => {
-    // To a call that was asked about somebody answers, or has answered.
+    // Somebody answers a question that was asked, or has answered it.
     const isDenied = request.wasAsked !== true && (asked === 'deny' || book.mode === 'dontAsk')
     return isDenied
       ? failOrDeny(request, { behavior: 'deny', message: notAllowed(why) })
@@ -317,7 +319,7 @@ function tryOrAsk(
   })
 }
 
-/** To what a command is confined that was not decided about here. It may have been tried, and its result be gone with the process that tried it. */
+/** The confinement of a command without a decision in this process. It may have been tried by a process that is gone, and its result with it. */
 function undecidedConfinement(
   request: PermissionRequest,
   book: RuleBook,
@@ -334,18 +336,18 @@ function inferredConfinement(
   if (decide(request, book).behavior === 'allow') return confinementFor(request, book)
   const trying = trial === undefined ? undefined : trialConfinement(request, book)
   if (trying !== undefined) return trying
-  // Spec R-EBASH-2. A person has allowed it, or a mode that was another one then, for what is confined.
+  // Spec R-EBASH-2. A person allowed it, or an earlier mode did, on the condition that it is confined.
   const editing: RuleBook = { ...book, mode: 'acceptEdits' }
   return decide(request, editing).behavior === 'allow' ? confinementFor(request, editing) : undefined
 }
 
 function isHidden(path: string, { deny }: RuleBook): boolean {
   if (patternForPath(deny, read, path) !== undefined) return true
-  // What it leads to, and which other names it has, cannot be told.
+  // The real path and other names of such a path are unknown.
   return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
 }
 
-/** A yes alone means the first of the updates of such a call, where its mode is one of the session. */
+/** A plain approval means the first update of such a call, if its mode is available in the session. */
 function updatesByYes(modes: readonly string[]): NonNullable<Permissions['updatesOnAllow']> {
   return ({ call }) => {
     const [update] = updatesOfPersonTool(call.name)
@@ -373,17 +375,14 @@ function explainedLine(command: string, book: RuleBook): Explanation {
 }
 
 // Spec R-PERM-12.
-/** Where a person would be asked and nobody is there, a call that cannot succeed fails all the same: no rule would help it. */
+/** If approval is impossible, a call that cannot succeed still fails: no rule would help it. */
 function failOrDeny({ precheck }: PermissionRequest, denied: RuleDecision): RuleDecision | Promise<PermissionDecision> {
   if (precheck === undefined) return denied
   return precheck().then((why) => (why === undefined ? denied : { behavior: 'fail', message: why }))
 }
 
 // Spec R-RULE-2a.
-/**
- * What a rule says about the input of a call holds whatever name the model gave the tool. A bare rule for that name speaks about a tool
- * that does not run.
- */
+/** A rule about the input of a call applies whatever name the model gave the tool. A bare rule for that name is about a tool that does not run. */
 function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, judged: Subjects): string | undefined {
   if (written === undefined) return undefined
   const aboutInput = book.deny.filter(({ spec }) => spec.kind !== 'any')
@@ -396,7 +395,7 @@ function deniedAsWritten({ call, written }: PermissionRequest, book: RuleBook, j
   return rule === undefined ? undefined : doNotBypass(deniedAsCalled(rule.source, written))
 }
 
-/** To read a resource is to ask its server, and so may be a search: the rules for that server speak about it too. */
+/** Reading a resource is a request to its server, and a search may be one: the rules for that server apply too. */
 function asServerCall(request: PermissionRequest, searchTool?: string): PermissionRequest | undefined {
   const { call } = request
   const { input } = call
@@ -421,7 +420,7 @@ function decideWithServer(
   return found.find((one) => one !== undefined) ?? decision
 }
 
-/** What a person is to be asked about is not let through by the way. */
+/** Domains that need approval are not opened for commands. */
 function domainsOf({ allow, ask, deny }: RuleBook): DomainLists {
   const named = (rules: RuleBook['allow']): readonly string[] =>
     rules.flatMap(({ spec }) => (spec.kind === 'domain' ? [spec.domain] : []))
@@ -444,7 +443,7 @@ const read: Access = { kind: 'read', toolName: 'Read' }
 const maxJudged = 1_000
 
 // Spec R-PLACE-1a.
-/** What was looked at is what is opened: a path that leads elsewhere by then is not. */
+/** The judged path is the one that is opened: a path that leads elsewhere by then is rejected. */
 function recordPaths(
   judged: Map<string, ReadonlyMap<string, string>>,
   { call, agentId }: PermissionRequest,
@@ -465,7 +464,7 @@ function recordPaths(
   }
 }
 
-/** Where a path led. One that goes by another name by now must lead to a place of the call that was judged. */
+/** The recorded real path. A path with another name by now must lead to a recorded path of the call. */
 function recordedPath(judged: ReadonlyMap<string, string> = new Map(), path = ''): string | undefined {
   return judged.get(path) ?? [...judged.values()][0]
 }
@@ -490,7 +489,7 @@ function callKey(callId: string, agentId = ''): string {
   return JSON.stringify([agentId, callId])
 }
 
-/** A mode that was set for the run goes before that of the rules. */
+/** A mode that was set for the run takes precedence over the mode of the rules. */
 function inMode(book: RuleBook, { mode }: PermissionRequest, modes: readonly PermissionMode[]): RuleBook {
   const asked = modes.find((known) => known === mode)
   return asked === undefined ? book : { ...book, mode: asked }

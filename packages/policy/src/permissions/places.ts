@@ -11,10 +11,10 @@ import { memoizeByObject } from '../shell/memoize.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
 
-/** Where a command may be running: the shell's directory, and wherever a `cd` in the same line may have led. */
+/** The directories in which a command may run: the one of the shell, and the targets of each `cd` in the line. */
 export interface Whereabouts {
   readonly directories: readonly string[]
-  /** A `cd` leads somewhere that is not known: relative paths then mean nothing. */
+  /** Whether a `cd` has an unknown target: then relative paths are unknown too. */
   readonly isUnknown: boolean
 }
 
@@ -38,7 +38,7 @@ export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) =>
       if (!isKnown) isUnknown = true
       else if (isUnknown) break
       else {
-        // The shell goes by text, and with -P by the disk.
+        // The shell resolves the path as text, and with -P on disk.
         const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
         const all = [...new Set([...directories, ...led])]
         if (all.length > maxDirectories) isUnknown = true
@@ -55,25 +55,25 @@ export function innermost(command: SimpleCommand): readonly ShellWord[] {
   return formsOf(command.words).at(-1) ?? []
 }
 
-/** What a word leads to. */
+/** The paths that a word may name. */
 export interface Places {
-  /** By text and by the disk; of a pattern, every name that fits it now. */
+  /** Resolved as text and on disk; for a pattern, every name that matches now. */
   readonly paths: readonly string[]
-  /** The folder in which a pattern finds names: there may be others when the command runs. */
+  /** The folders in which a pattern finds names: more may exist when the command runs. */
   readonly below: readonly string[]
-  /** What such names look like, where they lie in that folder itself; classes of characters are `?`. */
+  /** A pattern for such names directly in that folder; character classes become `?`. */
   readonly names?: string
-  /** It may lead elsewhere: what it holds, or where the command runs, is known only when it runs. */
+  /** Whether the word may name other paths: its value, or the directory of the command, is only known at run time. */
   readonly isUnknown: boolean
 }
 
 const nowhere: Places = { paths: [], below: [], isUnknown: true }
 
-/** Every place that a word may mean as a path. */
+/** Every path that a word may mean. */
 export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = cachedPerJudgement(
   (word, whereabouts) => {
     if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return nowhere
-    // Bytes that are not UTF-8, as in `$'\xff'`: what they name cannot be looked at.
+    // Bytes that are not UTF-8, as in `$'\xff'`: the file that they name cannot be inspected.
     if (!isExactPath(word.value)) return nowhere
     const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
     const directories = isAbsolute ? ['/'] : whereabouts.directories
@@ -92,7 +92,7 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = c
     const folder = stem === '' ? (word.value.startsWith('/') ? '/' : '.') : stem
     const rest = segments.slice(first).filter((segment) => segment !== '' && segment !== '.')
     const below = [...new Set(directories.flatMap((from) => [absolutePath(folder, from), kernelPath(folder, from)]))]
-    // It climbs out of the folders that it finds.
+    // The pattern leaves the folders that it matches.
     if (rest.includes('..')) return { paths: [], below, isUnknown: true }
     const found = below.map((from) => expandPattern(rest, from))
     const ofProcesses = below.flatMap((from) => pathOfAnyProcess(rest, from))
@@ -105,12 +105,12 @@ export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = c
   },
 )
 
-/** The path as the kernel reads it, where that may be another one than its text tells. */
+/** The path as the kernel resolves it, if that may differ from its text. */
 function kernelPaths(path: string, from: string): readonly string[] {
   return sep !== '/' || path.includes('..') || /^[./~]*$/.test(path) ? [kernelPath(path, from)] : []
 }
 
-/** To deny it is enough that a word may mean the path: in any directory that is known, and a pattern also taken as a name. */
+/** For deny rules it is enough that a word may mean the path: in any known directory, with a pattern also read as a literal name. */
 export function possiblePlaces(word: ShellWord, whereabouts: Whereabouts): readonly string[] {
   const guess = whereabouts.isUnknown ? possiblePlacesOf(whereabouts) : whereabouts
   const { paths } = placesOf(word, guess)
@@ -122,26 +122,26 @@ const possiblePlacesOf = memoizeByObject((whereabouts: Whereabouts): Whereabouts
   isUnknown: false,
 }))
 
-/** Whether a line leaves names as they are, and patterns fit those that they always fit. */
+/** Whether a line changes no file names, so that patterns match the names that exist now. */
 export function changesNoNames(analysis: ShellAnalysis, env: Readonly<Record<string, string | undefined>>): boolean {
   return (
     isReadOnlyAnalysis(analysis) && ['GLOBIGNORE', 'BASHOPTS', 'SHELLOPTS'].every((name) => env[name] === undefined)
   )
 }
 
-/** Links that mean something else for every process. */
+/** Links that have another target for each process. */
 function isProcessLink(path: string): boolean {
   return /^\/proc\/[^/]+\/(?:cwd|root|fd|task|map_files|exe)\b/.test(path)
 }
 
-/** Every folder on the way is looked up. */
+/** Maximum number of folders in a pattern, as each is listed. */
 const maxSegments = 40
 
 const maxNames = 2000
-/** So many names of a folder are looked at. */
+/** Maximum number of names of a folder that are checked. */
 const maxEntries = 50_000
 
-/** The names on disk that fit; a class in brackets counts as any character. Undefined when there are too many, or some that are not text. */
+/** The existing names that match; a character class matches any character. Undefined if there are too many, or if names are not UTF-8. */
 function expandPattern(segments: readonly string[], from: string): readonly string[] | undefined {
   let places: readonly string[] = [from]
   for (const segment of segments) {
@@ -150,7 +150,7 @@ function expandPattern(segments: readonly string[], from: string): readonly stri
     const names = places.map(namesIn)
     if (names.includes(undefined)) return undefined
     places = places.flatMap((place, at) =>
-      // Shells before bash 5.2 find the folder above it, too.
+      // Shells before bash 5.2 also match the parent folder.
       [...(names[at] ?? []), ...(loose.startsWith('.') && /[?*]/.test(loose) ? ['..'] : [])]
         .filter(
           (name) =>
@@ -163,14 +163,14 @@ function expandPattern(segments: readonly string[], from: string): readonly stri
   return places
 }
 
-/** What is escaped stays; in bash two asterisks are one. */
+/** Escapes remain; in bash two asterisks are one. */
 function loosePattern(segment: string): string {
   return segment.replaceAll(/\\.|\[[!^]?\]?[^\]]*\]|\*+/gs, (part) =>
     part.startsWith('\\') ? part : part.startsWith('*') ? '*' : '?',
   )
 }
 
-/** Of a folder that cannot be listed by anybody there are no names. */
+/** Errors of folders that nobody can list: they have no names. */
 const unlistableErrors: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -181,7 +181,10 @@ const unlistableErrors: ReadonlySet<string | undefined> = new Set([
   'ESRCH',
 ])
 
-/** Undefined for too many, for names that are not text, and where this process cannot list what a command may, as without a free descriptor. */
+/**
+ * Undefined for too many names, for names that are not UTF-8, and if this process cannot list what a command might, for example without a free
+ * descriptor.
+ */
 function namesIn(folder: string): readonly string[] | undefined {
   try {
     return allEntries(folder, maxEntries)?.map(({ name }) => name)
@@ -191,7 +194,7 @@ function namesIn(folder: string): readonly string[] | undefined {
 }
 
 // Spec R-RULE-7d.
-/** A pattern in a folder as a path through any process that comes to be, where it may name one: what is there now does not tell. */
+/** A pattern in a folder, read as a path through any future process if it may match one: the present processes do not tell. */
 function pathOfAnyProcess(segments: readonly string[], from: string): readonly string[] {
   const [first = '', ...rest] = segments
   if (from === '/' && rest.length > 0 && nameMatchesLoosely(first, 'proc')) return pathOfAnyProcess(rest, '/proc')

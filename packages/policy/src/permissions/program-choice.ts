@@ -12,7 +12,7 @@ import {
   variableInProject,
 } from './command-texts.ts'
 
-/** Why a program may be another one than that of the person: a file of the project chooses it. */
+/** Why a file of the project may choose another program than the one of the person. */
 export function programChoiceProblem(
   { by, neverBy, outside }: Extract<Effect, { kind: 'chosen' }>,
   whereabouts: Whereabouts,
@@ -32,7 +32,7 @@ export function programChoiceProblem(
     : insideProblem(outside, [...book.directories, ...whereabouts.directories], book)
 }
 
-/** What of a program lies in a folder of the session. */
+/** Why a part of the program may be in a folder of the session. */
 function insideProblem(
   { programs, variables }: Outside,
   directories: readonly string[],
@@ -43,7 +43,7 @@ function insideProblem(
     isAbsolute(path) && bothEnds(path).every((end) => !roots.some((root) => isInside(end, root)))
   const variable = variables.find((name) => {
     const places = (name === 'HOME' ? homeFolder(env) : (env[name] ?? '')).split(delimiter)
-    // An empty place is the folder itself, but to man what the system has.
+    // An empty entry means the current folder, but the default of the system for man.
     const named = places.length === 1 || name === 'MANPATH' ? places.filter(Boolean) : places
     return !named.every(isOutside)
   })
@@ -71,7 +71,7 @@ function isThere(path: string): boolean {
 
 const maxBytes = 10_000
 
-/** Names and numbers of versions: no path, nothing to fetch from elsewhere, no template, no escape. */
+/** Whether the file contains only names and numbers of versions: no path, no URL, no template, no escape. */
 function namesVersionsOnly(path: string): boolean {
   try {
     if (lstatSync(path).size > maxBytes) return false

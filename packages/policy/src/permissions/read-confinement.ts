@@ -11,16 +11,16 @@ import { innermost, placesOf, type Whereabouts, whereaboutsOf } from './places.t
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
 import { failsConfined, nothingConfines, partNeedsRule, runsUnconfinedByRule, tooComplex } from './command-texts.ts'
 
-/** A part of a line, and what lets it run. */
+/** A part of a line, and what allows it. */
 export interface ConfinablePart {
   readonly part: string
-  /** A rule of the person lets it run. */
+  /** Whether a rule of the person allows it. */
   readonly isRule?: true
-  /** The command that it is; undefined for a redirect. */
+  /** The command; undefined for a redirect. */
   readonly of?: SimpleCommand
 }
 
-/** Whether commands that were judged to read only run confined. In `bypassPermissions` nothing is. */
+/** Whether commands that are judged read-only run confined. In `bypassPermissions` none is. */
 export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boolean {
   if (mode === 'bypassPermissions') return false
   const kind = withoutLookupCache(() => wall?.means().kind)
@@ -28,8 +28,8 @@ export function canConfine({ wall, mode }: Pick<RuleBook, 'wall' | 'mode'>): boo
 }
 
 /**
- * Why a line of which every part may run still asks: where some parts run by rules, it runs unconfined, and where nothing
- * confines commands, too; then it has to be so plain that there is one way to read it. Undefined when it runs.
+ * Why a line asks although each part of it may run; undefined if it runs. If some parts run by rules, or if nothing can confine commands, the line
+ * runs unconfined. Then its text must be so simple that there is only one way to read it.
  */
 export function confinementProblem(
   command: string,
@@ -39,7 +39,7 @@ export function confinementProblem(
   const means = withoutLookupCache(() => wall?.means())
   if (means === undefined || means.kind === 'off') return undefined
   const byRule = parts.filter(({ isRule }) => isRule === true).length
-  // Variables of the shell alone run nothing that a rule could name.
+  // Assignments to shell variables run nothing that a rule could name.
   if (byRule === parts.filter(({ of }) => of?.words.length !== 0).length) return undefined
   const analysis = analyseShell(command)
   const unconfined = analysis.commands.find(showsProcesses)
@@ -55,7 +55,7 @@ export function confinementProblem(
   return isPlainLine(command) ? undefined : nothingConfines(means.why)
 }
 
-/** Programs that read what the kernel shows to nobody who is confined: sockets and open files of other processes. */
+/** Programs that read what the kernel hides from confined processes: sockets and open files of other processes. */
 const needsUnconfined: ReadonlySet<string> = new Set(['ss', 'lsof'])
 
 export function showsProcesses(command: SimpleCommand): boolean {
@@ -70,8 +70,8 @@ function programOf(command: SimpleCommand | undefined): string {
 const processViewers: ReadonlySet<string> = new Set('ps pgrep pstree top free uptime w'.split(' '))
 
 /**
- * To what a command is confined that its rules let run; undefined where a rule, a hook or the mode lets it run as it is, or
- * nothing can confine it. To be asked about a call that is allowed.
+ * The confinement of a command that its rules allow; undefined if a rule, a hook or the mode lets it run unconfined, or if nothing can confine it.
+ * Call it for allowed calls only.
  */
 export function confinementOf(
   { hookDecision }: Pick<PermissionRequest, 'hookDecision'>,
@@ -92,7 +92,7 @@ function readablePlacesFor(analysis: ShellAnalysis, book: RuleBook): readonly st
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const named = effects.flatMap((effect) => ('word' in effect ? placesOf(effect.word, whereabouts).paths : []))
   const allowed = [...new Set(named)].filter((path) => isPathAllowed(book, { kind: 'read', toolName: 'Read' }, path))
-  // Where words are known only when it runs, they could name a password that git alone is to read.
+  // Words that are only known at run time could name a password file that only git may read.
   const isSeen = effects.every(({ kind }) => kind !== 'unseen')
   const ofGit = repositoriesRead(effects, whereabouts)
   const isGit = analysis.commands.some((one) => programOf(one) === 'git')
@@ -103,7 +103,7 @@ function readablePlacesFor(analysis: ShellAnalysis, book: RuleBook): readonly st
   return [...new Set(all)]
 }
 
-/** What Read rules allow: the folder in which a pattern begins to be one. */
+/** What Read rules allow: for a pattern, the folder before its first wildcard. */
 export function readableByRules({ allow, directories }: RuleBook): readonly string[] {
   const named = allow.flatMap(({ tool, spec }) => {
     if (tool !== 'Read') return []
@@ -112,7 +112,7 @@ export function readableByRules({ allow, directories }: RuleBook): readonly stri
   return named.filter((path) => !leadsOutside(path, directories))
 }
 
-/** From a folder below its root git reads all of a repository. */
+/** From a folder below the root, git reads the whole repository. */
 export function repositoriesRead(effects: readonly Effect[], whereabouts: Whereabouts): readonly string[] {
   const folders = effects.flatMap((effect) => (effect.kind === 'git' ? placesOf(effect.folder, whereabouts).paths : []))
   return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
@@ -125,19 +125,19 @@ const line = new RegExp(String.raw`^ *${command}(?: *(?:&&|\|\||;|\|) *${command
 const longest = 2_000
 
 /**
- * Whether there is one way to read a line: words without anything that the shell expands twice, whole quotes that hold no
- * `$`, backtick or backslash, `&&`, `||`, `;`, `|` and redirects to such words. Takes time in proportion to the line.
+ * Whether a line can be read in one way only. Its words contain nothing that the shell expands twice, its quotes are complete without `$`, backtick
+ * or backslash, and it has no operators but `&&`, `||`, `;`, `|` and redirects to such words. Takes linear time.
  */
 function isPlainLine(text: string): boolean {
   return text.length <= longest && line.test(text)
 }
 
-/** Checked by hand: whatever words follow that their grammars allow, they write nothing and run nothing. */
+/** Checked by hand: with any arguments that their grammars accept, they write nothing and run nothing. */
 const harmless: ReadonlySet<string> = new Set(
   'head tail wc grep sort uniq cut tr echo printf cd true false pwd ls cat basename dirname sleep'.split(' '),
 )
 
-/** Whether a command may run unconfined in a plain line of which another part runs by a rule. */
+/** Whether a command may run unconfined in a simple line in which another part runs by a rule. */
 function isHarmlessBesideRules({ words }: SimpleCommand): boolean {
   return words.length === 0 || harmless.has(words[0]?.value ?? '')
 }

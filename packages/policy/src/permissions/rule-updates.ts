@@ -11,14 +11,14 @@ export type RuleUpdate = Extract<
   }
 >
 
-/** Rules as they stand in settings. */
+/** Rules as they are written in settings. */
 export function ruleTexts({ rules }: Pick<RuleUpdate, 'rules'>): readonly string[] {
   return rules.map(({ toolName, ruleContent }) =>
     ruleContent === undefined ? toolName : `${toolName}(${ruleContent})`,
   )
 }
 
-/** @throws PermissionRuleError for rules that cannot be read: what is not understood protects nothing. */
+/** @throws PermissionRuleError for invalid rules: a rule that is not understood protects nothing. */
 export function checkUpdates(updates: readonly PermissionUpdate[], cwd: string): void {
   const texts: { [behavior in Behavior]?: readonly string[] } = {}
   for (const update of updates)
@@ -32,9 +32,9 @@ export function addsAllowRules(update: PermissionUpdate): boolean {
 }
 
 /**
- * The rules with what persons said since. Deny and ask rules that were there before stay: an answer to a question takes
- * back what answers brought, and allow rules.
- * @param modes Those of the session: what was said before a resume may name another.
+ * Applies the updates of the session. Deny and ask rules that existed before remain: an answer can remove only allow rules and the rules of earlier
+ * answers.
+ * @param modes Modes of the session: updates from before a resume may name others.
  */
 export function applyUpdates(
   book: RuleBook,
@@ -82,7 +82,7 @@ export function applyUpdates(
   }
 }
 
-/** An allow rule that a person took away when so many updates had been learned. */
+/** An allow rule that a person withdrew after this many updates. */
 export interface WithdrawnRule {
   readonly rule: string
   readonly after: number
@@ -90,7 +90,7 @@ export interface WithdrawnRule {
 
 const everyDestination = ['session', 'localSettings', 'userSettings', 'projectSettings'] as const
 
-/** The updates with what was taken away in between: what was learned later counts again. */
+/** The updates with the withdrawals in between: a rule that is added again later is valid. */
 export function withWithdrawals(
   updates: readonly PermissionUpdate[],
   withdrawn: readonly WithdrawnRule[],
@@ -112,7 +112,7 @@ export function withWithdrawals(
   ]
 }
 
-/** What of the updates still adds a rule, with where it was to be stored. */
+/** The rules that the updates still add, with where they were to be stored. */
 export function learnedRules(updates: readonly PermissionUpdate[]): readonly {
   readonly behavior: Behavior
   readonly rule: string
@@ -123,7 +123,7 @@ export function learnedRules(updates: readonly PermissionUpdate[]): readonly {
   )
 }
 
-/** The updates that add rules, without what later ones took away. */
+/** The updates that add rules, without those that later ones removed. */
 function remainingAdditions(updates: readonly PermissionUpdate[]): readonly RuleUpdate[] {
   let learned: readonly RuleUpdate[] = []
   for (const update of updates) {
@@ -153,7 +153,7 @@ function endsOf(paths: readonly string[], { cwd }: RuleBook): readonly string[] 
   return paths.flatMap((path) => bothEnds(absolutePath(path, cwd)))
 }
 
-/** Rules as changes that a person is offered. */
+/** Rules as an update that a person is offered. */
 export function suggestionOf(rules: readonly string[], destination: PermissionUpdate['destination']): PermissionUpdate {
   return {
     type: 'addRules',

@@ -5,12 +5,12 @@ import { phrasingsOf } from '../shell/subcommands/synonyms.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { formsOf, runsItsArguments } from '../shell/wrappers.ts'
 
-/** How a program runs any other one. */
+/** How a program runs any other program. */
 interface FreeRun {
   readonly how: string
-  /** By what stands behind a subcommand, with the words that a rule may name. */
+  /** By subcommand, with the words that a rule may name after it. */
   readonly subcommands?: Readonly<Record<string, string>>
-  /** Also behind operands that a rule names: `find . *`. */
+  /** Also after operands that a rule names: `find . *`. */
   readonly anywhere?: true
 }
 
@@ -202,8 +202,8 @@ function parseRows(names: string, freedom: FreeRun): Readonly<Record<string, Fre
 
 // Spec R-RULE-9c.
 /**
- * Says that an allow rule lets any program run, and how; undefined for a rule that does not, such as one without a wildcard. For people
- * who read or choose a rule.
+ * How an allow rule lets any program run, in a sentence; undefined for a rule that does not, such as one without a wildcard. For people who read or
+ * choose a rule.
  */
 export function runsAnything(rule: string): string | undefined {
   const [, tool, spec] = /^([A-Za-z][\w.-]*)(?:\((.*)\))?$/s.exec(rule.trim()) ?? []
@@ -213,7 +213,7 @@ export function runsAnything(rule: string): string | undefined {
   const fixed = pattern.slice(0, Math.max(0, pattern.indexOf('*')))
   if (!pattern.includes('*')) return undefined
   if (fixed.trim() === '') return 'This rule lets every command run.'
-  // `./scripts/*`: whatever comes to be there.
+  // `./scripts/*`: any file that is created there.
   if (!/\s/.test(fixed) && fixed.endsWith('/')) return `This rule lets every program in ${fixed} run.`
   const found = freeRunOf(wordsOf(fixed))
   return found === undefined ? undefined : `This rule lets ${found.program} run any program (${found.how}).`
@@ -244,7 +244,7 @@ function freeRunOf(given: readonly ShellWord[]): FoundFreeRun | undefined {
   if (operand === undefined) return free
   const behind = words.slice(words.indexOf(operand))
   if (runsItsArguments(words) && freedom === theCommand) {
-    // What a runner runs is fixed: that program may be free.
+    // The program that a runner runs is fixed; that program may be able to run anything.
     const command = argumentFirst.has(plain) ? behind.slice(1) : behind
     return command.length === 0 ? free : freeRunOf(command)
   }
@@ -264,7 +264,7 @@ function freeSubcommand(
       const how = Object.hasOwn(subcommands, phrase.slice(0, length).join(' '))
         ? subcommands[phrase.slice(0, length).join(' ')]
         : undefined
-      // Behind further words only what runs something whatever they are.
+      // With further words, only what runs something whatever they are.
       if (how !== undefined && (length === phrase.length || isOpen === true)) return how
     }
   }

@@ -10,13 +10,11 @@ export interface RuleInForce {
   readonly behavior: Behavior
   /** As it is written: `Bash(npm test *)`. */
   readonly rule: string
-  /** Where a person who added it by an answer wanted it stored; absent for a rule that the session began with. */
+  /** Where a person wanted it stored who added it by an answer; absent for an initial rule. */
   readonly destination?: PermissionUpdate['destination']
 }
 
-/**
- * The rights of the caller, such as `ToolContext.rights`. Where they are absent and matter, the rights of the last judged call apply.
- */
+/** The rights of the caller, such as `ToolContext.rights`. Without them, the rights of the last judged call apply. */
 export type Rights = Pick<PermissionRequest, 'learned'>
 
 /** The rules of a session now: those it began with, and those that people added or withdrew since. */
@@ -24,7 +22,7 @@ export class SessionRules {
   #book: RuleBook
   readonly #modes: readonly PermissionMode[]
   readonly #withdrawn: WithdrawnRule[] = []
-  /** By the list of answers of the session: the rules with these answers, and the rules without that they were made from. */
+  /** By list of answers: the rules that include them, and the rules that these were made from. */
   readonly #withAnswers = new WeakMap<
     NonNullable<Rights['learned']>,
     { readonly base: RuleBook; readonly merged: RuleBook }
@@ -56,7 +54,7 @@ export class SessionRules {
     return this.withLearned(request)
   }
 
-  /** The rules with these answers of the session. Each list of answers is read once. */
+  /** The rules with these answers of the session. Each list of answers is applied once. */
   withLearned({ learned }: Rights): RuleBook {
     if (learned === undefined) return this.#book
     const known = this.#withAnswers.get(learned)

@@ -9,7 +9,7 @@ const maxEntries = 3000
 const read = { kind: 'read', toolName: 'Read' } as const
 const edit = { kind: 'edit', toolName: 'Edit' } as const
 
-/** Whether a folder holds, however deep, a file that a rule for paths is about; also when it holds too much to look at, or a name that is not text. */
+/** Whether a folder contains, at any depth, a file that a path rule matches. Also true if there is too much to check, or a name that is not UTF-8. */
 export function containsMatch(rules: readonly PermissionRule[], folder: string): boolean {
   const ofPaths = rules.filter(({ spec }) => spec.kind === 'path')
   const open = [folder]
@@ -28,7 +28,10 @@ export function containsMatch(rules: readonly PermissionRule[], folder: string):
   return false
 }
 
-/** Whether a folder holds, however deep, a link that leads to such a path, also by further links; also when it holds too much to look at, or a name that is not text. */
+/**
+ * Whether a folder contains, at any depth, a link with such a target, directly or through further links. Also true if there is too much to check, or
+ * a name that is not UTF-8.
+ */
 export function containsLinkTo(folder: string, isSuch: (end: string) => boolean): boolean {
   const open = [folder]
   const seen = new Set<string>()
@@ -54,12 +57,12 @@ function entriesIn(folder: string, most: number): readonly Dirent[] | undefined 
   try {
     return allEntries(folder, most)
   } catch {
-    // No folder, or none that this program may look into: then a command of ours may not either.
+    // Missing, or not readable for this program and therefore for its commands.
     return []
   }
 }
 
-/** Links are not gone into: what they lead to is judged by its own name. */
+/** Does not follow links: their targets are judged by their own names. */
 function namesIn(folder: string, most: number): readonly string[] | undefined {
   try {
     return lstatSync(folder).isDirectory() ? allEntries(folder, most)?.map(({ name }) => name) : []

@@ -15,34 +15,31 @@ import { isPathAllowed, type RuleBook } from './rule-book.ts'
 import { ruleForAny } from './rule-match.ts'
 import { subjectsOf } from './subject.ts'
 
-/** A call of Bash whose command is tried before a person is asked about it. */
+/** A Bash call whose command is tried before a person is asked. */
 export interface TrialCall {
   /** Id of the call. */
   readonly callId: string
-  /** The subagent that calls. */
+  /** Id of the calling subagent. */
   readonly agentId?: string | undefined
   /** The command line. */
   readonly command: string
   /** The input of the call, as its tool reads it. */
   readonly input: unknown
-  /** To what the command is confined. */
+  /** The confinement of the command. */
   readonly confinement: TrialConfinement
 }
 
-/** Tries commands, and stores the results of those that had no effects. */
+/** Tries commands, and stores the results of those without effects. */
 export interface TrialPort {
   /**
-   * Tries the command of a call. Gives undefined where it had no effects: its result is stored then, and Bash gives that to the call.
-   * Else it gives why the command has to run again, as the end of a sentence; nothing is left of it then. Never rejects.
+   * Tries the command of a call. Returns undefined if it had no effects: the result is stored, and Bash returns it to the call. Otherwise returns
+   * why the command must run again, as the end of a sentence, and discards everything. Never rejects.
    */
   run(call: TrialCall, signal: AbortSignal): Promise<string | undefined>
 }
 
 // Spec R-TRY-1.
-/**
- * To what a command is confined that is tried before a person is asked; undefined where it is not tried. To be asked about a
- * call that these rules ask about.
- */
+/** The confinement for a trial before a person is asked; undefined if the command is not tried. Call it only for calls that these rules ask about. */
 export function trialConfinement(request: PermissionRequest, book: RuleBook): TrialConfinement | undefined {
   const { call, hookDecision, needsApproval, wasAsked } = request
   if (call.name !== 'Bash' || book.mode !== 'default') return undefined
@@ -52,7 +49,7 @@ export function trialConfinement(request: PermissionRequest, book: RuleBook): Tr
   const [subject] = subjects
   if (subject.kind !== 'command' || ruleForAny(book.ask, call.name, subjects, book) !== undefined) return undefined
   const { command } = subject
-  // What deny rules for files name, it does not see.
+  // The trial does not see files of deny rules.
   const deny = book.deny.filter(({ spec }) => spec.kind !== 'path')
   if (doubtAbout(command, { ...book, deny }) !== undefined) return undefined
   if (editProblem(request, command, book) !== undefined || skipsTrial(command, book)) return undefined
@@ -60,14 +57,14 @@ export function trialConfinement(request: PermissionRequest, book: RuleBook): Tr
   return { kind: 'trial', directories, readable, denied }
 }
 
-/** The command of a call of Bash. */
+/** The command of a Bash call. */
 export function commandOfCall({ call }: PermissionRequest): string | undefined {
   const command = isJsonObject(call.input) ? call.input['command'] : undefined
   return typeof command === 'string' ? command : undefined
 }
 
 // Spec R-TRY-2.
-/** What is known to have effects is not tried, and neither is what would do something else where only the session is seen. */
+/** Commands with known effects are not tried, nor those that would behave differently if they see only the session. */
 function skipsTrial(command: string, book: RuleBook): boolean {
   const analysis = analyseShell(command)
   const { commands, redirects, features } = analysis
@@ -85,8 +82,8 @@ function usesOutside(command: SimpleCommand): boolean {
 }
 
 /**
- * Programs whose effects are not seen, since they signal other processes, ask a service to do something, or are about the
- * machine. In a trial they would find nothing there and, as `pkill`, may say nothing.
+ * Programs whose effects are invisible: they signal other processes, ask a service, or act on the machine. In a trial they would find nothing and,
+ * like `pkill`, may not report it.
  */
 const outsidePrograms: ReadonlySet<string> = new Set(
   (
@@ -100,7 +97,7 @@ const outsidePrograms: ReadonlySet<string> = new Set(
 )
 
 // Spec R-TRY-2a.
-/** Whether a word names something that is there and that a trial does not see. */
+/** Whether a word names an existing place that a trial does not see. */
 function namesHiddenPlace(analysis: ShellAnalysis, book: RuleBook): boolean {
   const whereabouts = whereaboutsOf(analysis, book.shellDirectory())
   const words = [
@@ -110,7 +107,7 @@ function namesHiddenPlace(analysis: ShellAnalysis, book: RuleBook): boolean {
   return words.some((word) => pathsIn(word, whereabouts).some((path) => isHidden(path, book)))
 }
 
-/** A word, what stands behind an equals sign in it, and behind the letter of an option. */
+/** A word, its part after an equals sign, and its part after the letter of an option. */
 function pathsIn({ value }: ShellWord, { directories }: Whereabouts): readonly string[] {
   const parts = [value, value.slice(value.indexOf('=') + 1), value.replace(/^-[A-Za-z]/, '')]
   const named = parts.flatMap((part) => part.split(':')).filter((part) => /^[/~]|(?:^|\/)\.\.(?:\/|$)/.test(part))

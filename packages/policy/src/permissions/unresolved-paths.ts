@@ -9,8 +9,8 @@ import { couldMatchBelow } from './rule-book.ts'
 import { type GlobPattern, reachedPositions, tokenMatches, type Token } from '../files/glob-pattern.ts'
 
 /**
- * Whether a word may mean files that rules are about and that nobody has looked at: in a folder, or under a name that comes to be.
- * `isStill`: nothing in the line writes, so that what is on disk now tells what is a file, and where names of a pattern lead.
+ * Whether a word may name unchecked files of rules: inside a folder, or under a name that does not exist yet. `isStill`: the line writes nothing, so
+ * that the present files on disk decide.
  */
 export function mayNameRuledFile(
   rules: readonly PermissionRule[],
@@ -35,7 +35,7 @@ function couldName({ anchors, glob }: PathPattern, folder: string, names: string
   return anchors.some((root) =>
     isInside(folder, root)
       ? couldMatchNamed(glob, relative(root, folder).split(sep).filter(Boolean), names)
-      : // The name itself may be the folder from which it counts.
+      : // The name itself may be the base folder.
         isInside(root, folder),
   )
 }
@@ -49,8 +49,8 @@ function isFileItself(path: string): boolean {
 }
 
 /**
- * Whether the pattern may fit something in a folder whose name fits a pattern of the shell, of which classes are written as `?`.
- * What begins with an asterisk fits no name that begins with a dot. Case counts for nothing: for some file systems it does not.
+ * Whether the pattern may match something in a folder whose name matches a shell pattern (with classes written as `?`). A shell pattern with a
+ * leading asterisk matches no hidden name. Ignores case, as some file systems do.
  */
 function couldMatchNamed(pattern: GlobPattern, folder: readonly string[], shellPattern: string): boolean {
   const { reached, isFolderAbove } = reachedPositions(pattern, folder)
