@@ -26,31 +26,31 @@ export interface DescribeOptions {
   readonly temporary: string
   readonly settings: SandboxSettings
   readonly denied: DeniedPatterns
-  /** `read-only` for what runs without a rule: nothing is written but the temporary folder, and no network. */
+  /** `read-only` for commands without a rule: they write only the temporary folder and have no network. */
   readonly access: 'read-only' | 'project'
-  /** Files that can be read wherever they lie, but for what deny rules name. */
+  /** Files that can be read wherever they are, except those of deny rules. */
   readonly readable?: readonly string[]
-  /** Packages of this program, and what the person brought for agents: never written, wherever they lie. */
+  /** Packages of this program, and what the person installed for agents: never writable, wherever they are. */
   readonly keptFolders?: readonly string[]
-  /** Folders that were seen to be no repositories themselves. What is one since then was made one by a command. */
+  /** Folders that were not repositories when they were checked. If one is now, a command created it. */
   readonly plain?: ReadonlySet<string>
 }
 
-/** What a sandbox is to look like for one command, and what is put in place and cleared away around it. */
+/** The sandbox for one command, and what is created and cleaned up around it. */
 export interface DescribedSandbox {
-  /** The sandbox. */
+  /** What the command may reach. */
   readonly description: SandboxDescription
-  /** Files that stand there while commands run. */
+  /** Files that exist while commands run. */
   readonly made: readonly MadeFile[]
-  /** In these `commondir` is removed when a command has ended. */
+  /** `commondir` is removed from these folders when a command has ended. */
   readonly gitFolders: readonly string[]
-  /** These are no repositories themselves, and must not be when a command has ended. */
+  /** Folders that are not repositories themselves, and must not be when a command has ended. */
   readonly plain: readonly string[]
-  /** Not there, obeyed later, and not kept from coming to be. */
+  /** Missing control files whose creation cannot be prevented. */
   readonly unkept: readonly string[]
 }
 
-/** Keys and passwords of the person, and of the system where this program runs as root. */
+/** Keys and passwords of the person, and of the system if this program runs as root. */
 const secrets = [
   '.ssh',
   '.gnupg',
@@ -81,7 +81,7 @@ const secrets = [
 ]
 const systemSecrets = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/ssh']
 
-/** Looks at the disk and says what a command may reach now. @throws SandboxError where that cannot be held. */
+/** Inspects the disk and describes what a command may reach now. @throws SandboxError if that cannot be enforced. */
 export function describe(options: DescribeOptions): DescribedSandbox {
   const { cwd, home, settings, access, temporary } = options
   const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
@@ -99,11 +99,11 @@ export function describe(options: DescribeOptions): DescribedSandbox {
     ...made.map(({ path }): Place => ({ path, kind: 'file' })),
     ...editDenied,
   ].filter(isInsideAny(writable))
-  // In sight also where they lie in a folder of which the command has its own, such as /tmp.
+  // Visible even if they are in a folder that is replaced for the command, such as /tmp.
   const own = [...(access === 'read-only' ? options.directories : []), ...(options.readable ?? [])]
   const opened = places([...own, ...settings.allowRead])
   const closed = [...places([...secrets.map((name) => join(home, name)), ...systemSecrets])].filter(
-    // What was opened by name is open, and a project is never shut by these.
+    // Places that were opened by name remain open, and these never close a project.
     ({ path }) => ![...opened, ...writable].some((open) => isInside(path, open.path)),
   )
   return {
@@ -138,7 +138,7 @@ function patternPlaces(paths: readonly string[], options: DescribeOptions): read
   return [...plain.flatMap((path) => placeAt(pathOf(path, options))), ...expandedPlaces(globs)]
 }
 
-/** What may not be edited and is not there: it must not come to be. The first missing folder above it stands for it. */
+/** Missing files that must not be edited: they must not be created. The first missing folder above one stands in for it. */
 function missingPlaces(options: DescribeOptions, writable: readonly Place[]): readonly string[] {
   const paths = [
     ...options.denied.edit.flatMap(({ named = [] }) => named),
@@ -158,7 +158,7 @@ function expandedPlaces(patterns: readonly PlacePattern[]): readonly Place[] {
   return expandPlaces(patterns).flatMap(placeAt)
 }
 
-/** Where a path leads, with what is there; nothing for what is not there. */
+/** The real path and its kind; empty if nothing exists there. */
 function placeAt(path: string): readonly Place[] {
   const real = realPath(path)
   try {

@@ -7,27 +7,27 @@ import { inPinnedFolder } from './pinned-folder.ts'
 import { removeTree } from './remove-tree.ts'
 import { ignoreErrors } from './on-disk.ts'
 
-/** What was there before a confined command started: what appears later at such names is its work. Plain data, as it is stored. */
+/** The state before a confined command starts: control files that appear later are created by it. Plain data, as it is stored. */
 export interface Baseline {
   /** The directories that the command can write. */
   readonly directories: readonly string[]
-  /** What is obeyed later, by its path. */
+  /** Control files by path. */
   readonly obeyed: readonly (readonly [path: string, identity: Identity])[]
-  /** Where the links among it lead: device and inode. */
+  /** Device and inode of the targets of links among them. */
   readonly ends: readonly (readonly [path: string, node: string | undefined])[]
   /** Folders that are repositories themselves, by device and inode. */
   readonly bare: readonly string[]
-  /** Paths at which nothing was, and nothing may be afterwards. */
+  /** Paths that did not exist, and must not exist afterwards. */
   readonly missing: readonly string[]
   /** Folders whose names are not UTF-8. */
   readonly odd: readonly string[]
   /** Whether every folder was read. */
   readonly isComplete: boolean
-  /** When this was, in milliseconds since 1970. */
+  /** Time of the scan, in milliseconds since 1970. */
   readonly atMs: number
 }
 
-/** Writes down what is there before a command starts. `missing`: paths that are obeyed later because of what settings say. */
+/** Records the state before a command starts. `missing`: further control files because of settings. */
 export function baselineOf(directories: readonly string[], scan: FolderScan, missing: readonly string[]): Baseline {
   return {
     directories,
@@ -44,11 +44,11 @@ export function baselineOf(directories: readonly string[], scan: FolderScan, mis
 /** Something to be moved aside. */
 export interface Intruder {
   readonly path: string
-  /** The path as the system takes it, where the name is not UTF-8. */
+  /** The path as bytes, if it is not UTF-8. */
   readonly bytes?: Buffer
 }
 
-/** What a command made where something is obeyed later. */
+/** Control files that a command created. */
 function findIntruders(baseline: Baseline, scan: FolderScan): readonly Intruder[] {
   const before = new Map(baseline.obeyed)
   const ends = new Map(baseline.ends)
@@ -56,7 +56,7 @@ function findIntruders(baseline: Baseline, scan: FolderScan): readonly Intruder[
   const isInWorkspace = (path: string): boolean => baseline.directories.some((folder) => isInside(path, folder))
   const obeyed = [...scan.controlFiles].flatMap(([path, identity]): readonly Intruder[] => {
     const isKnown = known.has(keyOf(path, identity))
-    // What was there before may have moved with the folder that it is in: it was read-only all the time.
+    // An existing file may have moved with its folder; it was read-only all the time.
     if (!isKnown) return [{ path }]
     if (identity.kind !== 'link' || !before.has(path) || ends.get(path) === endOf(path)) return []
     const end = realPath(path)
@@ -83,7 +83,7 @@ function endOf(path: string): string | undefined {
   }
 }
 
-/** Makes links anew that the command removed: nothing can be mounted over a link. */
+/** Restores links that the command removed, as nothing can be mounted over a link. */
 function restoreLinks(baseline: Baseline, scan: FolderScan): void {
   const nodes = new Set([...scan.controlFiles.values()].map(({ node }) => node))
   for (const [path, { kind, node, target }] of baseline.obeyed) {
@@ -94,21 +94,21 @@ function restoreLinks(baseline: Baseline, scan: FolderScan): void {
   }
 }
 
-/** Looks at what a command made, and moves aside what may not be where it is. */
+/** Scans for control files that a command created, and moves them aside. */
 export function moveIntrudersAside(
   baseline: Baseline,
   scanner: FolderScanner,
   options: {
-    /** Folders to look at first. */
+    /** Folders to scan first. */
     readonly first: readonly string[]
-    /** The folder into which things are moved, made when it is needed. */
+    /** The folder to which they are moved; created when needed. */
     readonly folder: string
-    /** Whether it may be moved; everything when absent. */
+    /** Whether something may be moved. Default: everything. */
     readonly isBlamed?: (intruder: Intruder) => boolean
   },
 ): {
   readonly takenBack: readonly MovedAside[]
-  /** What was found. */
+  /** The result of the scan. */
   readonly scan: FolderScan
 } {
   const { first, folder, isBlamed = () => true } = options
@@ -122,16 +122,16 @@ export function moveIntrudersAside(
   return { takenBack: moved, scan }
 }
 
-/** The clock of files is a little behind. */
+/** Tolerance for the coarse clock of files. */
 const clockMs = 20
 
-/** For folders that were not read before the command: what is older than the command was there. */
+/** For folders that were not read before the command: files older than the command existed before. */
 function isNewerThan({ atMs }: Baseline, { path, bytes }: Intruder): boolean {
   const stats = lstatSync(bytes ?? path, { throwIfNoEntry: false })
   return stats !== undefined && stats.birthtimeMs >= atMs - clockMs
 }
 
-// Beside this command another one may run, which puts a link in the place of a folder between the scan and the move.
+// A concurrent command may replace a folder by a link between the scan and the move.
 function moveAside({ path, bytes }: Intruder, directories: readonly string[], folder: string): readonly MovedAside[] {
   const root = directories.find((directory) => isInside(path, directory)) ?? dirname(path)
   const name = path.slice(root.length).replaceAll('\uFFFD', '_')
@@ -158,11 +158,11 @@ function move(path: string, from: string | Buffer, to: string): void {
     }
   }
   if (isMoved()) return
-  // The command may have taken the right to move it away. A link leads to what is somebody else's.
+  // The command may have removed the permission to move it. A link is skipped, as its target belongs to somebody else.
   const locked = [dirname(path), ...(identityOf(path)?.kind === 'folder' ? [path] : [])]
   for (const one of locked) ignoreErrors(() => chmodSync(one, statSync(one).mode | 0o700))
   if (isMoved()) return
-  // On another file system.
+  // The folder is on another file system.
   ignoreErrors(() => cpSync(path, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true }))
   removeTree(path)
 }

@@ -6,19 +6,19 @@ import { EditWall } from './edit-wall.ts'
 import { findProgram } from './find-bubblewrap.ts'
 import { readMemory, writeMemory } from './machine-memory.ts'
 
-/** What to look for, and where. */
+/** Options of `detectEdits`. */
 export interface EditMeansOptions {
   /** The search path. */
   readonly path: string
-  /** The directories of the session: no program that confines is taken from there. */
+  /** The directories of the session: programs in them are not trusted to confine commands. */
   readonly directories: readonly string[]
   /** The person's own folder. */
   readonly home: string
-  /** The file in which is stored what worked since the machine started; nowhere when absent. */
+  /** The file that stores what worked since the machine started. Default: nowhere. */
   readonly memory?: string | undefined
 }
 
-/** Finds out whether commands can be confined to the directories of the session, by running `true` as they would run. */
+/** Detects whether commands can be confined to the directories of the session, by running `true` in the same way. */
 export function detectEdits({ path, directories, home, memory }: EditMeansOptions): EditMeans {
   const off = (why: string, lack?: MissingPart): EditMeans => ({
     kind: 'off',
@@ -52,7 +52,7 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
   return off(`commands cannot be confined to this folder (${said})`)
 }
 
-/** What the error of bubblewrap says is missing. That a limit is reached it says by the file in /proc that sets the limit. */
+/** What is missing, from the error of bubblewrap. If a limit is reached, it names the file in /proc with the limit. */
 function missingPartIn(error: string): 'namespaces' | 'proc' | undefined {
   if (/new namespace|max_\S*_namespaces|uid map/i.test(error)) return 'namespaces'
   if (/proc/i.test(error)) return 'proc'
@@ -61,7 +61,7 @@ function missingPartIn(error: string): 'namespaces' | 'proc' | undefined {
 
 const tryMs = 5_000
 
-/** What bubblewrap says when it cannot start a command as commands are started; undefined where it can. */
+/** The error of bubblewrap for a command that is started like real ones; undefined if it works. */
 function trialError(
   means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>,
   directories: readonly string[],
@@ -87,7 +87,7 @@ function trialError(
   }
 }
 
-/** Whether this program is in a user namespace already. */
+/** Whether this program already runs in a user namespace. */
 function isNested(): boolean {
   try {
     return !/^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'latin1'))
@@ -96,7 +96,7 @@ function isNested(): boolean {
   }
 }
 
-/** Whether further namespaces can be forbidden, where that is known to work for these directories. */
+/** Whether further namespaces can be forbidden, if that worked for these directories. */
 function rememberedAnswer(memory: string | undefined, directories: readonly string[]): boolean | undefined {
   const { canDisableUserNamespaces, directories: works } = readMemory(memory) ?? {}
   if (typeof canDisableUserNamespaces !== 'boolean' || !Array.isArray(works)) return undefined
@@ -106,7 +106,7 @@ function rememberedAnswer(memory: string | undefined, directories: readonly stri
 /** What is missing to confine commands to the workspace. */
 type MissingPart = 'bubblewrap' | 'namespaces' | 'proc' | 'home'
 
-/** What a person can do about it, in a sentence. `read` gives what a file of `/proc/sys` says, or undefined. */
+/** What a person can do about it, in a sentence. `read` returns the content of a file of `/proc/sys`, or undefined. */
 export function editRemedy(lack: MissingPart, read: (file: string) => string | undefined = readTrimmed): string {
   switch (lack) {
     case 'bubblewrap':

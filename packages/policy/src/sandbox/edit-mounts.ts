@@ -8,21 +8,21 @@ import type { VisiblePlaces } from './edit-visible.ts'
 import { leadsOutside } from './outside-links.ts'
 import { exists } from './on-disk.ts'
 
-/** What the arguments of bubblewrap are made of for one command. */
+/** Input for the arguments of bubblewrap for one command. */
 export interface EditMounts {
   readonly means: Pick<Extract<EditMeans, { readonly kind: 'bubblewrap' }>, 'canDisableUserNamespaces'>
   readonly command: PlainCommand & {
-    /** The file in which bubblewrap says which process it started. */
+    /** The file in which bubblewrap reports the process that it started. */
     readonly firstDescriptor: number
   }
   readonly home: string
   readonly visible: VisiblePlaces
-  /** The folder that stands for `/etc`. */
+  /** The folder that replaces `/etc`. */
   readonly copied: string
   readonly temporary: EnteredTemporary
-  /** Arguments that mount caches in the home. */
+  /** Arguments that mount caches in the home folder. */
   readonly caches: readonly string[]
-  /** What else is read. */
+  /** Further readable places. */
   readonly readable: readonly string[]
   /** Directories of the session, as they are named. */
   readonly directories: readonly string[]
@@ -30,10 +30,10 @@ export interface EditMounts {
   readonly filterDescriptor: number | undefined
 }
 
-/** As root, `core_pattern` could be written in a new `/proc`. Bubblewrap shuts it for others. */
+/** As root, `core_pattern` could be written in a new `/proc`. For other users bubblewrap protects it. */
 const readOnlyOfProc = ['sys', 'sysrq-trigger', 'irq', 'bus', 'fs', 'acpi', 'scsi'].map((name) => `/proc/${name}`)
 
-/** The arguments of bubblewrap: from an empty root on, what is mounted later covers what was mounted before. */
+/** The arguments of bubblewrap, starting with an empty root: a later mount covers earlier ones. */
 export function editArguments(mounts: EditMounts): readonly string[] {
   const { means, command, home, visible, copied, temporary, caches, filterDescriptor } = mounts
   const inTemporary = temporaryTops(mounts)
@@ -92,7 +92,7 @@ function readOnlyMount([path = '']: readonly string[], at: string = path): reado
   return ['--ro-bind-try', path, at]
 }
 
-/** What else is read. A rule that opens all of the home opens none of it here: too much in it listens or is secret. */
+/** Further readable places. A rule that opens the whole home folder opens nothing here: too much of it is secret or listens. */
 function furtherMounts({ readable, directories, visible, home }: EditMounts): readonly string[] {
   const roots = directories.map(realPath)
   const isCovered = (path: string): boolean =>
@@ -106,7 +106,7 @@ function furtherMounts({ readable, directories, visible, home }: EditMounts): re
     .flatMap((path) => readOnlyMount([path]))
 }
 
-/** What can be written. A directory that is named by a link is found by it, too. */
+/** Writable directories. A directory that is named by a link is also reachable through it. */
 function directoryMounts({ directories }: EditMounts): readonly string[] {
   const roots = [...new Set(directories.map(realPath))].toSorted((left, right) => depthOf(left) - depthOf(right))
   const links = directories.filter((path) => realPath(path) !== path && !isInside(path, realTmp))
@@ -134,7 +134,7 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
   const isSeen = (path: string): boolean => seen.some((place) => isInside(path, place))
   const isMasked = (path: string): boolean => folders.some((outer) => outer.path !== path && isInside(path, outer.path))
   const made = [...placeholders.folders, ...placeholders.files.map(({ path }) => path)]
-  // In a folder that is read-only as a whole, all of it is, but for what can be written in it.
+  // A read-only folder is read-only as a whole, except for writable places in it.
   const outer = kept.filter((path) => !pinned.some((inner) => isInside(inner, path)))
   const mounts = [
     ...pinned.map((path) => ({ path, rank: 1, args: ['--bind-try', path, path] })),
@@ -157,7 +157,7 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
     .flatMap(({ args }) => args)
 }
 
-/** Folders directly in `/tmp` in which something is mounted and that are not mounted themselves: they hold nothing else. */
+/** Folders directly in `/tmp` that contain mounts but are not mounts: nothing else is in them. */
 function temporaryTops({ home, directories, readable, temporary }: EditMounts): readonly string[] {
   const mounted = [home, ...directories, ...readable].flatMap(bothEnds)
   return temporary.stubs
@@ -165,7 +165,7 @@ function temporaryTops({ home, directories, readable, temporary }: EditMounts): 
     .filter((path) => !temporary.shown.includes(path.slice(realTmp.length + 1)) && !mounted.includes(path))
 }
 
-/** Whether a place lies in another one, and no link leads out of it. Each mount takes time with every command. */
+/** Whether a place is inside another one and no link leads out of it. Each mount costs time for every command. */
 function isPartOf(places: readonly string[], path: string): boolean {
   return places.some((place) => place !== path && isInside(path, place)) && realPath(path) === path
 }

@@ -13,28 +13,31 @@ import { otherHardLinks } from './hard-links.ts'
 import { packagesOf } from './own-packages.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** What stays as it is in the directories that a command can write. */
+/** What remains unchanged in the directories that a command can write. */
 export interface ProtectedTree {
   readonly readOnly: readonly string[]
-  /** Git folders that are written, mounted so that they cannot be replaced, caches in folders that are read-only, and folders above what is shut by its place. */
+  /**
+   * Folders that are mounted so that they cannot be replaced: writable git folders, caches in read-only folders, and folders above places that are
+   * protected by their path.
+   */
   readonly pinned: readonly string[]
-  /** Neither read nor written. */
+  /** Places that can be neither read nor written. */
   readonly masked: readonly { readonly path: string; readonly isFolder: boolean }[]
-  /** Paths at which nothing is, and nothing may be when the command has ended. */
+  /** Paths that do not exist, and must not exist when the command has ended. */
   readonly missing: readonly string[]
-  /** What stands in git folders while the command runs. */
+  /** What exists in git folders while the command runs. */
   readonly placeholders: { readonly folders: readonly string[]; readonly files: readonly MadeFile[] }
-  /** Git folders in which `commondir` is removed when the command has ended. */
+  /** Git folders from which `commondir` is removed when the command has ended. */
   readonly withoutCommon: readonly string[]
 }
 
 interface Options {
-  /** The directories of the session, by where they lead. */
+  /** The directories of the session, by their real paths. */
   readonly roots: readonly string[]
   readonly confinement: EditConfinement
   readonly keptFolders: readonly string[]
   readonly scan: FolderScan
-  /** Sockets on which somebody outside may listen. */
+  /** Sockets on which a process outside may listen. */
   readonly sockets: readonly string[]
   /** The folder in which the command starts. */
   readonly directory: string
@@ -42,7 +45,7 @@ interface Options {
 
 const maxProtected = 1_000
 
-/** Says what is shut for one command. @throws SandboxError where something cannot be. */
+/** Determines what is protected for one command. @throws SandboxError if something cannot be. */
 export function protectTree(options: Options): ProtectedTree {
   const { roots, confinement, scan, sockets } = options
   refuseUnnameable(scan)
@@ -64,7 +67,7 @@ export function protectTree(options: Options): ProtectedTree {
     ...obeyed,
     ...[...kept, ...denied, ...otherHardLinks(denied, roots)].map(realPath),
   ]
-  // Over a link nothing is mounted: it is compared afterwards.
+  // Nothing can be mounted over a link: links are compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(
     (path) => rootOf(path) !== undefined && ['file', 'folder'].includes(identityOf(path)?.kind ?? ''),
   )
@@ -92,12 +95,12 @@ export function protectTree(options: Options): ProtectedTree {
   }
 }
 
-/** Whether what a pattern names is no longer named when the folder in which it is has another name. */
+/** Whether a place would no longer match its pattern after its folder is renamed. */
 function isProtectedByPlace({ glob: [first, ...rest] }: PlacePattern): boolean {
   return first !== 'any' || rest.filter((part) => part !== 'any').length > 1
 }
 
-/** Moved with one of these, a path would be open to the next command. */
+/** If one of these were moved, the next command could access the path. */
 function foldersAbove(paths: readonly string[], roots: readonly string[]): readonly string[] {
   const above = paths.flatMap((path) =>
     roots.flatMap((root) => (isInside(path, root) ? foldersBetween(root, path) : [])),
@@ -114,11 +117,11 @@ interface GitProtection {
   readonly withoutCommon: readonly string[]
 }
 
-/** Of a git folder that is not written, all of it, and what its settings name outside of it. */
+/** For a git folder that is not written: all of it, and what its settings name outside of it. */
 function gitPlaces(git: string, root: string, isWritten: boolean): GitProtection {
   if (isWritten) return writableGitPlaces(placesOf(git, root), git)
   const named = isDirectory(git) ? git : gitFolderInFile(git)
-  // Hooks that are kept in the project, and linked to.
+  // Hooks that are stored in the project and linked.
   const linked = ['hooks', 'config'].map((name) => realPath(join(named ?? git, name)))
   const { readOnly, missing, madeFiles } = placesNamedInSettings(named ?? git, root)
   return {
@@ -152,7 +155,7 @@ function writableGitPlaces(
   }
 }
 
-/** What deny rules for reading name. @throws SandboxError where that holds the folder in which the command starts. */
+/** The places of deny rules for reading. @throws SandboxError if one contains the folder in which the command starts. */
 export function maskedBy(
   denied: DeniedPatterns,
   { roots, directory }: Pick<Options, 'roots' | 'directory'>,

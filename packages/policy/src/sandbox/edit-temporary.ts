@@ -20,10 +20,10 @@ import { removeTree } from './remove-tree.ts'
 import { SandboxError } from './sandbox-error.ts'
 import { namesIn, ignoreErrors } from './on-disk.ts'
 
-/** The folder for temporary files of the machine. */
+/** The temporary folder of the machine. */
 export const realTmp = '/tmp'
 
-/** Something that stands in a folder only so that something can be mounted there. */
+/** An entry that exists only as a mount point. */
 interface Stub {
   readonly name: string
   readonly node: string
@@ -38,16 +38,16 @@ export interface EnteredTemporary {
   readonly stubs: readonly Stub[]
 }
 
-/** How many entries of the real `/tmp` a command sees that it does not name. */
+/** Maximum number of entries of the real `/tmp` that a command sees without naming them. */
 const maxShown = 20
-/** In a larger folder, of about a thousand entries, only what the command names is looked at. */
+/** In a larger folder (about a thousand entries), a command sees only the entries that it names. */
 const maxBytes = 40_000
-/** How many folders are searched for sockets and pipes, of an entry that the command names and of the others together. */
+/** Maximum number of folders that are searched for sockets and pipes: in an entry that the command names, and in all others together. */
 const [searchedOfNamed, searchedOfOthers, searchedOfOwn] = [2_000, 60, 60]
 
 /**
- * What other programs run or obey when they find it in `/tmp`, caches of compiled code above all, and where services have
- * their sockets: it stays with the confined commands of this session.
+ * What other programs run or read as settings if they find it in `/tmp`, such as caches of compiled code, and folders with sockets of services. It
+ * remains with the confined commands of this session.
  */
 const foldersOfOthers = new RegExp(
   `^(?:${(
@@ -58,18 +58,18 @@ const foldersOfOthers = new RegExp(
   'i',
 )
 
-/** The `/tmp` of the confined commands of one session. What they make is in the real one between commands. */
+/** The `/tmp` of the confined commands of one session. Between commands, their files are in the real one. */
 export class EditTemporary {
   readonly #folder: string
-  /** What confined commands made and that is in the real `/tmp` now. */
+  /** What confined commands created and is in the real `/tmp` now. */
   readonly #own = new Map<string, string>()
-  /** What they made and that is put aside, by its name. */
+  /** What they created and is set aside, by name. */
   readonly #aside = new Map<string, { readonly path: string; readonly isTaken: boolean }>()
-  /** Empty folders of commands that have ended: to remove one and make another takes milliseconds on some systems. */
+  /** Empty folders of ended commands: removing one and creating another takes milliseconds on some systems. */
   readonly #free: string[] = []
   #count = 0
 
-  /** @throws SandboxError where no folder can be made. */
+  /** @throws SandboxError if no folder can be created. */
   constructor() {
     try {
       this.#folder = mkdtempSync(join(realTmp, processFolderName('confined')))
@@ -87,9 +87,9 @@ export class EditTemporary {
   }
 
   /**
-   * @param text The command: what it names in `/tmp` it sees.
-   * @param needed Names in `/tmp` in which something else is mounted.
-   * @throws SandboxError where no folder can be made.
+   * @param text The command: it sees what it names in `/tmp`.
+   * @param needed Names in `/tmp` that contain other mounts.
+   * @throws SandboxError if no folder can be created.
    */
   enter(text: string, needed: ReadonlySet<string>): EnteredTemporary {
     const folder = this.#emptyFolder()
@@ -106,7 +106,7 @@ export class EditTemporary {
     return { folder, stubs, shown }
   }
 
-  /** Moves what the command made to the real `/tmp`, and removes the folder. */
+  /** Moves what the command created to the real `/tmp`, and removes the folder. */
   leave({ folder, stubs }: Pick<EnteredTemporary, 'folder' | 'stubs'>): void {
     const isStub = new Map(stubs.map(({ name, node }) => [name, node]))
     for (const name of namesIn(folder)) {
@@ -115,7 +115,7 @@ export class EditTemporary {
       if (stats === undefined) continue
       if (isStub.get(name) === nodeOf(stats))
         ignoreErrors(() => (stats.isDirectory() ? rmdirSync(path) : unlinkSync(path)))
-      // Nobody listens there any more.
+      // No process listens there any more.
       else if (stats.isSocket()) ignoreErrors(() => unlinkSync(path))
       else {
         if (stats.isDirectory()) unlinkSockets(path, { left: searchedOfOwn })
@@ -126,7 +126,7 @@ export class EditTemporary {
     else ignoreErrors(() => rmdirSync(folder))
   }
 
-  /** Removes the folder of the session. What could not be moved to its place because something else is there gets a free name. */
+  /** Removes the folder of the session. Files whose place is taken get a free name. */
   dispose(): void {
     for (const [name, { path, isTaken }] of this.#aside) {
       let free = join(realTmp, `${name}.confined`)
@@ -165,14 +165,14 @@ export class EditTemporary {
   }
 }
 
-/** Whether another program has made a socket or a pipe in a folder that a command left: commands write there, which opens it to them. */
+/** Whether another program has created a socket or a pipe in a folder of a command: commands can write to it. */
 function isUsedByOthers(folder: string): boolean {
   const budget = { left: searchedOfOwn }
   const isSpecial = lstatSync(folder).isDirectory() && holdsSpecialFiles(folder, budget)
   return (isSpecial && budget.left >= 0) || liveSockets().some((path) => isInside(path, folder))
 }
 
-/** In a folder of a command that has ended. Nobody listens there any more. */
+/** For a folder of an ended command: no process listens there any more. */
 function unlinkSockets(folder: string, budget: { left: number }): void {
   budget.left -= 1
   if (budget.left < 0) return
@@ -185,7 +185,7 @@ function unlinkSockets(folder: string, budget: { left: number }): void {
   })
 }
 
-/** Never over something that is there. */
+/** Never replaces an existing file. */
 function tryMove(path: string, to: string, stats: Stats): boolean {
   if (identityOf(to) !== undefined) return false
   try {
@@ -200,11 +200,11 @@ function tryMove(path: string, to: string, stats: Stats): boolean {
   }
 }
 
-/** What the command names, and the newest of this user, without sockets, pipes and folders of other programs with such. */
+/** What the command names, and the newest entries of this user, without sockets, pipes and folders with such. */
 function visibleNames(text: string): readonly string[] {
   const named = new Set([...text.matchAll(/\/tmp\/+([^\s/'"`;|&<>()$\\*?[\]{},:]+)/g)].map(([, name = '']) => name))
   const own = process.getuid?.()
-  // How large a folder is says how many entries it has or had, without reading it.
+  // The size of a folder shows how many entries it has or had, without reading it.
   const isSmall = lstatSync(realTmp).size <= maxBytes
   const look = isSmall ? namesIn(realTmp) : [...named]
   const entries = look.flatMap((name) => {
@@ -232,13 +232,13 @@ function stubAt(folder: string, name: string): readonly Stub[] {
   return [{ name, node: identityOf(path)?.node ?? '' }]
 }
 
-/** What processes that were killed have left, where no command's files are in it: those are settled by the next command in their directories. */
+/** Removes what killed processes left, unless it contains files of a command: the next command in the same directories handles those. */
 function removeAbandoned(): void {
   for (const folder of abandonedFolders(realTmp, 'confined'))
     if (namesIn(folder).every((name) => name === 'etc' || isEmpty(join(folder, name)))) removeTree(folder)
 }
 
-/** Whether a folder is there, can be read and holds nothing. */
+/** Whether a folder exists, can be read and is empty. */
 function isEmpty(folder: string): boolean {
   try {
     return readdirSync(folder).length === 0

@@ -5,21 +5,21 @@ import { leadsOutside } from './outside-links.ts'
 import { exists } from './on-disk.ts'
 import { readablePlaces, rootEntries } from './readable-places.ts'
 
-/** What a command sees beside the directories of the session. */
+/** What a command sees besides the directories of the session. */
 export interface VisiblePlaces {
-  /** Links in the root, such as `/bin`, with what they say. */
+  /** Links in the root, such as `/bin`, with their targets. */
   readonly links: readonly (readonly [path: string, target: string])[]
-  /** Of the system, read-only, from the outside in. */
+  /** System folders, read-only, from the outside in. */
   readonly system: readonly string[]
-  /** Files and small folders of `/etc`: copied once, since each mount of its own takes time with every command. */
+  /** Files and small folders of `/etc`. They are copied once, as each mount costs time for every command. */
   readonly copied: readonly string[]
-  /** Tools of the person, and what they read, read-only, from the outside in. */
+  /** Tools of the person and the files that these read, read-only, from the outside in. */
   readonly tools: readonly string[]
-  /** In them, what signs in somewhere or is a private key: it is not read. */
+  /** Credentials and private keys inside of these, which are not readable. */
   readonly secrets: readonly { readonly path: string; readonly isFolder: boolean }[]
 }
 
-/** Installations of tools in the home of a person, whole but for `secretsOfTools`. */
+/** Installations of tools in a home folder, completely except for `secretsOfTools`. */
 const toolFolders = (
   '.pyenv .rustup .nvm .volta .asdf .sdkman .rbenv .goenv .nodenv .jenv .plenv .phpenv .tfenv .fnm .bun .deno .dotnet .ghcup .opam .elan .juliaup ' +
   '.foundry .swiftly .rvm .luarocks .jabba .proto .moon .wasmtime .wasmer .nix-profile .local/bin .local/lib .local/pipx .local/state/nix ' +
@@ -30,7 +30,7 @@ const toolFolders = (
   'Android/Sdk'
 ).split(' ')
 
-/** What such installations hold beside programs: keys of wallets and of developers, passwords of registries. */
+/** Secrets in such installations: keys of wallets and of developers, passwords of registries. */
 const secretsOfTools = (
   '.foundry/keystores .dotnet/corefx/cryptography .wasmer/wasmer.toml .luarocks/upload_config.lua .local/share/uv/credentials ' +
   '.local/share/gem/credentials .npm-global/etc/npmrc'
@@ -39,7 +39,7 @@ const secretsOfTools = (
 /** Settings of git: programs that read a repository fail without them. */
 const gitSettings = '.gitconfig .config/git/config .config/git/ignore .config/git/attributes'.split(' ')
 
-/** What was downloaded, for programs that look there first. */
+/** Downloads that programs look for first. */
 const downloadFolders = (
   'go/pkg/mod .cargo/registry .cargo/git .m2/repository .m2/wrapper .gradle/wrapper .nuget/packages .pub-cache/hosted .ivy2/cache .cache/coursier ' +
   '.cache/ms-playwright .cache/puppeteer .cache/Cypress .cache/bazelisk .cache/node/corepack'
@@ -53,7 +53,7 @@ const installationVariables = (
   'GIT_CONFIG_GLOBAL TZDIR LOCPATH TERMINFO'
 ).split(' ')
 
-/** Of `/sys` and `/var`, what builds read: how many processors there are, and how much memory. */
+/** The parts of `/sys` and `/var` that builds read, for example the number of processors and the memory size. */
 const systemParts = '/sys/devices/system /sys/fs/cgroup /sys/kernel/mm /var/lib/dpkg'.split(' ')
 const furtherSystem = '/opt /nix /gnu /snap'.split(' ')
 const furtherSettings = 'chromium chromium.d firefox maven mavenrc gradle php ruby R dotnet lsb-release ant'.split(' ')
@@ -62,9 +62,8 @@ const freshMs = 10_000
 let visibleCache: { readonly key: string; readonly places: VisiblePlaces; readonly atMs: number } | undefined
 
 /**
- * Looks for tools at most every ten seconds.
- *
- * @param directories What commands write: where a link in them leads out of them, no tool of the person is.
+ * Searches for tools at most every ten seconds.
+ * ¶ @param directories The directories that commands write: a link from them to the outside is not a tool of the person.
  */
 export function visiblePlaces(home: string, env: Environment, directories: readonly string[]): VisiblePlaces {
   const key = JSON.stringify([home, env['PATH'], installationVariables.map((name) => env[name]), directories])
@@ -111,7 +110,7 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
   }
 }
 
-/** Variables with paths, without the paths to which commands lead. */
+/** Variables with paths, without paths that commands control. */
 function withoutOutsideLinks(env: Environment, isOwn: (path: string) => boolean): Environment {
   const kept = (value: string): boolean => !isAbsolute(value) || isOwn(value)
   return Object.fromEntries(
@@ -138,7 +137,7 @@ function toolsIn(home: string, env: Environment, isOwn: (path: string) => boolea
 
 const systemTops = '/usr /bin /sbin /lib /lib64 /etc /proc /sys /dev /tmp /run /var'.split(' ')
 
-/** Where programs in a folder are links to: `~/.local/bin/tool` to wherever it was installed. */
+/** The targets of links to programs in a folder, such as `~/.local/bin/tool`. */
 function linksOut(folder: string, isOwn: (path: string) => boolean): readonly string[] {
   try {
     const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isSymbolicLink())
@@ -153,7 +152,7 @@ function linksOut(folder: string, isOwn: (path: string) => boolean): readonly st
   }
 }
 
-/** The installation of a program or a folder of programs: what has `bin`, where that is an installation and no home. */
+/** The installation of a program or a folder of programs: the folder with `bin`, if it is an installation and not a home folder. */
 function installationOf(path: string): string {
   const folder = isDirectory(path) ? path : dirname(path)
   if (basename(folder) === '.bin') return dirname(folder)
@@ -162,7 +161,7 @@ function installationOf(path: string): string {
     exists(join(above, name)),
   )
   if (!/^s?bin$/.test(basename(folder)) || !isInstallation) return folder
-  // `/work/bin` beside `/work/lib`: a folder in the root may hold anything.
+  // `/work/bin` next to `/work/lib`: a folder in the root may contain anything.
   return above.split('/').length <= 2 || exists(join(above, '.bashrc')) ? folder : above
 }
 
@@ -185,7 +184,7 @@ function outerFirst(paths: readonly string[]): readonly string[] {
   return outermost(paths).toSorted((left, right) => left.split('/').length - right.split('/').length)
 }
 
-/** Copies of files in `/etc`, made anew when one of them changed. */
+/** Copies of files in `/etc`, renewed when one of them changes. */
 export class CopiedSettings {
   readonly #folder: string
   #key = ''
@@ -195,9 +194,8 @@ export class CopiedSettings {
   }
 
   /**
-   * The folder with the copies, laid out as `/etc` is.
-   *
-   * @param mounted Folders in `/etc` that are mounted over it.
+   * The folder with the copies, in the layout of `/etc`.
+   * ¶ @param mounted Folders in `/etc` that are mounted over it.
    */
   folderFor(paths: readonly string[], mounted: readonly string[]): string {
     const key = [...paths, ...mounted]
@@ -224,7 +222,7 @@ export class CopiedSettings {
       mkdirSync(dirname(to), { recursive: true })
       cpSync(path, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true })
     } catch {
-      // A file that this user may not read.
+      // This user may not read the file.
     }
   }
 }

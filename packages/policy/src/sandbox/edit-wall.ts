@@ -35,38 +35,37 @@ export interface EditWallOptions {
   readonly means: Extract<EditMeans, { readonly kind: 'bubblewrap' }>
   /** The person's own folder. */
   readonly home: string
-  /** What stays as it is wherever it lies: packages of this program, and what the person keeps for agents. */
+  /** Folders that remain unchanged wherever they are: packages of this program, and what the person keeps for agents. */
   readonly keptFolders: readonly string[]
-  /** Caches of tools for confined commands; the caches of the person are not there, and nothing is cached, when absent. */
+  /** Caches of tools for confined commands. Without it, commands see no caches of the person and nothing is cached. */
   readonly caches?: ProjectCaches | undefined
   /**
-   * The folder for what is taken back from commands, and for what a later process must know of one that did not end. A folder
-   * for temporary files when absent: then nothing is done about commands of a process that was killed.
+   * The folder for files that were moved aside, and for the journal of running commands. Without it a temporary folder is used, and commands of a
+   * killed process are not cleaned up.
    */
   readonly stateFolder?: string | undefined
 }
 
 /**
- * Confines commands to the workspace: they write there but for what is obeyed later, have no network, and see the system,
- * the workspace and the tools of the person.
- *
- * E1: a command that cannot be confined does not run.
- * E2: what a confined command starts is confined too, and gone when it has ended.
- * E3: what a command made where something is obeyed later is moved aside when it has ended, and nothing is lost.
- * E4: what was there before is never moved.
+ * Confines commands to the workspace. They can write there except for control files, have no network, and see the system, the workspace and the
+ * tools of the person.
+ * ¶ E1: a command that cannot be confined does not run.
+ * E2: the processes of a confined command are confined too, and end with it.
+ * E3: control files that a command created are moved aside when it has ended, and nothing is lost.
+ * E4: files that existed before are never moved.
  */
 export class EditWall {
   readonly #options: EditWallOptions
   readonly #scanner = new FolderScanner()
   readonly #placeholders = new Placeholders()
   readonly #withoutCommon = new Set<string>()
-  /** Sockets that confined commands left: nobody listens there. */
+  /** Sockets that confined commands left: no process listens there. */
   readonly #ownSockets = new Map<string, string | undefined>()
   readonly #journals = new Map<string, EditJournal>()
   #temporary: EditTemporary | undefined
   #settings: CopiedSettings | undefined
   #running = 0
-  /** Taken back after commands of a process that was killed, and not reported yet. */
+  /** Files moved aside after commands of a killed process, and not yet reported. */
   #unreported: readonly MovedAside[] = []
   readonly #removeAtExit = (): void => this.#remove()
 
@@ -98,7 +97,7 @@ export class EditWall {
     }
   }
 
-  /** Removes what was made for confined commands. */
+  /** Removes what was created for confined commands. */
   dispose(): void {
     offProcessExit(this.#removeAtExit)
     this.#remove()
@@ -166,7 +165,7 @@ export class EditWall {
     return all
   }
 
-  /** Of each list of directories; what a killed process left is settled first. */
+  /** The journal of a list of directories. Cleans up after killed processes first. */
   #journalOf(roots: readonly string[]): EditJournal {
     const key = JSON.stringify(roots)
     const known = this.#journals.get(key)
@@ -189,7 +188,7 @@ export class EditWall {
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
     const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, isBlamed })
-    // Of a command that wrote to a repository.
+    // For a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
       if (textAt(common) === '.\n') rmSync(common, { force: true })
@@ -201,7 +200,7 @@ export class EditWall {
     return takenBack
   }
 
-  /** `mounted`: where something is mounted, also outside of `/tmp`. */
+  /** `mounted`: paths of other mounts, inside and outside of `/tmp`. */
   #enterTemporary(command: SandboxCommand, mounted: readonly string[]): EnteredTemporary {
     const inside = mounted.filter((path) => path !== realTmp && isInside(path, realTmp))
     const needed = new Set(inside.map((path) => path.split('/')[2] ?? ''))
@@ -230,14 +229,14 @@ export class EditWall {
     return node !== undefined && identityOf(path)?.node === node
   }
 
-  /** The filter of system calls, which each bubblewrap reads to its end, and the file in which it says which process it started. */
+  /** The system call filter, which each bubblewrap reads to its end, and the file in which it reports the process that it started. */
   #openDescriptors(): readonly [filter: number | undefined, info: number] {
     const folder = this.#temporary?.folder ?? tmpdir()
     const filter = seccompFilter(process.arch, { profile: 'project', unixSockets: true })
     return [filter === undefined ? undefined : openFilter(filter, folder), openUnnamed(folder)]
   }
 
-  /** A command has ended, or did not start. */
+  /** Call it when a command has ended, or did not start. */
   #release(): void {
     this.#running -= 1
     for (const folder of this.#withoutCommon)
@@ -277,7 +276,7 @@ interface SettleRequest {
   readonly journal: EditJournal
 }
 
-/** Directories may come to be part of a session after it was found out what confines. */
+/** Directories may be added to a session after the detection. */
 function refuseTooBroad(roots: readonly string[], home: string): void {
   const tooMuch = tooBroadReason(roots, home)
   if (tooMuch === undefined) return
@@ -286,7 +285,7 @@ function refuseTooBroad(roots: readonly string[], home: string): void {
   )
 }
 
-/** A directory that is named inside another one, where a command can put a link in its place. */
+/** Rejects a directory that is named inside another one, where a command can replace it by a link. */
 export function refuseOutsideLinks(directories: readonly string[]): void {
   const [first] = directoriesLeadingOutside(directories)
   if (first === undefined) return
@@ -296,7 +295,10 @@ export function refuseOutsideLinks(directories: readonly string[]): void {
   )
 }
 
-/** A directory of the session may lie in a repository, and that of a linked working tree is elsewhere. What does not name the working tree itself is not shown: a `.git` may name any repository. */
+/**
+ * The repository around a directory of the session, including that of a linked work tree. If it does not name the work tree itself, it is not
+ * visible, as a `.git` file can name any repository.
+ */
 export function repositoryAround(root: string): readonly string[] {
   const found = findRepository(root)
   if (found?.kind !== 'repository' || !isOwnRepository(found) || isInside(found.commonFolder, root)) return []

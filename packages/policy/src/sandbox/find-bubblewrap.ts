@@ -4,8 +4,8 @@ import { isInside, realPath } from '../files/paths.ts'
 import { SandboxError } from './sandbox-error.ts'
 
 /**
- * Where bwrap is. It is looked up once, and nowhere where commands can write: the next command would be held by whatever
- * the last one had put there. `npx` and scripts of npm put a folder of the project on the path.
+ * Finds bwrap. It is resolved once, and never to a folder that commands can write: a command could replace it for the next one. `npx` and npm
+ * scripts add a folder of the project to the search path.
  * @throws SandboxError
  */
 export function findBubblewrap(path: string, writable: readonly string[]): string {
@@ -21,7 +21,7 @@ export function findBubblewrap(path: string, writable: readonly string[]): strin
   )
 }
 
-/** Where a program is, as above; undefined where it is nowhere, or only where commands can write. */
+/** Finds a program in the same way; undefined if it does not exist, or only where commands can write. */
 export function findProgram(name: string, path: string, writable: readonly string[]): string | undefined {
   const file = candidatesFor(name, path).find((found) =>
     [found, realPath(found)].every((end) => !isWithin(end, writable)),

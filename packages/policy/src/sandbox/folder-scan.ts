@@ -6,19 +6,19 @@ import { inPinnedFolder } from './pinned-folder.ts'
 import { foldersByBytes, listOrEmpty, ignoreErrors } from './on-disk.ts'
 import { controlFileIndexes, controlFileGroups, readOnlyInSandbox } from '../control-files.ts'
 
-/** Read-only as a whole for confined commands: half of a change there is a broken repository. */
+/** Read-only as a whole for confined commands: a partial change breaks a repository. */
 export const versionControlFolders: readonly string[] = ['.git', '.hg', '.jj', '.sl', '.svn', '.bzr']
 
 const wholeFolders: ReadonlySet<string> = new Set(versionControlFolders)
 
-/** Of folders that are obeyed in part, such as `.github/workflows`, the part; of folders of version control, all. */
+/** Names of control files: only the relevant part of folders such as `.github/workflows`, and all of version control folders. */
 const controlNames: ReadonlySet<string> = new Set(
   [...versionControlFolders, ...readOnlyInSandbox.filter((name) => !wholeFolders.has(name.split('/')[0] ?? ''))].map(
     (name) => name.toLowerCase(),
   ),
 )
 
-/** Obeyed at the root of a repository alone. */
+/** Control files at the root of a repository only. */
 const rootOnly: ReadonlySet<string> = new Set(
   [controlFileGroups.folders, controlFileGroups.files].flatMap((groups) =>
     (groups['CI'] ?? '').toLowerCase().split(' '),
@@ -26,9 +26,8 @@ const rootOnly: ReadonlySet<string> = new Set(
 )
 
 /**
- * Whether something with this name, in a folder with that name, is obeyed later.
- *
- * @param depth How deep the folder lies below a directory of the session, which is 0: what only services for building obey counts at its root alone.
+ * Whether this name, in a folder with that name, is a control file.
+ * ¶ @param depth Depth of the folder below a directory of the session, which has depth 0. Files of CI services count at the root only.
  */
 function isControlFileName(name: string, folder: string, depth: number): boolean {
   const lower = name.toLowerCase()
@@ -38,35 +37,35 @@ function isControlFileName(name: string, folder: string, depth: number): boolean
   return controlNames.has(lower) && (depth === 0 || !rootOnly.has(lower))
 }
 
-/** What a scan of the directories of a session found. */
+/** The result of a scan of the directories of a session. */
 export interface FolderScan {
   /** The folders that were read, from the outside in. */
   readonly folders: readonly string[]
-  /** Whether these are all. */
+  /** Whether these are all folders. */
   readonly isComplete: boolean
-  /** Files, folders and links with a name that is obeyed later, and what was found out about each. */
+  /** Control files, folders and links, with their identities. */
   readonly controlFiles: ReadonlyMap<string, Identity>
-  /** Folders that git takes for repositories themselves, by what identifies them. */
+  /** Folders that git treats as repositories, with their identities. */
   readonly bare: ReadonlyMap<string, string>
   /** Sockets in the file system. */
   readonly sockets: readonly string[]
-  /** Folders of packages, which are not searched. */
+  /** Folders of packages, which are not scanned. */
   readonly packages: readonly string[]
-  /** Folders whose names are not UTF-8 and in which something is obeyed later: no text names them. */
+  /** Folders with control files whose names are not UTF-8: no string can name them. */
   readonly unnameable: readonly PathBytes[]
 }
 
-/** What tells a file, a folder or a link from another one that is put in its place. */
+/** Distinguishes a file, folder or link from a replacement. */
 export interface Identity {
   readonly kind: 'folder' | 'file' | 'link'
   /** Device and inode. */
   readonly node: string
-  /** What a link says. */
+  /** The target of a link. */
   readonly target?: string
 }
 
 interface Listing {
-  /** How many directories the session had: what counts in a folder depends on whether it is one of them. */
+  /** Number of directories of the session: the relevant names in a folder depend on whether it is one of them. */
   readonly roots: number
   readonly dev: number
   readonly ino: number
@@ -83,20 +82,20 @@ interface Listing {
 
 interface LastScan {
   readonly roots: readonly string[]
-  /** Of each of its folders. */
+  /** The listing of each of its folders. */
   readonly listings: readonly Listing[]
   readonly scan: FolderScan
 }
 
 const withoutThrow = { throwIfNoEntry: false } as const
 
-/** How many folders are read before a command; how many more afterwards, for folders that it made. */
+/** Maximum number of folders that are read before a command, and of additional ones afterwards. */
 const maxFolders = 1_000
 const maxNewFolders = 4_000
-/** A folder that was changed just before it was read may have been changed again in the same tick of the clock. */
+/** A folder that was changed just before it was read may change again within the same clock tick. */
 const tickMs = 50
 
-/** What tools unpack or generate: nobody opens these folders as a project, and they hold most of all files. */
+/** Unpacked and generated files: nobody opens these folders as a project, and they contain most files. */
 const skippedFolders: ReadonlySet<string> = new Set(
   (
     'node_modules bower_components __pycache__ .venv venv .tox .nox .mypy_cache .pytest_cache .ruff_cache .next .nuxt .turbo ' +
@@ -106,23 +105,20 @@ const skippedFolders: ReadonlySet<string> = new Set(
 
 const packageFolders: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv'])
 
-/**
- * Scans folders for what is obeyed later, the outermost first. A folder that did not change since it was read is not read again:
- * this takes one system call for each folder.
- */
+/** Scans folders for control files, the outermost first. An unchanged folder is not read again: checking one takes a single system call. */
 export class FolderScanner {
   readonly #known = new Map<string, Listing>()
   #last: LastScan | undefined
 
   /**
-   * @param first Folders to look at before all others, such as those of an earlier scan.
-   * @param sinceMs A folder that was changed since and cannot be read gets that right back; none does when absent.
+   * @param first Folders to scan before all others, such as those of an earlier scan.
+   * @param sinceMs Restores read access to folders that were changed since and cannot be read. Default: none.
    */
   scan(roots: readonly string[], first: readonly string[] = [], sinceMs?: number): FolderScan {
     return this.#unchanged(roots, first) ?? this.#scanAll(roots, first, sinceMs)
   }
 
-  /** The last scan, when it read all folders and none of them has changed since: a scan would find the same. */
+  /** The last scan, if it read all folders and none of them has changed: a new scan would be equal. */
   #unchanged(roots: readonly string[], first: readonly string[]): FolderScan | undefined {
     const last = this.#last
     if (last === undefined || last.roots.length !== roots.length) return undefined
@@ -151,7 +147,7 @@ export class FolderScanner {
     let at = 0
     for (; at < queue.length && found.folders.length < most; at += 1) {
       const folder = queue[at] ?? ''
-      // A link may have taken the place of a folder above since the earlier scan.
+      // Since the earlier scan a link may have replaced a folder above.
       if (seen.has(folder) || !(roots.includes(folder) || reached.has(dirname(folder)))) continue
       seen.add(folder)
       if (sinceMs !== undefined) restoreReadAccess(folder, roots, sinceMs)
@@ -171,7 +167,7 @@ export class FolderScanner {
       }
     }
     const scan = { ...found, isComplete: at >= queue.length, sockets, packages, unnameable }
-    // A folder that cannot be read may be readable the next time, without a change of the one in which it is.
+    // An unreadable folder may become readable without a change of its parent.
     const isAll = scan.isComplete && reached.size === seen.size && listings.every(({ hasUnnameable }) => !hasUnnameable)
     this.#last = isAll ? { roots: [...roots], listings, scan } : undefined
     return scan
@@ -188,20 +184,20 @@ export class FolderScanner {
       this.#known.set(folder, listing)
       return listing
     } catch {
-      // It is gone, or this user may not read it; neither may a command of this user.
+      // It was removed, or this user may not read it; then neither may a command of this user.
       return undefined
     }
   }
 }
 
-/** Whether the folder is the one that was read, and has not changed since. What is in it is the same then, too: to replace it changes the folder. */
+/** Whether the folder is the one that was read, and is unchanged. Then its entries are the same too, as replacing one changes the folder. */
 function isFresh({ statusChangedMs, readAtMs, dev, ino }: Listing, stats: Stats): boolean {
   return (
     statusChangedMs === stats.ctimeMs && statusChangedMs < readAtMs - tickMs && ino === stats.ino && dev === stats.dev
   )
 }
 
-/** A command may have taken the right to read a folder in which it made something: who knows the names in it still opens them. */
+/** A command may have removed read access to a folder in which it created something: its files can still be opened by name. */
 function restoreReadAccess(folder: string, roots: readonly string[], sinceMs: number): void {
   ignoreErrors(() => {
     const { mode, uid, ctimeMs } = lstatSync(folder)
@@ -210,7 +206,7 @@ function restoreReadAccess(folder: string, roots: readonly string[], sinceMs: nu
   })
 }
 
-/** 0 for a directory of the session, 1 in one, and 2 for all that is deeper. */
+/** 0 for a directory of the session, 1 directly inside, and 2 for everything deeper. */
 function depthIn(roots: readonly string[], folder: string): number {
   if (roots.includes(folder)) return 0
   return roots.includes(dirname(folder)) ? 1 : 2
@@ -221,7 +217,7 @@ function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'sta
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))
   const base = folder.slice(folder.lastIndexOf('/') + 1)
-  // Directly in a directory of the session, programs look for repositories: such a folder is read, and none in it.
+  // Programs look for repositories directly in a directory of the session, so these folders are read, but not their contents.
   const isSkipped = (name: string): boolean =>
     depth > 0 && skippedFolders.has(name) && !isControlFileName(name, base, depth)
   const controlFiles: string[] = []
@@ -244,7 +240,7 @@ function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'sta
 
 const maxUnnameableDepth = 4
 
-/** The folders in a folder whose names are not UTF-8 and in or below which something is obeyed later. */
+/** The folders in a folder with names that are not UTF-8 and with control files at any depth. */
 function unnameableFolders(folder: string): readonly PathBytes[] {
   return foldersByBytes({ path: folder, bytes: Buffer.from(folder) }).filter(
     (inner) => !isExactPath(inner.path) && containsControlFile(inner, 1),
@@ -261,7 +257,7 @@ function containsControlFile(folder: PathBytes, depth: number): boolean {
   )
 }
 
-/** What a file, folder or link is told apart by; undefined for nothing. */
+/** The identity of a file, folder or link; undefined if nothing exists. */
 export function identityOf(path: string): Identity | undefined {
   try {
     const stats = lstatSync(path)

@@ -7,14 +7,14 @@ import type { Place } from './description.ts'
 import { firstMissing, foldersByBytes, foldersIn, exists, kindOf, placeAt, textAt } from './on-disk.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** What git takes orders from in a folder that can be written. */
+/** Control files of git in a writable folder. */
 export interface GitPlaces {
   readonly readOnly: readonly Place[]
   readonly missing: readonly string[]
-  /** Files that stand there while commands run, since another content would lead git elsewhere. They say what holds without them. */
+  /** Files that exist while commands run, as another content would redirect git. Their content is equivalent to a missing file. */
   readonly madeFiles: readonly MadeFile[]
   readonly folders: readonly string[]
-  /** Of these git folders `commondir` cannot be made beforehand: it is removed when a command has ended. */
+  /** Git folders in which `commondir` cannot be created beforehand: it is removed when a command has ended. */
   readonly withoutCommon: readonly string[]
 }
 
@@ -28,24 +28,24 @@ export interface MadeFile {
 
 const none: GitPlaces = { readOnly: [], missing: [], madeFiles: [], folders: [], withoutCommon: [] }
 
-/** Every git folder that git would find from a folder or below it: so deep and so many as a look of some milliseconds finds. */
+/** Every git folder that git would find from a folder or below it, within the depth and number that a scan of some milliseconds allows. */
 export function gitPlacesIn(root: string, isGit: boolean): GitPlaces {
   const own = isGit ? partsOf(root, root) : /\/\.git\//.test(root) ? modulesIn(root, root) : none
   return joined([own, ...[join(root, '.git'), ...nestedRepositories(root)].map((git) => placesOf(git, root))])
 }
 
-/** What git takes orders from in one git folder, of which a `.git` in a folder that can be written says where it is. */
+/** The control files of one git folder, which is named by a `.git` in a writable folder. */
 export function placesOf(git: string, root: string): GitPlaces {
   const kind = kindOf(git)
   if (kind === undefined) return none
   if (kind === 'folder') return joined([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
-  // The `.git` of a worktree or submodule is a file that says where the folder is.
+  // The `.git` of a worktree or submodule is a file that names the folder.
   const folder = gitFolderInFile(git)
   const isOpen = folder !== undefined && isInside(folder, root) && !folder.includes('/.git/')
   return joined([{ ...none, readOnly: [{ path: git, kind }] }, isOpen ? partsOf(folder, root) : none])
 }
 
-/** Whether git would take a folder for a repository without a `.git`. */
+/** Whether git would treat a folder without a `.git` as a repository. */
 export function isGitFolder(folder: string): boolean {
   const has = (name: string): boolean => exists(join(folder, name))
   return has('HEAD') && ((has('objects') && has('refs')) || textAt(join(folder, 'commondir')) !== '')
@@ -61,7 +61,7 @@ function partsOf(git: string, root: string): GitPlaces {
       (set) => set.section === section && set.key === name && !/^(?:false|no|off|0?)$/i.test(set.value ?? 'true'),
     )
   const hasOwnCommon = !isMissing('commondir')
-  // With such a setting git goes by `commondir` in another way. In a submodule both ways lead to the same folder.
+  // With such a setting git uses `commondir` in another way. In a submodule both ways lead to the same folder.
   const heedsCommon = (has('core', 'bare') || has('core', 'worktree')) && !git.includes('/modules/')
   const perWorktree = has('extensions', 'worktreeconfig') ? ['config.worktree'] : []
   const trees = foldersIn(at('worktrees'), refuseUnnameable).map((name) => at(`worktrees/${name}`))
@@ -86,7 +86,7 @@ function partsOf(git: string, root: string): GitPlaces {
   ])
 }
 
-/** The same without what is in the git folder itself: hooks and further settings in the project. */
+/** Only what the settings of a git folder name outside of it: hooks and further settings in the project. */
 export function placesNamedInSettings(git: string, root: string): GitPlaces {
   const files = ['config', 'config.worktree'].map((name) => join(git, name))
   return namedPaths(files.flatMap(settingsIn), git, root)
@@ -96,7 +96,7 @@ function settingsIn(file: string): readonly GitSetting[] {
   return readGitConfig(Buffer.from(textAt(file))) ?? []
 }
 
-/** Hooks and further settings in the project, which the settings of its repository name. */
+/** Hooks and further settings in the project that the settings of its repository name. */
 function namedPaths(settings: readonly GitSetting[], folder: string, root: string, depth = 0): GitPlaces {
   const places = settings.map(({ section, key, value = '' }): GitPlaces => {
     const isHooks = section === 'core' && key === 'hookspath'
@@ -116,7 +116,7 @@ function namedPaths(settings: readonly GitSetting[], folder: string, root: strin
 
 const deepestName = 4
 
-/** Git folders of submodules. A name may have slashes, and a submodule may have some of its own. */
+/** Git folders of submodules. A name may contain slashes, and a submodule may have submodules. */
 function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
   const found = foldersIn(folder, refuseUnnameable).map((name): GitPlaces => {
     const inner = join(folder, name)
@@ -126,7 +126,7 @@ function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
   return joined(found)
 }
 
-/** @throws SandboxError, always: nothing can be mounted over what no text names. */
+/** @throws SandboxError Always: nothing can be mounted over a path that no string can name. */
 function refuseUnnameable({ path }: PathBytes): void {
   throw new SandboxError(
     `${path} is or holds a repository, and its name is not UTF-8: the sandbox cannot keep its settings as they are. Rename it.`,

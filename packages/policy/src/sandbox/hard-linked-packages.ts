@@ -2,10 +2,10 @@ import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { exists } from './on-disk.ts'
 
-/** Folders of packages whose files are the files of a store outside: to write one of them is to write the store. */
+/** Folders of packages whose files are hard links into a store outside: writing one would change the store. */
 export interface LinkedPackages {
   readonly readOnly: readonly string[]
-  /** What tools write in them. */
+  /** Folders in them that tools write. */
   readonly writable: readonly string[]
 }
 
@@ -16,8 +16,8 @@ const linkedCache = new Map<string, { readonly changedMs: number; readonly found
 const none: LinkedPackages = { readOnly: [], writable: [] }
 
 /**
- * Which of some folders of packages (`node_modules`, `.venv`) pnpm, bun or uv made of hard links into their store. One file
- * tells: they link all or none.
+ * The package folders (`node_modules`, `.venv`) that pnpm, bun or uv filled with hard links to their store. One file is enough to detect it, as they
+ * link all or none.
  */
 export function linkedPackages(folders: readonly string[]): LinkedPackages {
   const all = folders.map((folder) => {

@@ -5,17 +5,15 @@ import { isExactPath, isInside } from '../files/paths.ts'
 import { nodeOf } from './folder-scan.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** How many files are inspected below what is denied, and how many for their other names. */
+/** Maximum number of files below denied places that are inspected, and of files that are searched for their other names. */
 const maxEntries = 20_000
-/** What unpacks or generates most files, and links many of them. */
+/** Folders with most unpacked and generated files, many of them hard links. */
 const skipped: ReadonlySet<string> = new Set(['node_modules', '.venv', 'venv'])
 
 /**
- * Other names of files that deny rules are about: hard links in the directories of the session. Nothing is searched unless one of the
- * files has several names.
- *
- * @param places What the rules name: files, and folders with all that is in them.
- * @throws SandboxError for a name that is not UTF-8: nothing can be mounted over what no text names.
+ * Other hard links in the directories of the session to files of deny rules. Searches only if one of the files has several names.
+ * ¶ @param places The files and folders that the rules name.
+ * @throws SandboxError for a name that is not UTF-8: nothing can be mounted over it.
  */
 export function otherHardLinks(places: readonly string[], roots: readonly string[]): readonly string[] {
   const nodes = new Set<string>()
@@ -33,7 +31,7 @@ export function otherHardLinks(places: readonly string[], roots: readonly string
   return found
 }
 
-/** Files, the outermost first; links are not followed. */
+/** Files, the outermost first; does not follow links. */
 function* filesBelow(places: readonly string[]): Generator<{ readonly path: string; readonly stats: Stats }> {
   const open: PathBytes[] = places
     .filter((path) => !skipped.has(basename(path)))

@@ -5,7 +5,7 @@ import { isExactPath } from '../files/paths.ts'
 import type { Place } from './description.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** The folders in a folder; `onOdd` is given those whose names are not UTF-8, which no text names. */
+/** The folders in a folder. Calls `onOdd` for those whose names are not UTF-8. */
 export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
   const names = listOrEmpty(() =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
@@ -16,12 +16,12 @@ export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): read
   return names.filter(isExactPath)
 }
 
-/** The folders in a folder, whatever their names are. */
+/** The folders in a folder, with any names. */
 export function foldersByBytes(folder: PathBytes): readonly PathBytes[] {
   return listOrEmpty(() => entriesByBytes(folder, Number.POSITIVE_INFINITY).filter(({ entry }) => entry.isDirectory()))
 }
 
-/** What was listed; nothing where it cannot be. */
+/** The listing; empty if it fails. */
 export function listOrEmpty<T>(list: () => readonly T[]): readonly T[] {
   try {
     return list()
@@ -30,17 +30,17 @@ export function listOrEmpty<T>(list: () => readonly T[]): readonly T[] {
   }
 }
 
-/** The names in a folder; none where it cannot be read. */
+/** The names in a folder; empty if it cannot be read. */
 export function namesIn(folder: string): readonly string[] {
   return listOrEmpty(() => readdirSync(folder))
 }
 
-/** For what may be gone already, or be somebody else's. */
+/** For files that may be gone already, or belong to somebody else. */
 export function ignoreErrors(work: () => unknown): void {
   try {
     work()
   } catch {
-    // It stays as it is.
+    // It remains unchanged.
   }
 }
 
@@ -50,8 +50,8 @@ export function placeAt(path: string): readonly Place[] {
 }
 
 /**
- * What stands at a path; undefined for nothing.
- * @throws SandboxError for a link: nothing can be mounted over it, so that it could be replaced.
+ * What exists at a path; undefined if nothing does.
+ * @throws SandboxError for a link: nothing can be mounted over it, so it could be replaced.
  */
 export function kindOf(path: string): Place['kind'] | undefined {
   const stats = lstatIfExists(path)
@@ -62,7 +62,7 @@ export function kindOf(path: string): Place['kind'] | undefined {
   )
 }
 
-/** Whether anything stands at a path, a link too. */
+/** Whether a path exists, including dangling links. */
 export function exists(path: string): boolean {
   return lstatIfExists(path) !== undefined
 }
@@ -77,7 +77,7 @@ function lstatIfExists(path: string): ReturnType<typeof lstatSync> | undefined {
 
 const maxBytes = 1_000_000
 
-/** The text of a small file; empty for what cannot be read. */
+/** The text of a small file; empty if it cannot be read. */
 export function textAt(path: string): string {
   try {
     const stats = statSync(path)
@@ -87,13 +87,13 @@ export function textAt(path: string): string {
   }
 }
 
-/** The folders above a path, inside the root: by renaming one of them the path would lead elsewhere. */
+/** The folders between the root and a path: renaming one of them would change the path. */
 export function foldersBetween(root: string, path: string): readonly string[] {
   const names = path.slice(root.length).split('/').filter(Boolean).slice(0, -1)
   return names.map((_, index) => join(root, ...names.slice(0, index + 1)))
 }
 
-/** What is not there can be kept from coming to be by the first folder above it that is not there. */
+/** The first missing folder above a missing path: protecting it prevents the creation of the path. */
 export function firstMissing(path: string): readonly string[] {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return []
   const parent = dirname(path)

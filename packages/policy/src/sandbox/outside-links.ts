@@ -5,8 +5,8 @@ import { isInside, realPath } from '../files/paths.ts'
 const maxLinks = 40
 
 /**
- * Whether a link that lies in one of the directories leads a path to outside of all of them. Commands write these directories:
- * what such a path leads to is chosen by them, not by the person who named the path.
+ * Whether a path leads outside of all directories through a link inside one of them. Commands can write these directories, so they control where
+ * such a path leads, not the person who named it.
  */
 export function leadsOutside(path: string, directories: readonly string[]): boolean {
   const end = realPath(path)
@@ -16,7 +16,7 @@ export function leadsOutside(path: string, directories: readonly string[]): bool
   return !isIn(end) && linksOn(path).some(isIn)
 }
 
-/** Of the directories of a session those that a link in another one leads out of it. */
+/** The directories of a session to which a link in another directory leads. */
 export function directoriesLeadingOutside(directories: readonly string[]): readonly string[] {
   return directories.filter((directory) => {
     const end = realPath(directory)
@@ -27,7 +27,7 @@ export function directoriesLeadingOutside(directories: readonly string[]): reado
   })
 }
 
-/** The links that the kernel follows on the way to the end of a path. The folder of each is given by its real path. */
+/** The links that the kernel follows to resolve a path. The folder of each is a real path. */
 function linksOn(path: string): readonly string[] {
   const links: string[] = []
   const left = path.split('/')

@@ -2,12 +2,12 @@ import { closeSync, constants, openSync, readlinkSync } from 'node:fs'
 import { dirname, isAbsolute } from 'node:path'
 import { isInside } from '../files/paths.ts'
 
-/** On Linux: names a folder without the right to read it. */
+/** Linux: opens a folder without read permission. */
 const openPathOnly = 0x200000
 
 /**
- * Calls `work` with a path to the folder of a file, which leads to that one folder even if a link takes its place meanwhile.
- * Returns undefined and does not call it where the folder is gone, or is outside of the given directories, to which a link may lead.
+ * Calls `work` with a path to the folder of a file that remains valid if a link replaces the folder meanwhile. Returns undefined without calling it
+ * if the folder does not exist, or is outside of the given directories.
  */
 export function inPinnedFolder<T>(
   path: string,
@@ -19,7 +19,7 @@ export function inPinnedFolder<T>(
   try {
     const pinned = `/proc/self/fd/${descriptor}`
     const end = readlinkSync(pinned)
-    // A folder that was removed has no path any more: nothing can be in it.
+    // A removed folder has no path any more, and nothing can be in it.
     if (!isAbsolute(end) || !directories.some((directory) => isInside(end, directory))) return undefined
     return work(pinned)
   } finally {

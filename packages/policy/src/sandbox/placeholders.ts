@@ -5,18 +5,18 @@ import type { MadeFile } from './git-places.ts'
 import { exists, ignoreErrors, textAt } from './on-disk.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** Folders and files that stand where commands must make none. They are there while commands run, and gone after. */
+/** Folders and files that occupy paths which commands must not create. They exist only while commands run. */
 export class Placeholders {
   readonly #folders = new Set<string>()
   readonly #files = new Map<string, string>()
 
-  /** @throws SandboxError where one cannot be made: the command could make something else there. */
+  /** @throws SandboxError if one cannot be created: the command could create something else there. */
   create(folders: readonly string[], files: readonly MadeFile[]): void {
     try {
-      // A folder holds the place: git does not see an empty one, and nobody takes it for a file of settings.
+      // A folder occupies the path: git ignores an empty one, and nobody takes it for a settings file.
       for (const path of folders) if (!this.#folders.has(path)) this.#makeFolder(path)
       for (const { path, text } of files) {
-        // Another session may have made it since this one looked.
+        // Another session may have created it since the check of this one.
         if (this.#files.has(path) || (textAt(path) === text && exists(path))) continue
         writeFileSync(path, text, { flag: 'wx', mode: 0o600 })
         this.#files.set(path, text)
@@ -30,7 +30,7 @@ export class Placeholders {
 
   remove(): void {
     for (const [path, text] of this.#files) ignoreErrors(() => textAt(path) === text && unlinkSync(path))
-    // Where somebody outside has put something into it, it is theirs and stays.
+    // If somebody outside put something into it, it is theirs and remains.
     for (const path of [...this.#folders].toReversed()) ignoreErrors(() => rmdirSync(path))
     this.#files.clear()
     this.#folders.clear()

@@ -2,12 +2,12 @@ import { readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { namesIn } from './on-disk.ts'
 
-/** The beginning of the name of a folder that this process makes. Processes are numbered by namespace, and containers may share a folder for temporary files. */
+/** The prefix of the name of a folder that this process creates. Process ids are per namespace, and containers may share a temporary folder. */
 export function processFolderName(kind: string): string {
   return `${namespacePrefix(kind)}${process.pid}-`
 }
 
-/** Folders of that kind whose processes have ended without removing them. */
+/** Folders of that kind whose processes ended without removing them. */
 export function abandonedFolders(parent: string, kind: string): readonly string[] {
   const ours = namespacePrefix(kind)
   return namesIn(parent).flatMap((name) => {
@@ -26,7 +26,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (thrown) {
-    // Somebody else's process lives.
+    // The process belongs to another user.
     return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM'
   }
 }

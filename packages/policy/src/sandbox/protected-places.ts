@@ -9,17 +9,17 @@ export interface ProtectedPlaces {
   readonly readOnly: readonly Place[]
   readonly pinned: readonly string[]
   readonly missing: readonly string[]
-  /** What is not there and is obeyed later, and cannot be kept from coming to be: it is told when it did. */
+  /** Missing control files whose creation cannot be prevented: their creation is reported. */
   readonly unprotected: readonly string[]
-  /** Files that stand there while commands run. */
+  /** Files that exist while commands run. */
   readonly madeFiles: readonly MadeFile[]
-  /** Git folders, in which `commondir` must not come to be: it would lead git to another config. */
+  /** Git folders in which `commondir` must not be created: it would redirect git to other settings. */
   readonly gitFolders: readonly string[]
-  /** Folders that must not become a repository themselves, beside their `.git`: they would bring settings. */
+  /** Folders that must not become bare repositories next to their `.git`: these would bring settings. */
   readonly plain: readonly string[]
 }
 
-/** What must stay as it is inside a folder that can be written. */
+/** What must remain unchanged inside a writable folder. */
 export function protectedPlaces(root: string, plain: ReadonlySet<string> = new Set()): ProtectedPlaces {
   const isGit = !plain.has(root) && isGitFolder(root)
   const git = gitPlacesIn(root, isGit)
@@ -27,7 +27,7 @@ export function protectedPlaces(root: string, plain: ReadonlySet<string> = new S
     .flatMap((name) => resolvedPlace(root, name))
     .map((path) => ({ path, kind: kindOf(path) }))
   const readOnly = obeyed.flatMap(({ path, kind }) => (kind === undefined ? [] : [{ path, kind }]))
-  // Where `.git` is broken, git takes the folder itself for a repository; with a `commondir` that is a folder it gives up.
+  // If `.git` is broken, git treats the folder itself as a repository. If `commondir` is a folder, git gives up.
   const common = isGit ? [] : [join(root, 'commondir')]
   const notThere = neverMadeInSandbox.map((name) => join(root, name)).filter((path) => kindOf(path) === undefined)
   const missing = [...notThere.filter(canBeReserved), ...common.filter((path) => kindOf(path) === undefined)]
@@ -50,7 +50,7 @@ export function protectedPlaces(root: string, plain: ReadonlySet<string> = new S
   }
 }
 
-/** The path of a name in a folder. A folder in between may be a link: what that leads to out of the folder, no command can write. */
+/** The path of a name in a folder. If a link in between leads out of the folder, no command can write its target. */
 function resolvedPlace(root: string, name: string): readonly string[] {
   const path = join(root, name)
   if (!name.includes('/')) return [path]
@@ -58,7 +58,7 @@ function resolvedPlace(root: string, name: string): readonly string[] {
   return isInside(real, root) ? [real] : []
 }
 
-/** The folder that it would lie in is one, or can be made: below a link nothing is mounted. */
+/** Whether its folder is real or can be created: nothing is mounted below a link. */
 function canBeReserved(path: string): boolean {
   const parent = dirname(path)
   return !exists(parent) || (realPath(parent) === parent && kindOf(parent) === 'folder')

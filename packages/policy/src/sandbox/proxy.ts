@@ -3,15 +3,15 @@ import { METHODS } from 'node:http'
 import { connect, type Server, type Socket } from 'node:net'
 import { type DomainLists, isDomainAllowed, isExactHost, isPublicAddress, normalizeHost } from './domains.ts'
 
-/** Which domains the proxy of a sandbox lets through, and who is notified of refusals. */
+/** Which domains the proxy of a sandbox allows, and who is notified of refusals. */
 export interface ProxyOptions {
   /** The domains. */
   readonly domains: DomainLists
-  /** Told once for each connection that is refused. */
+  /** Called once for each refused connection. */
   readonly onRefused?: (host: string, why: string) => void
-  /** Addresses of a name; the system's own resolver when absent. */
+  /** Resolves a name to addresses. Default: the resolver of the system. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** Opens a connection. Default: over TCP. */
+  /** Opens a connection. Default: TCP. */
   readonly open?: (address: string, port: number) => Socket
 }
 
@@ -19,10 +19,9 @@ const longestHead = 16 * 1024
 const headTimeMs = 30_000
 
 /**
- * The way out of the sandbox: HTTP CONNECT, and plain HTTP requests, to domains that are allowed.
- *
- * X1: the name is resolved here, and the address that was looked at is the one that is connected to.
- * X2: no address of this machine or of a private network is connected to, whatever the name.
+ * The network access of the sandbox: HTTP CONNECT and plain HTTP requests to allowed domains.
+ * ¶ X1: the name is resolved here, and the connection uses the address that was checked.
+ * X2: never connects to addresses of this machine or of a private network, whatever the name.
  */
 export function serveProxy(server: Server, options: ProxyOptions): void {
   server.on('connection', (client: Socket) => serve(client, options))
@@ -50,7 +49,7 @@ function serve(client: Socket, options: ProxyOptions): void {
 interface Target {
   readonly host: string
   readonly port: number
-  /** What the server is sent first. */
+  /** What is sent to the server first. */
   readonly preface: string
   readonly isTunnel: boolean
 }
@@ -74,7 +73,7 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   let isConnected = false
   upstream.once('connect', () => {
     isConnected = true
-    // What is handed on is never held back until the other side has acknowledged what came before.
+    // Forward data at once, without waiting for acknowledgements.
     client.setNoDelay(true)
     upstream.setNoDelay(true)
     if (target.isTunnel) client.write('HTTP/1.1 200 Connection established\r\n\r\n')
@@ -91,25 +90,25 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
   client.on('close', () => upstream.destroy())
 }
 
-/** The method is written to the server as it is: one that is not known could hold a request of its own. */
+/** The method is forwarded unchanged: an unknown one could contain another request. */
 const methods: ReadonlySet<string> = new Set(METHODS)
 
 function targetOf(head: string): Target | undefined {
   const [line = '', ...fields] = head.split('\r\n')
-  // Visible characters alone: `URL` takes others out of an address, so that what was judged is not what was asked for.
+  // Visible characters only: `URL` removes others, so that the checked URL would differ from the requested one.
   const [, method = '', where = ''] = /^([A-Z-]+) ([!-~]+) HTTP\/1\.[01]$/.exec(line) ?? []
   if (!methods.has(method)) return undefined
   if (method === 'CONNECT') {
     const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(where) ?? []
     return validTarget({ host: normalizeHost(host), port: Number(port), preface: '', isTunnel: true })
   }
-  // A line that goes on another one, or ends within, would be a host of its own to some servers.
+  // Some servers take a continued line, or one that ends early, for another host.
   // oxlint-disable-next-line no-control-regex -- they are what is refused
   if (!fields.every((field) => /^[\w!#$%&'*+.^`|~-]+:[^\0-\x08\x0A-\x1F\x7F]*$/.test(field))) return undefined
   try {
     const url = new URL(where)
     if (url.protocol !== 'http:') return undefined
-    // One request a connection: a second one could name another host. The host that is asked is the one that was judged.
+    // One request per connection: a second one could name another host. The host header is the host that was checked.
     const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
     const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
     const port = url.port === '' ? 80 : Number(url.port)
@@ -124,7 +123,7 @@ function targetOf(head: string): Target | undefined {
   }
 }
 
-/** A target that there can be: to connect to another throws. */
+/** The target if it is valid: connecting to another one throws. */
 function validTarget(target: Target): Target | undefined {
   return isExactHost(target.host) && target.port > 0 && target.port <= 65_535 ? target : undefined
 }
@@ -134,7 +133,7 @@ async function addressOf(host: string, options: ProxyOptions): Promise<string | 
   const resolve = options.resolve ?? (async (name) => (await lookup(name, { all: true })).map(({ address }) => address))
   try {
     const addresses = await resolve(host)
-    // All of them: a name that also leads into the private network is no name to trust.
+    // All addresses must be public: a name that also leads into a private network is not trusted.
     if (addresses.length === 0 || !addresses.every(isPublicAddress)) return { why: 'it resolves to a private address' }
     return addresses[0] ?? { why: 'it has no address' }
   } catch {

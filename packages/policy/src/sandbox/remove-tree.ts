@@ -1,8 +1,8 @@
 import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs'
 
 /**
- * Removes what commands left in a folder of ours. Some take away their own right to remove it, as Go does with its modules.
- * Never throws: what cannot be removed stays.
+ * Removes a folder that commands wrote to. Some programs remove their own write access, for example Go for its modules. Never throws: what cannot be
+ * removed remains.
  */
 export function removeTree(folder: string): void {
   if (tryRemove(folder)) return
@@ -19,7 +19,7 @@ function tryRemove(folder: string): boolean {
   }
 }
 
-/** By bytes: names may be of any. */
+/** Uses bytes, as names may not be UTF-8. */
 function unlockFolder(folder: Buffer): void {
   try {
     if (!lstatSync(folder).isDirectory()) return
@@ -27,6 +27,6 @@ function unlockFolder(folder: Buffer): void {
     for (const entry of readdirSync(folder, { withFileTypes: true, encoding: 'buffer' }))
       if (entry.isDirectory()) unlockFolder(Buffer.concat([folder, Buffer.from('/'), entry.name]))
   } catch {
-    // Somebody else's: it stays.
+    // It belongs to another user and remains.
   }
 }

@@ -37,21 +37,21 @@ export interface SandboxOptions {
   readonly home: string
   /** The setting `sandbox`. */
   readonly settings: SandboxSettings
-  /** Files that the program runs outside the sandbox, beside its own: commands leave the packages in which they lie as they are. */
+  /** Files that the program runs outside the sandbox, in addition to its own: commands cannot change their packages. */
   readonly programFiles?: readonly string[]
-  /** What stays as it is wherever it lies. */
+  /** Folders that commands cannot change, wherever they are. */
   readonly ownFolders?: readonly string[]
-  /** What deny rules name now: rules may come while a session goes on. */
+  /** The files of the present deny rules, as rules may be added during a session. */
   readonly denied?: (rights?: CallerRights) => DeniedPatterns
-  /** Domains that are not reached now, beside those of the settings. */
+  /** Domains that are blocked now, in addition to those of the settings. */
   readonly deniedDomains?: () => readonly string[]
-  /** Told of a file that came to be while commands ran, and that is obeyed later, outside. */
+  /** Called with a control file that was created while commands ran. */
   readonly onMade?: (path: string) => void
-  /** For tests: how names are resolved and connections opened. */
+  /** For tests: how names are resolved and connections are opened. */
   readonly proxy?: Pick<ProxyOptions, 'resolve' | 'open' | 'onRefused'>
 }
 
-/** How to start a command so that it is held. */
+/** How to start a command in the sandbox. */
 export interface SandboxedCommand {
   /** Path of the program. */
   readonly file: string
@@ -59,9 +59,9 @@ export interface SandboxedCommand {
   readonly args: readonly string[]
   /** Its environment. */
   readonly env: Environment
-  /** What `stdio` of `spawn` has behind the caller's own, from `firstDescriptor` on. */
+  /** Entries for `stdio` of `spawn`, after those of the caller, from `firstDescriptor` on. */
   readonly descriptors: readonly (number | 'ipc' | 'ignore')[]
-  /** To be called with the child once it is started, or without one where it could not be. */
+  /** Call this with the child process, or without one if it could not be started. */
   started(child?: ChildProcess): void
 }
 
@@ -69,25 +69,24 @@ export interface SandboxedCommand {
 export interface SandboxCommand extends PlainCommand {
   /** The environment of the command. */
   readonly env: Environment
-  /** The first descriptor that the caller does not use itself. */
+  /** The first descriptor that the caller does not use. */
   readonly firstDescriptor: number
 }
 
 /**
- * Holds commands, by bubblewrap on Linux and sandbox-exec on macOS.
- *
- * H1: a command that cannot be held does not run: there is no way back to running it without.
- * H2: everything that a command started is gone when the command is.
- * H3: what was made to keep a path from coming to be is gone when no command runs.
+ * Confines commands, by bubblewrap on Linux and sandbox-exec on macOS.
+ * ¶ H1: a command that cannot be confined does not run; it never falls back to running unconfined.
+ * H2: all processes of a command end with it.
+ * H3: placeholders that prevent the creation of a path are removed when no command runs.
  */
 export interface Sandbox {
-  /** Whether a command runs inside without anybody being asked. */
+  /** Whether a command runs in the sandbox without approval. */
   holds(command: string): boolean
-  /** Whether a command runs outside, as `sandbox.excludedCommands` says. */
+  /** Whether a command runs outside, because of `sandbox.excludedCommands`. */
   excludes(command: string): boolean
   /**
-   * @param readable Files that can be read beside what the settings open.
-   * @param writable Patterns of deny rules for writing that do not apply, as they are written: such as those of protected files, for a check.
+   * @param readable Files that can be read in addition to those of the settings.
+   * @param writable Patterns of deny rules for writing that do not apply, as they are written, for example of protected files during a check.
    */
   describe(
     access: 'read-only' | 'project',
@@ -97,17 +96,17 @@ export interface Sandbox {
   ): DescribedSandbox
   /** @throws SandboxError */
   sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand
-  /** Ends the proxy, and removes what was made for commands. */
+  /** Stops the proxy, and removes what was created for commands. */
   dispose(): void
 }
 
 const run = promisify(execFile)
-/** A bwrap that does not answer holds nothing, and the program does not wait for it. */
+/** A bwrap that does not answer is unusable, and the program does not wait for it. */
 const tryMs = 20_000
 
 /**
  * Opens the sandbox in which commands run.
- * @throws SandboxError where commands cannot be held: what is missing, and what to install.
+ * @throws SandboxError if commands cannot be confined: it says what is missing and what to install.
  */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const packages = packagesOf([fileURLToPath(import.meta.url), process.execPath, ...(options.programFiles ?? [])])
@@ -155,12 +154,12 @@ class SystemSandbox implements Sandbox {
   readonly #options: SandboxOptions
   readonly #means: SandboxMeans
   readonly #keptFolders: readonly string[]
-  /** Of this session alone; `tmp` in it is what commands see as /tmp. */
+  /** Belongs to this session; `tmp` in it is /tmp of commands. */
   readonly #folder: string
   readonly #temporary: string
   readonly #proxy: ProxyOptions
   readonly #placeholders = new Placeholders()
-  /** Folders that were no repositories when they were first looked at, and git folders that had no `commondir`. */
+  /** Folders that were not repositories when they were first checked, and git folders without a `commondir`. */
   readonly #plain = new Set<string>()
   readonly #withoutCommon = new Set<string>()
   readonly #unkept = new Set<string>()
@@ -194,7 +193,7 @@ class SystemSandbox implements Sandbox {
   }
 
   excludes(command: string): boolean {
-    // One plain command: what is joined to it would run outside too.
+    // A single command only: another command joined to it would run outside too.
     if (/[;&|<>()`$\n\r{}]/.test(command)) return false
     return this.#options.settings.excludedCommands.some((pattern) => matchesCommand(pattern, command.trim()))
   }
@@ -246,7 +245,7 @@ class SystemSandbox implements Sandbox {
     }
   }
 
-  /** Runs a command that does nothing, as commands will be run. */
+  /** Runs a command that does nothing, in the way real commands run. */
   async check(): Promise<void> {
     const description: SandboxDescription = {
       writable: [],
@@ -330,7 +329,7 @@ class SystemSandbox implements Sandbox {
     if (this.#running === 0) this.#placeholders.remove()
   }
 
-  /** Takes back what would lead git elsewhere, and could not be kept from coming to be. */
+  /** Removes files that would redirect git and whose creation could not be prevented. */
   #restore(): void {
     const force = { recursive: true, force: true }
     for (const folder of this.#withoutCommon) rmSync(join(folder, 'commondir'), force)
@@ -340,7 +339,7 @@ class SystemSandbox implements Sandbox {
   #tellMade(): void {
     for (const path of this.#unkept) {
       if (!exists(path)) continue
-      // From now on it is there, and read-only.
+      // From now on it exists and is read-only.
       this.#unkept.delete(path)
       this.#options.onMade?.(path)
     }
@@ -371,10 +370,10 @@ function bridgedCommand(command: SandboxCommand, channel: number): PlainCommand 
   return { file, args, directory: command.directory }
 }
 
-/** The child hands over the socket on which it listens; from then on this program answers on it. */
+/** The child passes the listening socket; from then on this program serves it. */
 function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
   child.once('message', (_message: unknown, handle: unknown) => {
-    // The channel has done its work. Nothing that a command could say over it is heard.
+    // The channel is no longer needed. Messages of a command over it are ignored.
     if (child.connected) child.disconnect()
     if (!(handle instanceof Server)) return
     const clients = new Set<Socket>()
@@ -392,17 +391,16 @@ function serveChild(child: ChildProcess, proxy: ProxyOptions): void {
   child.on('error', () => undefined)
 }
 
-/** Where programs in the sandbox find the proxy. The sandbox has a loopback of its own, so the port is always free. */
+/** The port of the proxy in the sandbox. The sandbox has its own loopback interface, so the port is always free. */
 const proxyPort = 3128
 
 /**
- * Run inside the sandbox before the command: it listens on the sandbox's own loopback and hands the listening socket to
- * this program over the channel between parent and child. Nothing of it stays behind in the sandbox, and no socket of
- * the host is there.
+ * Runs in the sandbox before the command: it listens on the loopback interface of the sandbox and passes the listening socket to this program over
+ * the channel between parent and child. Nothing of it remains in the sandbox, and no socket of the host is visible there.
  */
 const listen = `const s=require('net').createServer();s.listen(${proxyPort},'127.0.0.1',()=>process.send('proxy',s,()=>process.exit()))`
 
-/** A shell that opens the way to the proxy and then becomes the command. `channel` is the descriptor of the channel. */
+/** A shell that connects the proxy and then becomes the command. `channel` is the descriptor of the channel. */
 function bridged(node: string, channel: number, file: string, args: readonly string[]): readonly string[] {
   const script = [
     `NODE_OPTIONS= "$0" -e "$1" >/dev/null 2>&1 || echo 'halting: the way to the allowed domains could not be opened' >&2`,
@@ -414,7 +412,7 @@ function bridged(node: string, channel: number, file: string, args: readonly str
   return ['bash', '-c', script, node, listen, file, ...args]
 }
 
-/** The variables by which programs find a proxy. */
+/** The variables that name the proxy for programs. */
 function proxyVariables(port: number): Readonly<Record<string, string>> {
   const url = `http://127.0.0.1:${port}`
   const own = 'localhost,127.0.0.1,::1'

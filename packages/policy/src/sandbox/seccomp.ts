@@ -1,14 +1,14 @@
 /**
- * A filter of system calls for bubblewrap's `--seccomp`, made here: a classic BPF program is a list of four numbers, so no
- * library is needed. It takes away what no build or test needs and what escapes were made of.
+ * A system call filter for bubblewrap's `--seccomp`. A classic BPF program is a list of instructions of four numbers, so no library is needed. It
+ * blocks calls that no build or test needs and that sandbox escapes have used.
  */
 export type SeccompOptions =
   | { readonly profile: 'project'; readonly unixSockets: boolean }
-  /** `scopesSignals`: the kernel (Landlock 6) or a process namespace keeps signals inside; else the filter does. */
+  /** `scopesSignals`: the kernel (Landlock 6) or a PID namespace limits signals; otherwise the filter does. */
   | { readonly profile: 'read'; readonly scopesSignals: boolean }
 
 interface Architecture {
-  /** AUDIT_ARCH_…: a program for another architecture would have other numbers. */
+  /** AUDIT_ARCH_…: a program for another architecture would use other numbers. */
   readonly audit: number
   readonly socket: number
   readonly clone: number
@@ -16,36 +16,36 @@ interface Architecture {
   readonly ioctl: number
   readonly refused: readonly number[]
   readonly hasX32: boolean
-  /** They set the mode of a file, by the argument with the mode. */
+  /** Calls that set the mode of a file, with the argument that has the mode. */
   readonly modes: readonly (readonly [number: number, mode: Argument])[]
-  /** They open files, and create some with a mode. */
+  /** Calls that open files, and may create them with a mode. */
   readonly creates: readonly (readonly [number: number, flags: Argument, mode: Argument])[]
   readonly read: ReadCalls
 }
 
 type Argument = 0 | 1 | 2 | 3
 
-/** What only reads needs none of these, and Landlock does not see them. */
+/** Calls that a reading command does not need and that Landlock does not restrict. */
 interface ReadCalls {
-  /** They change modes, owners, attributes or times, make devices, or talk to other processes by System V or message queues. */
+  /** They change modes, owners, attributes or times, create devices, or communicate by System V IPC or message queues. */
   readonly refused: readonly number[]
   /** They change how a process runs: allowed for the caller itself, which is process 0 in the first argument. */
   readonly ownProcess: readonly number[]
-  /** The same, with what is meant in the first argument: a process, a group or a user. */
+  /** The same, where the first argument selects a process, a group or a user. */
   readonly ownPriority: readonly (readonly [number: number, process: number])[]
   readonly fcntl: number
   readonly socketpair: number
   readonly connect: number
-  /** They send signals. */
+  /** Calls that send signals. */
   readonly kill: number
   readonly otherSignals: readonly number[]
-  /** They open files, by the argument with the flags: `O_RDONLY | O_TRUNC` empties a file on kernels before 6.2. */
+  /** Calls that open files, with the argument that has the flags: `O_RDONLY | O_TRUNC` truncates a file on kernels before 6.2. */
   readonly open: readonly (readonly [number: number, argument: 1 | 2])[]
 }
 
-/** Numbers above 424 are the same everywhere: mounts of the new kind, io_uring, pidfd_getfd, process_madvise. */
+/** Numbers above 424 are the same on all architectures: new mount calls, io_uring, pidfd_getfd, process_madvise. */
 const refusedEverywhere = [428, 429, 430, 431, 432, 433, 438, 440, 442]
-/** clone3, whose flags a filter cannot see, and io_uring, which does calls that no filter sees: as if the kernel had none. */
+/** clone3, whose flags a filter cannot see, and io_uring, whose operations no filter sees: reported as unsupported. */
 const unknownEverywhere = [425, 426, 427, 435]
 
 const architectures: Readonly<Record<string, Architecture>> = {
@@ -151,14 +151,14 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 }
 
-/** Of the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
+/** Additional calls in the read profile: fchmodat2, setxattrat, removexattrat, file_setattr, quotactl_fd. */
 const refusedToReaders = [452, 463, 466, 469, 443]
 const pidfdSendSignal = 424
 const openat2 = 437
 const fchmodat2 = 452
 /** S_ISUID; O_CREAT and O_TMPFILE. */
 const [setUserId, openCreate] = [0o4000, 0o20000100]
-/** What terminals, pipes and lists of files are asked; all else could change a file or a device. */
+/** ioctl requests for terminals, pipes and files that are allowed; others could change a file or a device. */
 const readerRequests = [
   // TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCGPGRP, TIOCSPGRP, TIOCGWINSZ, TIOCGSID
   0x5401, 0x5402, 0x5403, 0x5404, 0x540f, 0x5410, 0x5413, 0x5429,
@@ -171,19 +171,19 @@ const allowCall = 0x7fff0000
 const killProcess = 0x80000000
 const errorOf = (errno: number): number => 0x00050000 | errno
 const [notPermitted, noSuchCall, noSuchRequest] = [errorOf(1), errorOf(38), errorOf(25)]
-/** Where `struct seccomp_data` holds them: the lower halves of the arguments come first on these machines. */
+/** Offsets in `struct seccomp_data`. On these architectures the lower half of an argument comes first. */
 const [numberAt, architectureAt] = [0, 4]
 const argumentAt = (index: Argument): number => 16 + 8 * index
 
 /** New namespaces: mount, cgroup, uts, ipc, user, pid, net. */
 const namespaces = 0x7e020000
-/** Puts characters into a terminal's input, as if a person had typed them. */
+/** Inserts characters into the input of a terminal, as if a person had typed them. */
 const terminalInput = [0x5412, 0x541c]
 const [unix, inet, inet6, netlink] = [1, 2, 10, 16]
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
 
-/** The bytes of the filter; undefined for a machine whose numbers are not in the table. */
+/** The bytes of the filter; undefined for an architecture that is not in the table. */
 export function seccompFilter(machine: string, options: SeccompOptions): Uint8Array | undefined {
   const known = architectures[machine]
   return known === undefined ? undefined : bytesOf(programFor(known, options))
@@ -204,7 +204,7 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
       : []),
     ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuse(number, notPermitted)),
     ...unknownEverywhere.flatMap((number) => refuse(number, noSuchCall)),
-    // socket: only these families. A pair of sockets is another call and stays.
+    // socket: only these families. socketpair is another call and remains allowed.
     ...inspected(machine.socket, argumentAt(0), onlyThese(familiesOf(options), notPermitted)),
     ...[machine.clone, machine.unshare].flatMap((number) =>
       inspected(number, argumentAt(0), [
@@ -218,7 +218,7 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
   ]
 }
 
-/** A program that runs as who owns it would do so outside too, with the rights of whoever runs this program. */
+/** A set-user-ID program would run outside with the rights of the user of this program. */
 function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruction[] {
   const refusedMode: readonly Instruction[] = [
     [jumpAnyBit, 0, 1, setUserId],
@@ -264,7 +264,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
         ...onlyThese([0], notPermitted),
       ]),
     ),
-    // Signals for a descriptor, leases and notices of folders: they reach other processes.
+    // Signals for a descriptor, leases and change notifications reach other processes.
     ...inspected(read.fcntl, argumentAt(1), [
       ...ownerRequests.flatMap((request) => refuse(request, notPermitted)),
       [returnValue, 0, 0, allowCall],
@@ -283,7 +283,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
     ...(scopesSignals
       ? []
       : [
-          // Process 0 is the group of the caller, in which only the command is.
+          // Process 0 is the process group of the caller, which contains only the command.
           ...inspected(read.kill, argumentAt(0), onlyThese([0], notPermitted)),
           ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuse(number, notPermitted)),
         ]),
@@ -306,7 +306,7 @@ function onlyThese(values: readonly number[], otherwise: number): readonly Instr
   return [...values.flatMap((value) => refuse(value, allowCall)), [returnValue, 0, 0, otherwise]]
 }
 
-/** Instructions for one call, which end it; the number of the call is still loaded for those that follow. */
+/** Instructions for one call, which end it; the call number remains loaded for the following ones. */
 function inspected(number: number, argument: number, body: readonly Instruction[]): readonly Instruction[] {
   return [[jumpEqual, 0, body.length + 1, number], [load, 0, 0, argument], ...body]
 }

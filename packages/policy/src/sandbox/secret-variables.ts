@@ -1,4 +1,4 @@
-/** Ways to the host (sockets of agents and desktops) and keys of services, which no build needs. */
+/** Whether a variable gives access to the host (sockets of agents and desktops) or contains a key of a service. No build needs these. */
 export function isSecretVariable(name: string): boolean {
   return (
     /^(?:SSH_AUTH_SOCK|SSH_AGENT_PID|GPG_AGENT_INFO|DBUS_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|XDG_RUNTIME_DIR)$/.test(

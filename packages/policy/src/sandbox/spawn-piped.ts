@@ -19,15 +19,15 @@ export interface SpawnRequest {
 }
 
 /**
- * Starts a program in a group of its own, with pipes to all three streams, in the sandbox where there is one.
- * @throws SandboxError for what cannot be held.
+ * Starts a program in its own process group, with pipes to all three streams, in the sandbox if there is one.
+ * @throws SandboxError for a command that cannot be confined.
  */
 export function spawnPiped(
   { file, args, cwd, env }: SpawnRequest,
   confinement?: {
     /** The sandbox. */
     readonly sandbox: Sandbox
-    /** What the sandbox looks like for this command. */
+    /** The sandbox as it is for this command. */
     readonly described: DescribedSandbox
   },
 ): PipedProcess {
@@ -40,7 +40,7 @@ export function spawnPiped(
   let child: PipedProcess | undefined
   try {
     const stdio = [...own, ...command.descriptors]
-    // The first three are pipes, which the types do not know of a longer list.
+    // True: the first three are pipes, which the types do not infer from a longer list.
     child = spawn(command.file, command.args, { cwd, detached: true, env: command.env, stdio }) as PipedProcess
     return child
   } finally {

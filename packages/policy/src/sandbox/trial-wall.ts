@@ -32,26 +32,28 @@ export interface TrialWallOptions {
   readonly means: Extract<TrialMeans, { readonly kind: 'overlay' }>
   /** The person's own folder. */
   readonly home: string
-  /** The folder in which caches of confined commands are kept: it is no cache of the person. */
+  /** The folder with the caches of confined commands, which is not a cache of the person. */
   readonly cacheFolder: string
 }
 
 /** A command that is tried. */
 export interface TrialCommand extends SandboxedCommand {
-  /** Resolves when nothing of it runs any more; to be asked when the command has ended. @throws SandboxError where something is still there after ten seconds. */
+  /**
+   * Resolves when no process of it runs any more; call it when the command has ended. @throws SandboxError if a process still runs after ten
+   * seconds.
+   */
   gone(): Promise<void>
   /**
-   * To be called when the command, and all that it started, has ended: throws away what it wrote, and says why it has to run
-   * again with its effects, as the end of a sentence; undefined when its output and exit code are all that would be left of it.
+   * Call this when the command and all its processes have ended. Discards what it wrote. Returns why it must run again with its effects, as the end
+   * of a sentence; undefined if its output and exit code would be its only effects.
    */
   settle(): string | undefined
 }
 
 /**
- * Confines commands that are tried before a person is asked: to the workspace, with everything that they write thrown away.
- *
- * T1: a command that cannot be confined does not run.
- * T2: what is not seen to have had no effects has had some.
+ * Confines commands that are tried before a person is asked: to the workspace, and everything that they write is discarded.
+ * ¶ T1: a command that cannot be confined does not run.
+ * T2: a command counts as having effects unless it was shown to have none.
  */
 export class TrialWall {
   readonly #options: TrialWallOptions
@@ -70,7 +72,7 @@ export class TrialWall {
   confine(command: SandboxCommand, confinement: TrialConfinement): TrialCommand {
     const folder = this.#makeFolder(confinement.directories)
     try {
-      // Before it starts: it might remove the file, and the process might end.
+      // Checked before the start: the command may remove the file, and the process may end.
       const mightSignal = liveProcessFile(confinement.directories)
       const report = join(folder, 'report')
       const [reported, info] = [openSync(report, 'wx', 0o600), openUnnamed(folder)]
@@ -82,7 +84,7 @@ export class TrialWall {
       const caches = trialCaches({ home, env, directories: confinement.directories, folder: cacheFolder }, folder)
       const args = editArguments({
         means: means.bubblewrap,
-        // Not what the person has bash read at its start: that is for the command itself.
+        // Startup files of the person's bash apply to the command itself only.
         command: {
           file: 'bash',
           args: ['-pc', reportingScript(first), 'bash', command.file, ...command.args],
@@ -129,13 +131,13 @@ export class TrialWall {
     }
   }
 
-  /** Removes what was made for commands. */
+  /** Removes what was created for commands. */
   dispose(): void {
     offProcessExit(this.#removeAtExit)
     this.#remove()
   }
 
-  /** What the command sees, as one does that is confined to the workspace. The temporary folder of others it does not see. */
+  /** What the command sees, like one that is confined to the workspace. It does not see the shared temporary folder. */
   #visibleParts(
     { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
@@ -144,7 +146,7 @@ export class TrialWall {
     const { home } = this.#options
     refuseOutsideLinks(directories)
     const visible = visiblePlaces(home, env, directories)
-    // Programs that clean up remove what nobody used for days: it is copied again then.
+    // Programs that clean up remove files which nobody used for days: then they are copied again.
     this.#settings ??= new CopiedSettings(join(this.#makeFolder(directories), 'etc'))
     const mounted = visible.system.filter((path) => isInside(path, '/etc'))
     const masked = [
@@ -155,7 +157,7 @@ export class TrialWall {
       home,
       visible,
       copied: this.#settings.folderFor(visible.copied, mounted),
-      // An empty folder takes its place.
+      // An empty folder replaces it.
       temporary: { folder, shown: [], stubs: [] },
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
@@ -181,7 +183,7 @@ export class TrialWall {
     return path === undefined ? undefined : wrotePath(path)
   }
 
-  /** What has other attributes than before, or is a folder that was removed and made anew. Node cannot read attributes of files. */
+  /** A path with changed attributes, or a folder that was removed and created again. Node cannot read extended attributes. */
   #differing(same: readonly SamePlace[]): string | undefined {
     const [first] = same
     if (first === undefined) return undefined
@@ -197,7 +199,7 @@ export class TrialWall {
     return stdout === '' ? undefined : (same[Number(stdout)]?.at ?? first.at)
   }
 
-  /** @throws SandboxError where it would lie below an overlay that shows it. */
+  /** @throws SandboxError if it would be below an overlay that shows it. */
   #makeFolder(directories: readonly string[]): string {
     const place = realpathSync(this.#options.means.folder)
     if (directories.some((directory) => isInside(place, realPath(directory))))
@@ -225,8 +227,8 @@ const attributeCalls: Readonly<Record<string, readonly [get: string, list: strin
 }
 
 /**
- * Prints the place among the pairs of its input of the first of which one has other attributes than the other, or that is a folder
- * which shows nothing of one that is not empty. What the kernel notes of overlays is left out, and what it gives to each file by itself.
+ * Prints the index of the first pair of its input with different attributes, or with an empty folder that replaces a non-empty one. Ignores
+ * attributes that the kernel sets for overlays and for each file.
  */
 const comparingAttributes = String.raw`
 my ($get, $list) = map { $_ + 0 } @ARGV;
@@ -246,14 +248,14 @@ for (my $i = 0; $i < @paths; $i += 2) {
 }
 `
 
-/** Files that hold the number of a process are named like this. */
+/** Names of files that contain a process id. */
 const processFileName = /(?:^|[._-])pids?(?:$|[._-])/i
-/** Below a directory of the session, beside every folder directly in it. */
+/** Searched in each directory of the session, in addition to the folders directly inside. */
 const usualFolders: readonly string[] = ['tmp/pids', 'tmp/run', 'var/run', 'var/pids']
 const maxFolders = 200
 const maxBytes = 4096
 
-/** A file in these folders that holds the number of a process that runs, where programs usually keep such files. */
+/** A file with the id of a running process, in the folders where programs usually keep such files. */
 function liveProcessFile(directories: readonly string[]): string | undefined {
   for (const directory of directories) {
     const folders = entriesOf(directory).filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
@@ -292,20 +294,20 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (thrown) {
-    // Somebody else's process runs.
+    // A process of another user.
     return codeOf(thrown) === 'EPERM'
   }
 }
 
 /** The caches of tools for a command that is tried. */
 interface TrialCaches {
-  /** To be mounted before bubblewrap starts. */
+  /** Overlays to mount before bubblewrap starts. */
   readonly overlays: readonly Overlay[]
   /** Arguments of bubblewrap. */
   readonly mounts: readonly string[]
 }
 
-/** The caches of the person, as confined commands see them. What is written to them is thrown away and does not count. */
+/** The caches of the person, as confined commands see them. Writes to them are discarded and do not count as changes. */
 function trialCaches(options: CacheOptions, folder: string): TrialCaches {
   const shown = cachePlaces(options).map((place, index) => ({ ...place, own: join(folder, `cache-${index}`) }))
   for (const { own } of shown) mkdirSync(join(own, 'at'), { recursive: true, mode: 0o755 })

@@ -2,26 +2,26 @@ import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync } 
 import { basename, join } from 'node:path'
 import type { EmptiedFolder, TrialMounts } from './trial-mounts.ts'
 
-/** Larger files that were opened for writing count as changed: they are not compared. */
+/** Larger files that were opened for writing count as changed, without a comparison. */
 const maxComparedBytes = 64n * 1024n * 1024n
 
 export interface TrialWrites {
-  /** A path, as the command saw it, at which it made, changed or removed something. */
+  /** A path, as the command saw it, that it created, changed or removed. */
   readonly changed: string | undefined
-  /** What was written and is the same as far as Node sees it: attributes, and whether a folder stands in the place of another, are to be compared. */
+  /** Written files that are equal as far as Node can see. Attributes, and whether a folder was replaced, remain to be compared. */
   readonly same: readonly SamePlace[]
 }
 
-/** Something that was written, and what stood there before. */
+/** A written file, and the file that existed before. */
 export interface SamePlace {
   readonly upper: string
-  /** Undefined for a folder that was made for the command. */
+  /** Undefined for a folder that was created for the command. */
   readonly lower: string | undefined
-  /** Where the command saw it. */
+  /** The path for the command. */
   readonly at: string
 }
 
-/** What a command wrote that was tried, as far as it would have stayed. Throw-away names of tools are left out. */
+/** What a tried command wrote and would have left. Ignores throwaway files of tools. */
 export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, startMs }: TrialMounts): TrialWrites {
   const same: SamePlace[] = []
   for (const { upper, at } of workspace) {
@@ -39,7 +39,7 @@ export function writesOfTrial({ workspace, emptied, mountPoints, madeFolders, st
 interface Pair {
   readonly upper: string
   readonly lower: string
-  /** From the directory of the session. */
+  /** Relative to the directory of the session. */
   readonly path: string
 }
 
@@ -50,10 +50,10 @@ interface Comparison {
   readonly same: SamePlace[]
 }
 
-/** The first path that differs from what is below. */
+/** The first path that differs from the lower folder. */
 function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
-  // Nothing was written at all.
+  // Nothing was written.
   if (now === undefined) return undefined
   if (path !== '' && isThrowaway(path) && now.isDirectory()) return undefined
   if (!now.isDirectory() && isThrowaway(path) && now.isFile()) return undefined
@@ -62,7 +62,7 @@ function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): str
   comparison.same.push({ upper, lower, at: join(comparison.root, path) })
   if (!now.isDirectory()) return undefined
   for (const name of namesIn(upper)) {
-    // Bytes that are no text: it cannot be looked at.
+    // The name is not UTF-8, so the file cannot be inspected.
     if (name.includes('\uFFFD')) return join(path, name)
     const below = { upper: join(upper, name), lower: join(lower, name), path: join(path, name) }
     const inside = changedBelow(below, comparison)
@@ -71,10 +71,10 @@ function changedBelow({ upper, lower, path }: Pair, comparison: Comparison): str
   return undefined
 }
 
-/** The clock of a file system is that of the last tick. */
+/** File times have the resolution of a clock tick. */
 const tickMs = 100
 
-/** In a folder something may have come and gone, which sets its time to that of the trial. */
+/** A file may have been created and removed in a folder, which sets the time of the folder to that of the trial. */
 function changedFolder(
   now: BigIntStats,
   before: BigIntStats | undefined,
@@ -89,7 +89,7 @@ function changedFolder(
 function changedFile(upper: string, lower: string, path: string): string | undefined {
   const [now, before] = [statsOf(upper), statsOf(lower)]
   if (now === undefined) return undefined
-  // A device in an upper layer says that something was removed.
+  // A device in an upper layer marks a removed file.
   if (before === undefined || differs(now, before) || now.mtimeNs !== before.mtimeNs) return path
   if (now.isSymbolicLink()) return readlinkSync(upper) === readlinkSync(lower) ? undefined : path
   if (!now.isFile() || now.size !== before.size || now.size > maxComparedBytes) return path
@@ -100,7 +100,7 @@ function differs(now: BigIntStats, before: BigIntStats): boolean {
   return now.mode !== before.mode || now.uid !== before.uid || now.gid !== before.gid
 }
 
-/** What a command made in a folder that was empty, beside what bubblewrap mounts and makes there, or that folder where its rights are others. */
+/** What a command created in an empty folder, except for mounts and folders of bubblewrap; or the folder itself if its mode has changed. */
 function changedInEmptied(
   { folder, at, mode }: EmptiedFolder,
   mounts: Pick<TrialMounts, 'mountPoints' | 'madeFolders'>,
@@ -137,9 +137,9 @@ function statsOf(path: string): BigIntStats | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })
 }
 
-/** A name of something that tools make again whenever it is missing, so that it does not count as a change. */
+/** A name of files that tools recreate when they are missing, so that they do not count as a change. */
 interface ThrowawayName {
-  /** Fits a name, or the end of a path. */
+  /** Matches a name, or the end of a path. */
   readonly fits: RegExp
   /** What makes it. */
   readonly of: string
@@ -157,7 +157,7 @@ const inWorkspace: readonly ThrowawayName[] = [
   { fits: /\.tsbuildinfo$/, of: 'what tsc compiled last time' },
 ]
 
-/** In `/tmp`, where tools leave folders behind that they find again, and that nobody misses. */
+/** In `/tmp`: folders that tools leave behind and reuse, and that nobody misses. */
 const inTemporary: readonly ThrowawayName[] = [
   { fits: /^pytest-of-[^/]+$/, of: 'folders of the last tests of pytest' },
   { fits: /^(?:node-compile-cache|v8-compile-cache-\d+)$/, of: 'compiled scripts of Node' },
@@ -169,12 +169,12 @@ const inTemporary: readonly ThrowawayName[] = [
   { fits: /^(?:go-build|gopath)[^/]*$/, of: 'what go compiled' },
 ]
 
-/** Whether what stands at a path, relative to a directory of the session, is made again whenever it is missing. */
+/** Whether tools recreate the file at a path (relative to a directory of the session) when it is missing. */
 export function isThrowaway(path: string): boolean {
   return inWorkspace.some(({ fits }) => fits.test(path))
 }
 
-/** The same for a name of `/tmp`. */
+/** The same for a name in `/tmp`. */
 export function isThrowawayTemporary(path: string): boolean {
   return inTemporary.some(({ fits }) => fits.test(basename(path)))
 }

@@ -38,20 +38,19 @@ export interface WallOptions {
   >
   /** The person's own folder. */
   readonly home: string
-  /** Where `means` is stored: it is removed when it turns out to be wrong. */
+  /** The file that stores `means`; removed if it turns out to be wrong. */
   readonly memory?: string | undefined
 }
 
 /**
- * Confines commands to reading: nothing is written but a temporary folder, no network, no sockets, no signals to
- * others, and what can be read is named place by place.
- *
- * W1: a command that cannot be confined does not run.
- * W2: what a confined command starts is confined too, and cannot undo it.
+ * Confines commands to reading: they write only a temporary folder, and have no network, no sockets and no signals to other processes. Readable
+ * places are listed one by one.
+ * ¶ W1: a command that cannot be confined does not run.
+ * W2: the processes of a confined command are confined too, and cannot undo it.
  */
 export class Wall {
   readonly #options: WallOptions
-  /** Of this session alone; made for the first command. */
+  /** Belongs to this session; created for the first command. */
   #folder: string | undefined
   readonly #removeAtExit = (): void => this.#remove()
 
@@ -74,12 +73,12 @@ export class Wall {
       : this.#byBubblewrap({ ...command, env }, places, temporary, { means, kind })
   }
 
-  /** To be called when a confined command ended with `notConfinedCode`: what was remembered of this machine may be wrong. */
+  /** Call this when a confined command ended with `notConfinedCode`: the stored result for this machine may be wrong. */
   forget(): void {
     forgetMeans(this.#options.memory)
   }
 
-  /** Removes what was made for confined commands. */
+  /** Removes what was created for confined commands. */
   dispose(): void {
     offProcessExit(this.#removeAtExit)
     this.#remove()
@@ -140,7 +139,7 @@ export class Wall {
   }
 
   #temporary(directories: readonly string[]): string {
-    // Programs that clean up remove what nobody used for days.
+    // Programs that clean up remove files which nobody used for days.
     if (this.#folder === undefined || !existsSync(join(this.#folder, 'tmp'))) {
       this.#folder = makeTemporary(directories)
       mkdirSync(join(this.#folder, 'tmp'), { mode: 0o700 })
@@ -155,7 +154,7 @@ export class Wall {
   }
 }
 
-/** Not in a folder of the session: it would show there. @throws SandboxError where none can be made. */
+/** Not in a folder of the session, where it would be visible. @throws SandboxError if none can be created. */
 function makeTemporary(directories: readonly string[]): string {
   const own = tmpdir()
   const isFit = isAbsolute(own) && !directories.some((folder) => folder !== '/' && isInside(own, folder))
@@ -163,7 +162,7 @@ function makeTemporary(directories: readonly string[]): string {
     try {
       return realpathSync(mkdtempSync(join(place, 'halting-read-')))
     } catch {
-      // The next one.
+      // Try the next one.
     }
   }
   throw new SandboxError(
@@ -171,7 +170,7 @@ function makeTemporary(directories: readonly string[]): string {
   )
 }
 
-/** From the outside in. What is a link in the root stays one, so that paths lead where they lead outside. */
+/** From the outside in. Links in the root remain links, so that paths resolve as they do outside. */
 function mountsOf(readable: readonly Place[]): readonly string[] {
   const links = rootEntries().filter((path) => lstatSync(path).isSymbolicLink())
   const places = readable

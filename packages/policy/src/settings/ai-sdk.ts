@@ -5,37 +5,37 @@ import type { AiSdkField, AiSdkModelField, AiSdkPackageField } from './fields.ts
 import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** Where packages that a settings file names are looked for, before the places of globally installed ones. */
+/** Where the packages of a settings file are searched, before globally installed ones. */
 interface PackageFolders {
-  /** Folders with a `node_modules` folder of their own, the first one first. */
+  /** Folders that contain a `node_modules` folder, in order of the search. */
   readonly folders: readonly string[]
   /** The settings file. */
   readonly from: string
 }
 
-/** What settings say of a provider package of the AI SDK. */
+/** What settings say about a provider package of the AI SDK. */
 export type AiSdkPackage = Omit<AiSdkPackageField, 'folder'> & PackageFolders
 
-/** A model behind a provider package of the AI SDK, by a name of the person's own. */
+/** A model of a provider package, under a name that the person chose. */
 export type AiSdkAlias = Omit<AiSdkModelField, 'folder' | 'price'> &
   PackageFolders & {
     /** Its price, as in `modelPrices`. */
     readonly price?: JsonObject
   }
 
-/** The setting `aiSdk` of all files together: provider packages of the AI SDK that the program may load, and models by name. */
+/** The merged setting `aiSdk`: provider packages of the AI SDK that the program may load, and models by name. */
 export interface AiSdkSettings {
-  /** By the alias. */
+  /** By alias. */
   readonly models: Readonly<Record<string, AiSdkAlias>>
-  /** By the name of the package. */
+  /** By package name. */
   readonly packages: Readonly<Record<string, AiSdkPackage>>
   /** Folders for packages that no setting names. */
   readonly folders: readonly string[]
-  /** Who has only the packages loaded that are named here, in words; absent where any may be. */
+  /** What restricts packages to the ones listed here, in words; absent if any package may be loaded. */
   readonly onlyNamedBy?: string
 }
 
-/** Aliases and packages of all files, the most urgent of each name; undefined where no file says anything. */
+/** Aliases and packages of all files; for each name the one with the highest precedence. Undefined if no file has any. */
 export function mergedAiSdk(counting: readonly EffectiveFile[], note: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
@@ -50,7 +50,7 @@ export function mergedAiSdk(counting: readonly EffectiveFile[], note: RecordOrig
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.models ?? {})) {
       if (Object.hasOwn(models, name)) continue
       models[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
-      // Options may hold keys.
+      // Options may contain keys.
       note(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
     }
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.packages ?? {})) {
@@ -70,7 +70,7 @@ export function mergedAiSdk(counting: readonly EffectiveFile[], note: RecordOrig
   }
 }
 
-/** The folder that a file names, else its own. What the command line gives has none: it may be in the working directory. */
+/** The folder that a file names, or else the folder of the file. Values of the command line have none, as it could be the working directory. */
 function foldersOf(aiSdk: AiSdkField | undefined, file: ReadFile): readonly string[] {
   if (aiSdk?.folder !== undefined) return folderOf(aiSdk.folder, [], file)
   return file.level === 'flag' ? [] : [dirname(file.name)]
@@ -80,6 +80,6 @@ function folderOf(folder: string | undefined, own: readonly string[], file: Read
   if (folder === undefined) return own
   if (file.level !== 'flag') return [absolutePath(folder, dirname(file.name))]
   if (isAbsolute(folder) || folder.startsWith('~')) return [absolutePath(folder, '/')]
-  // JSON on the command line is in no folder.
+  // JSON on the command line belongs to no folder.
   return file.name === '--settings' ? [] : [resolve(file.projectDirectory, dirname(file.name), folder)]
 }

@@ -7,26 +7,26 @@ import { type JsonLines, jsonLines } from './json-lines.ts'
 import type { SettingsLevel } from './places.ts'
 import { fieldTable, hookGroupSchema, hookKeys, knownHookEvents, sandboxKeys } from './schema.ts'
 
-/** A settings file as it was read. */
+/** The content of a settings file. */
 export interface SettingsText {
   readonly level: SettingsLevel
   readonly name: string
-  /** What `/` is in its rules. */
+  /** The base of `/` in its rules. */
   readonly projectDirectory: string
   readonly content: JsonObject
-  /** The text that the content was read from. */
+  /** The text of the file. */
   readonly json: string
 }
 
-/** With the place of every value. */
+/** With the position of every value. */
 interface PlacedText extends SettingsText {
   readonly lines: JsonLines
 }
 
 interface Problem {
-  /** The field, as the table names it. */
+  /** The field, by its name in the table. */
   readonly field: string
-  /** File, line, field, and what would be right. */
+  /** File, line, field, and what is expected. */
   readonly text: string
   readonly stops: boolean
 }
@@ -34,13 +34,13 @@ interface Problem {
 export interface CheckedFile {
   readonly fields: Fields
   readonly problems: readonly Problem[]
-  /** Keys that nobody knows. */
+  /** Warnings about unknown keys. */
   readonly warnings: readonly string[]
 }
 
-/** Modes of other agents, in a person's own file: no reason not to run. */
+/** Modes of other agents in the person's own file: the program starts anyway. */
 const foreignModes: ReadonlySet<unknown> = new Set(['auto', 'delegate'])
-/** Says nothing of settings: for the editor that a person writes them with. */
+/** Not settings, but for editors. */
 const forEditors: ReadonlySet<string> = new Set(['$schema'])
 const groups: ReadonlySet<string> = new Set(['permissions', 'hooks'])
 const permissionPrefix = 'permissions.'
@@ -51,7 +51,7 @@ const permissionFields = Object.keys(fieldTable)
 
 const limitNames: readonly string[] = limitFieldNames
 
-/** Which of the known names was most likely meant. */
+/** Finds the known name that was most likely meant. */
 export type Nearest = (given: string, known: readonly string[]) => string | undefined
 
 /** Checks the values of a settings file against the schemas of their fields. */
@@ -188,7 +188,7 @@ type Path = readonly (string | number)[]
 type AddProblem = (problem: Problem) => void
 type ReportUnknown = (path: Path, known: readonly string[]) => void
 
-/** What is passed over in a hook may have said when it is called, or for how long. */
+/** An unknown key of a hook may be a misspelled matcher or timeout. */
 function reportUnknownInHook(path: Path, group: JsonObject, reportUnknown: ReportUnknown): void {
   const reportIn = (object: JsonObject, at: Path, known: readonly string[]): void => {
     for (const key of Object.keys(object)) if (!known.includes(key)) reportUnknown([...at, key], known)
@@ -202,7 +202,7 @@ function reportUnknownInHook(path: Path, group: JsonObject, reportUnknown: Repor
   }
 }
 
-/** A slip of the pen here would leave a run without the limit, or commands without the sandbox, that was wanted. */
+/** A misspelled key here would remove a limit from a run, or the sandbox from commands. */
 function reportUnknownInGroups({ sandbox, limits }: JsonObject, reportUnknown: ReportUnknown): void {
   for (const key of isJsonObject(limits) ? Object.keys(limits) : [])
     if (!limitNames.includes(key)) reportUnknown(['limits', key], limitNames)
@@ -254,7 +254,7 @@ function checkHooks(
   return checked.length === 0 ? undefined : Object.fromEntries(checked)
 }
 
-/** Where a hook decides whether something happens; without it, it would. */
+/** Events whose hooks can prevent something; without the hook it would happen. */
 const guardedEvents: ReadonlySet<string> = new Set([
   'PreToolUse',
   'PermissionRequest',
@@ -262,7 +262,7 @@ const guardedEvents: ReadonlySet<string> = new Set([
   'UserPromptSubmit',
 ])
 
-/** Another name is a slip of the pen. */
+/** Any other name is a misspelling. */
 const foreignTypes: ReadonlySet<string> = new Set(['agent', 'mcp_tool'])
 
 /** Reports and removes hooks of types that only other programs have. One that may be a guard stops the program. */
@@ -295,7 +295,7 @@ function ruleProblem(rule: string, { projectDirectory }: SettingsText): string |
   }
 }
 
-/** What a schema found wrong with a value, first of all. */
+/** The first problem that a schema found in a value. */
 function problemOf(
   file: PlacedText,
   field: string,
@@ -316,7 +316,7 @@ function problemOf(
 interface SchemaIssue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Those that an object must not have. */
+  /** Keys that the object must not have. */
   readonly keys?: readonly string[]
 }
 
@@ -334,7 +334,7 @@ function wrongValue(
   return { field, text, stops }
 }
 
-/** A key that an object does not have; of the others beside it nothing is shown. */
+/** An unexpected key. The other keys of the object are not shown. */
 function wrongKey(
   file: PlacedText,
   field: string,
@@ -351,20 +351,20 @@ function pathText(path: readonly (string | number)[]): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
 }
 
-/** Values of variables, what provider packages are set up with, and addresses with passwords. */
+/** Values of variables, options of provider packages, and URLs with passwords. */
 function mayHoldSecrets([group, ...inner]: readonly (string | number)[], value: unknown): boolean {
   if (group === 'env' || group === 'sessionStore') return true
   const isOption = inner.includes('options') || inner.includes('providerOptions')
   return group === 'aiSdk' && value !== undefined && (isOption || typeof value === 'object')
 }
 
-/** File and line, as editors open them. */
+/** File and line, in the form that editors open. */
 function place({ name, level }: PlacedText, line: number): string {
   return level === 'flag' && name.startsWith('--') ? name : `${name}:${line}`
 }
 
 const maxUnknown = 10
-/** A longer one is no slip of the pen, and costs its length to compare. */
+/** A longer name is not a misspelling, and comparing it costs time. */
 const longestName = 60
 const guards: ReadonlySet<string> = new Set(['deny', 'ask', 'disableBypassPermissionsMode'])
 const guardsOfSandbox: ReadonlySet<string> = new Set(
@@ -374,10 +374,7 @@ const guardsOfSandbox: ReadonlySet<string> = new Set(
 )
 const guardingGroups: ReadonlySet<string> = new Set(['permissions', 'sandbox', 'hooks', 'limits', 'budgets'])
 
-/**
- * What forbids or guards and stands at the wrong place, or under a name that is not quite right: passed over, it would be
- * taken for what is in force.
- */
+/** A misplaced or misspelled setting that forbids or restricts something: if it were ignored, people would believe that it applies. */
 function misplacedGuard(file: PlacedText, path: Path, near: string | undefined): Problem | undefined {
   const [group, inner] = path
   const key = String(path.at(-1) ?? '')
@@ -408,7 +405,7 @@ function groupOfSandbox(key: string): string | undefined {
   return Object.entries(sandboxKeys).find(([group, names]) => group !== 'sandbox' && names.includes(key))?.[0]
 }
 
-/** `hooks.Stop[0].hooks`, with what the file wrote as it may be shown. */
+/** `hooks.Stop[0].hooks`, safe for display. */
 function nameOf(path: Path): string {
   const part = (one: string | number): string =>
     typeof one === 'number' ? `[${one}]` : `.${displayValue(one).slice(1, -1)}`
@@ -421,7 +418,7 @@ function unknownKey(file: PlacedText, path: Path, meant: string | undefined): st
 
 const longest = 60
 
-/** A value in a message: short, on one line, and without what a terminal would obey. */
+/** A value in a message: short, on one line, and without control characters. */
 function displayValue(value: unknown): string {
   // A number that is too large for JSON.parse.
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)

@@ -1,11 +1,11 @@
 import type { Fields } from './fields.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** A file, and the part of it that counts. */
+/** A file, and the fields of it that take effect. */
 export interface EffectiveFile {
   readonly file: ReadFile
   readonly fields: Fields
 }
 
-/** Puts down where a value comes from. */
+/** Records the origin of a value. */
 export type RecordOrigin = (setting: string, value: unknown, file: ReadFile) => void

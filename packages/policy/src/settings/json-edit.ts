@@ -2,22 +2,22 @@ import type { Json, JsonObject } from '@halting/core'
 import { isJsonObject } from '@halting/core/adapters'
 
 /**
- * A JSON text with one value changed, and all else as it was written. Objects on the way that are missing are made.
- * The text must be JSON that holds an object; an empty one becomes one.
+ * Changes one value in a JSON text and preserves the rest as written. Creates missing objects on the path. The text must be JSON with an object at
+ * the top, or empty.
  */
 export function withValue(text: string, path: readonly string[], value: Json): string {
   const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
   if (text.trim() === '') return `${rendered(nested(path, value), '', { unit, newline })}${newline}`
   const changed = replaceAt(text, path, value, { unit, newline })
-  // It was read, so that nobody reads what this did not mean to write.
+  // Parse the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
 
 /**
- * A JSON text without the elements of the list at this path that are this text, and all else as it was written. The text as it is where there are none.
- * The text must be JSON that holds an object, or empty.
+ * Removes the elements that equal this text from the list at this path, and preserves the rest as written. Returns the text unchanged if there are
+ * none. The text must be JSON with an object at the top, or empty.
  */
 export function withoutText(text: string, path: readonly string[], element: string): string {
   if (text.trim() === '') return text
@@ -30,7 +30,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
   const lastKept = gone.lastIndexOf(false)
   const kept = elements[lastKept]
   if (!gone.includes(true)) return text
-  // Each goes with the comma behind it; the last ones go with the comma before them.
+  // Each element is removed with the comma after it, the last ones with the comma before them.
   const cuts = elements.flatMap(({ start }, index): readonly Span[] => {
     const next = elements[index + 1]
     return gone[index] === true && index < lastKept && next !== undefined ? [{ start, end: next.start }] : []
@@ -45,7 +45,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
     from = cut.end
   }
   changed += text.slice(from)
-  // It was read, so that nobody reads what this did not mean to write.
+  // Parse the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
   return changed
 }
@@ -79,7 +79,7 @@ function replaceAt(text: string, path: readonly string[], value: Json, style: St
   for (let depth = 0; ; depth++) {
     const [key = '', ...rest] = path.slice(depth)
     const members = membersOf(text, object)
-    // Of a key that stands twice the last counts.
+    // Of a repeated key the last one counts.
     const found = members.findLast((member) => member.key === key)
     if (found === undefined) return withMember(text, object, members, [key, nested(rest, value)], style)
     if (rest.length > 0 && text[found.value.start] === '{') {
@@ -94,19 +94,19 @@ function replaceAt(text: string, path: readonly string[], value: Json, style: St
   }
 }
 
-/** A part of a text of JSON, by the places of its characters. */
+/** A part of a JSON text, by character index. */
 export interface Span {
   /** Index of its first character. */
   readonly start: number
-  /** Behind its last character. */
+  /** Index after its last character. */
   readonly end: number
 }
 
-/** A member of a JSON object: its key, and the place of its value. */
+/** A member of a JSON object: its key, and the position of its value. */
 export interface Member {
   /** The key. */
   readonly key: string
-  /** Where the value is. */
+  /** Position of the value. */
   readonly value: Span
 }
 
@@ -146,20 +146,20 @@ function inline(value: Json): string {
     .join(', ')} }`
 }
 
-/** What the line begins with on which something stands. */
+/** The indentation of the line that contains this index. */
 export function indentAt(text: string, at: number): string {
   const line = text.slice(text.lastIndexOf('\n', at) + 1, at)
   return /^[ \t]*/.exec(line)?.[0] ?? ''
 }
 
-/** The first place at or behind this one that is no white space. */
+/** The index of the first character that is not white space, from this one on. */
 export function skipWhitespace(text: string, from: number): number {
   let at = from
   while (/\s/.test(text[at] ?? '')) at++
   return at
 }
 
-/** The value that begins here. The text is JSON. */
+/** The extent of the value that begins here. The text must be JSON. */
 export function spanAt(text: string, start: number): Span {
   const first = text[start]
   if (first === '"') return { start, end: endOfText(text, start) }
@@ -181,14 +181,14 @@ function endOfText(text: string, from: number): number {
   return at + 1
 }
 
-/** The members of an object that begins and ends there. */
+/** The members of the object with this extent. */
 export function membersOf(text: string, { start, end }: Span): readonly Member[] {
   const members: Member[] = []
   let at = skipWhitespace(text, start + 1)
   while (at < end - 1) {
     const name = spanAt(text, at)
     const value = spanAt(text, skipWhitespace(text, skipWhitespace(text, name.end) + 1))
-    // The text is JSON, so that a name is a string of it.
+    // True: the text is JSON, so a key is a string.
     members.push({ key: JSON.parse(text.slice(name.start, name.end)) as string, value })
     at = skipWhitespace(text, skipWhitespace(text, value.end) + 1)
   }

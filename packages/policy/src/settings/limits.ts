@@ -5,7 +5,7 @@ import type { EffectiveFile } from './effective-file.ts'
 import type { Origin, Settings } from './merge.ts'
 import type { SettingsLevel } from './places.ts'
 
-/** The limits of all files, and what does not count of them. */
+/** The merged limits of all files, and those that are ignored. */
 export interface MergedLimits {
   readonly settings: Pick<Settings, 'limits' | 'managedLimits' | 'waitForLimits' | 'managedWaitForLimits'>
   readonly origins: readonly Origin[]
@@ -13,30 +13,33 @@ export interface MergedLimits {
   readonly warnings: readonly string[]
 }
 
-/** A limit in one file: as it is written, and as a number that is `Infinity` where there is no limit. */
+/** A limit in one file: as written, and as a number that is `Infinity` for no limit. */
 interface FileLimit {
   readonly written: string | number | null
   readonly value: number
   readonly from: string
 }
 
-/** What one limit comes to. */
+/** The result of merging one limit. */
 interface MergedLimit {
   readonly inForce: FileLimit | undefined
-  /** An administrator's. */
+  /** The limit of an administrator. */
   readonly managed: FileLimit | undefined
   readonly ignored: readonly { readonly limit: FileLimit; readonly why: string; readonly isSilent?: boolean }[]
 }
 
 type LimitsIn = (levels: readonly SettingsLevel[]) => readonly FileLimit[]
 
-/** Why a limit does not count, beside one that holds. */
+/** Why a limit is ignored, next to the one that applies. */
 interface IgnoredReasons {
   readonly ofPerson: (managed: FileLimit) => string
   readonly ofProject: (base: FileLimit) => string
 }
 
-/** What holds of a limit: an administrator's over all others, then a person's own, then the default, each of which a project only lowers. */
+/**
+ * Merges one limit: an administrator's value takes precedence over all others, then the person's own, then the default. A project can only lower the
+ * result.
+ */
 function mergeLimit(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusals: IgnoredReasons): MergedLimit {
   const [managed] = limitsOf(['managed'])
   const [own] = limitsOf(['flag', 'user'])
@@ -68,8 +71,8 @@ const ofWaits: IgnoredReasons = {
 
 // Spec R-LIM-2, R-SERV-12.
 /**
- * The limits of all files, the most urgent first: an administrator's go over all others, which may only lower them; a person's own go over the
- * defaults; a project lowers what holds then, never raises it or takes it away. So it is with how long a run waits for services.
+ * The limits of all files, the highest precedence first. Others may only lower an administrator's limits; the person's own override the defaults; a
+ * project lowers what applies then, and never raises or removes it. The same holds for how long a run waits for services.
  */
 export function mergedLimits(counting: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []
@@ -82,7 +85,7 @@ export function mergedLimits(counting: readonly EffectiveFile[], defaults: Defau
     for (const { limit, why, isSilent } of refused) {
       const text = JSON.stringify(limit.written)
       ignored.push({ setting, text, from: limit.from, why, forTrust: false })
-      // Where each frontend has a default of its own, another one may well heed it.
+      // Frontends with their own default may still honor this value.
       if (isSilent !== true || setting !== waitSetting)
         warnings.push(`${setting} in ${limit.from} (${text}) is ignored: ${why}.`)
     }
@@ -115,16 +118,16 @@ function defaultOf(limit: DefaultLimit | undefined): FileLimit | undefined {
   return limit && { written: limit.value, ...limit }
 }
 
-/** The files that say how long a run waits for services, the most urgent first. */
+/** The files that set how long a run waits for services, the highest precedence first. */
 function waitsIn(counting: readonly EffectiveFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
   return counting.flatMap(({ file, fields: { waitForLimits: written } }) => {
     if (written === undefined || !levels.includes(file.level)) return []
-    // The schema has looked at it.
+    // True: the schema has checked it.
     return [{ written, value: waitMs(written) ?? 0, from: file.name }]
   })
 }
 
-/** The files that have this limit, the most urgent first. */
+/** The files that set this limit, the highest precedence first. */
 function limitsIn(
   counting: readonly EffectiveFile[],
   name: LimitFieldName,
@@ -133,7 +136,7 @@ function limitsIn(
   return counting.flatMap(({ file, fields: { limits = {} } }) => {
     const written = limits[name]
     if (written === undefined || !levels.includes(file.level)) return []
-    // A text is a duration: the schema has looked at it.
+    // A text is a duration, which the schema has checked.
     const value = typeof written === 'string' ? durationMs(written) : written
     return [{ written, value: value ?? Infinity, from: file.name }]
   })
@@ -143,7 +146,7 @@ function shown({ written }: FileLimit): string {
   return written === null ? 'none' : String(written)
 }
 
-/** JSON knows no infinity. */
+/** JSON has no infinity. */
 function orNull(value: number): number | null {
   return value === Infinity ? null : value
 }

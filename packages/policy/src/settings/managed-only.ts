@@ -8,15 +8,15 @@ interface Checked<File> {
   readonly result: CheckedFile
 }
 
-/** A setting by which an administrator alone says something, and what of other files does not count then. */
+/** A setting that reserves something for the administrator, and what is ignored in other files then. */
 interface Lock {
   readonly name: string
   readonly what: string
   isSet(fields: Fields): boolean | undefined
-  /** What of a file does not count, as it is told; none where it has nothing of that. */
+  /** What is ignored in a file, as it is reported; no texts if the file has none. */
   removed(fields: Fields): { readonly setting: string; readonly texts: readonly string[] }
   without(fields: Fields): Fields
-  /** Without the setting itself, which says nothing in any other file. */
+  /** Without the setting itself, which has no effect in other files. */
   unlocked(fields: Fields): Fields
 }
 
@@ -69,7 +69,7 @@ const locks: readonly Lock[] = [
   sandboxLock('filesystem', 'allowManagedReadPathsOnly', 'allowRead', 'sandbox read paths'),
 ]
 
-/** One in a group of `sandbox`, about a list that stands beside it. */
+/** A lock in a group of `sandbox`, for a list in the same group. */
 function sandboxLock(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
   const groupOf = ({ sandbox }: Fields): Readonly<Record<string, unknown>> => {
     const held = sandbox?.[group]
@@ -85,7 +85,7 @@ function sandboxLock(group: 'network' | 'filesystem', name: string, list: string
   return {
     name: `sandbox.${group}.${name}`,
     what,
-    // The schema has looked at both.
+    // True: the schema has checked both.
     isSet: (fields) => groupOf(fields)[name] as boolean | undefined,
     removed: (fields) => ({
       setting: `sandbox.${group}.${list}`,
@@ -97,8 +97,8 @@ function sandboxLock(group: 'network' | 'filesystem', name: string, list: string
 }
 
 /**
- * Takes away what an administrator keeps for their own files: hooks, allow rules, domains and paths that the sandbox opens.
- * What forbids in other files stays: it lets nothing run. In any other file these settings say nothing.
+ * Removes what an administrator reserves: hooks, allow rules, and domains and paths that the sandbox opens. Restrictions in other files remain, as
+ * they let nothing run. In other files these settings have no effect.
  */
 export function applyManagedLocks<File extends SettingsText>(
   checked: readonly Checked<File>[],
@@ -133,7 +133,7 @@ export function applyManagedLocks<File extends SettingsText>(
   })
 }
 
-/** One line, however many files it concerns: it is told at every run. */
+/** One line for any number of files, as it is printed in every run. */
 function lockWarning(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
   const whose = files === 1 ? 'another file' : `${files} other files`

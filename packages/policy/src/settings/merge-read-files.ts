@@ -15,13 +15,13 @@ import type { EffectiveFile } from './effective-file.ts'
 import { listedFields, mergeFiles } from './merge.ts'
 import type { ReadFile } from './read-files.ts'
 
-/** What counts of files that were read, merged; the most urgent first. @throws SettingsError */
+/** Merges the files that were read, the highest precedence first. @throws SettingsError */
 export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOptions): Promise<LoadedSettings> {
   const warnings: string[] = []
   const ignored: Ignored[] = []
   const checked = applyManagedLocks(checkedFiles(files, options.nearest), ignored, warnings)
   const trust = await trustOf(checked, options)
-  // Of the person: what a project's file wants is not looked at.
+  // Personal settings only: the project's wish does not count.
   const isSandboxed = checked.some(
     ({ file, result }) => !isOfProject(file) && result.fields.sandbox?.['enabled'] === true,
   )
@@ -69,7 +69,7 @@ function checkedFiles(files: readonly ReadFile[], nearest?: Nearest): readonly C
   return files.map((file) => ({ file, result: checkFile(file, nearest) }))
 }
 
-/** What project files would have run or loosened. */
+/** What project files would run or loosen. */
 export function offersIn(files: readonly ReadFile[]): readonly Offer[] {
   return unique(
     applyManagedLocks(checkedFiles(files))
@@ -82,7 +82,7 @@ function unique(offers: readonly Offer[]): readonly Offer[] {
   return [...new Map(offers.map((offer) => [offer.id, offer])).values()]
 }
 
-/** Nobody asks for the record where nothing depends on it. */
+/** The record is read only if something depends on it. */
 async function trustOf(checked: readonly Checked[], options: LoadOptions): Promise<FolderTrust | undefined> {
   const isNeeded = checked.some(
     ({ file, result }) =>
@@ -101,7 +101,7 @@ interface ProjectTrust {
   readonly letsServer: (name: string) => boolean
 }
 
-/** Servers of a project's `.mcp.json` that a person lets in by their own settings, wherever they trust the folder. */
+/** Servers of a project's `.mcp.json` that personal settings enable if the folder is trusted. */
 function serversOfPerson(checked: readonly Checked[]): (name: string) => boolean {
   const own = checked.filter(({ file }) => !isOfProject(file)).map(({ result }) => result.fields)
   return (name) =>
@@ -111,7 +111,7 @@ function serversOfPerson(checked: readonly Checked[]): (name: string) => boolean
     )
 }
 
-/** What counts of a project's file; the rest is put down as ignored. */
+/** The effective fields of a project's file; the others are recorded as ignored. */
 function projectFields(
   file: ReadFile,
   { fields }: CheckedFile,
@@ -161,10 +161,10 @@ function projectFields(
   return trustedFields(fields, { lets, isSandboxed, projectDirectory: file.projectDirectory, letsServer })
 }
 
-/** Settings whose scripts are a part of what was trusted. */
+/** Settings with scripts whose content is part of the trust. */
 const runsScripts: ReadonlySet<string> = new Set(['hooks', 'apiKeyHelper', 'statusLine'])
 
-/** Fields of which a project's say counts, trusted or not. */
+/** Fields of a project that apply with and without trust. */
 const alwaysOfProjects: ReadonlySet<string> = new Set([
   'file',
   'permissions',
@@ -173,14 +173,14 @@ const alwaysOfProjects: ReadonlySet<string> = new Set([
   'redactSecrets',
   'autoMemoryEnabled',
   'autoDreamEnabled',
-  // What lowers counts without trust.
+  // A lower limit applies without trust.
   'limits',
   'waitForLimits',
-  // What of it shuts counts without trust.
+  // Restrictions apply without trust.
   'sandbox',
 ])
 
-/** Lines on stderr about one file: nobody reads more. */
+/** Maximum number of lines on stderr about one file. */
 const maxReported = 10
 
 function addProblems(

@@ -19,117 +19,117 @@ import type { ReadFile } from './read-files.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { validServerName } from '../mcp-names.ts'
 
-/** What settings files say, merged. */
+/** The merged content of the settings files. */
 export interface Settings {
   /** A command that prints an API key. */
   readonly apiKeyHelper?: string
-  /** Prices by model id, as each file gives them, the most urgent first. Not checked yet. */
+  /** Prices by model id, of each file, the highest precedence first. Not validated yet. */
   readonly modelPrices?: readonly JsonObject[]
-  /** Sessions that were not touched for so many days are removed; 30 when absent. */
+  /** Sessions are removed after this many days without use. Default: 30. */
   readonly cleanupPeriodDays?: number
-  /** Where sessions are in place of files: `sqlite:PATH` or `postgres://…`, or `files`. It may hold a password. */
+  /** Where sessions are stored: `sqlite:PATH`, `postgres://…` or `files`. It may contain a password. */
   readonly sessionStore?: string
-  /** Known secrets are taken out of what tools give. */
+  /** Whether known secrets are removed from tool results. */
   readonly redactSecrets?: boolean
-  /** Whether what files were is kept before they are changed; it is when absent. */
+  /** Whether files are saved before they are changed. Default: true. */
   readonly fileCheckpointingEnabled?: boolean
-  /** Whether a model is asked after a run what may be said next; not when absent. */
+  /** Whether a model suggests the next prompt after a run. Default: false. */
   readonly promptSuggestionEnabled?: boolean
-  /** Whether it is told after a run what its hooks did; not when absent. */
+  /** Whether a summary of hook activity is shown after a run. Default: false. */
   readonly hookSummaryEnabled?: boolean
-  /** The model for what comes after a run; that of the session when absent. */
+  /** The model for tasks after a run. Default: the model of the session. */
   readonly smallModel?: string
-  /** Who searches the web for `WebSearch`; `auto` when absent. */
+  /** Who searches the web for `WebSearch`. Default: `auto`. */
   readonly webSearch?: WebSearchSetting
-  /** Whether notes of earlier sessions are read, and notes kept after a run; not when absent. */
+  /** Whether notes of earlier sessions are read, and notes are stored after a run. Default: false. */
   readonly autoMemoryEnabled?: boolean
-  /** Whether notes are put in order by a model from time to time; not when absent. */
+  /** Whether a model reorganizes the notes from time to time. Default: false. */
   readonly autoDreamEnabled?: boolean
-  /** Where notes are, in place of the folder of the project's sessions. */
+  /** The folder of the notes. Default: the folder of the project's sessions. */
   readonly autoMemoryDirectory?: string
-  /** What becomes of commands that still run when a run would end; `wait` when absent. */
+  /** What happens to commands that still run when a run is about to end. Default: `wait`. */
   readonly background?: 'wait' | 'stop' | 'keep'
-  /** Whether commands that run without a rule are confined to reading by the kernel; `auto` (where that works) when absent. */
+  /** Whether the kernel confines commands without a rule to reading. Default: `auto` (if that works). */
   readonly confineJudged?: 'auto' | 'off'
-  /** Whether commands that no rule covers are tried in the mode `default` before a person is asked; they are not when absent. */
+  /** Whether commands that no rule covers are tried in the mode `default` before a person is asked. Default: false. */
   readonly tryReadOnly?: boolean
-  /** The model to ask where neither a flag nor the environment names one. */
+  /** The model, if neither a flag nor the environment names one. */
   readonly model?: string
-  /** The API by which models of OpenAI, and of services like it, are asked; that of the service when absent. */
+  /** The API for models of OpenAI and compatible services. Default: the one of the service. */
   readonly openaiApi?: 'responses' | 'chat_completions'
-  /** Which tools are offered; `default` when absent. */
+  /** Which tools are offered. Default: `default`. */
   readonly toolProfile?: ToolProfile
-  /** Colours of a face that has some, by a name of its own. */
+  /** Name of the color theme. */
   readonly theme?: string
-  /** How a terminal calls a person who looks elsewhere; `auto` (bell and notification) when absent. */
+  /** How a terminal notifies a person who is looking elsewhere. Default: `auto` (bell and notification). */
   readonly preferredNotifChannel?: NotificationChannel
-  /** Variables of the run and of its tools. */
+  /** Environment variables of the run and of its tools. */
   readonly env?: Readonly<Record<string, string>>
-  /** Variables with keys that tools are given all the same. */
+  /** Variables with keys that tools may see (hidden by default). */
   readonly passEnvironment?: readonly string[]
   /** Permission rules, and the mode. */
   readonly permissions?: PermissionSettings
-  /** An administrator's rules alone allow: what flags and answers allow does not count. */
+  /** Whether only an administrator's rules allow calls: those of flags and answers are ignored. */
   readonly allowManagedPermissionRulesOnly?: boolean
-  /** Where an administrator alone says what the sandbox reaches: the domains that their allow rules name. */
+  /** If only an administrator defines what the sandbox reaches: the domains of their allow rules. */
   readonly managedDomains?: readonly string[]
   /** Hooks of all files. */
   readonly hooks?: HookSettings
-  /** Commands that must all exit with 0 before a run is done: those of the most urgent file that has any. */
+  /** Commands that must all exit with 0 before a run is done: those of the file with the highest precedence that has any. */
   readonly until?: readonly string[]
-  /** How often an answer is sent back because a goal is not met; 10 when absent. */
+  /** How often an answer is rejected because a goal is not met. Default: 10. */
   readonly untilTries?: number
-  /** How long one check may take, such as `10m`. */
+  /** Timeout of one check, such as `10m`. */
   readonly untilTimeout?: string
   /** Globs of files that the agent may not change, of all files, relative to the folder of the session. */
   readonly protect?: readonly string[]
-  /** The sandbox, as each file gives it, the most urgent first; `sandboxSettingsOf` reads it. */
+  /** The setting `sandbox` of each file, the highest precedence first; `sandboxSettingsOf` merges it. */
   readonly sandbox?: readonly JsonObject[]
-  /** Limits of a run, of all files; null for no limit. */
+  /** Merged limits of a run; null means no limit. */
   readonly limits?: LimitSettings
-  /** Those of an administrator: nothing raises them. */
+  /** Limits of an administrator, which nothing raises. */
   readonly managedLimits?: LimitSettings
-  /** How long a run waits for services that are over their limit or out of order, in milliseconds; 0 for not at all. */
+  /** How long a run waits for services that are rate limited or unavailable, in milliseconds; 0 means not at all. */
   readonly waitForLimits?: number
-  /** That of an administrator: nobody has a run wait longer. */
+  /** The value of an administrator, which nothing raises. */
   readonly managedWaitForLimits?: number
-  /** Whether the model is told what is left of a limit; it is when absent. */
+  /** Whether the model is notified of what remains of its limits. Default: true. */
   readonly limitReminders?: boolean
-  /** Whether the model is asked to verify a change that no check passed after, or only the result says so; by the frontend when absent. */
+  /** Whether the model is asked to verify a change that no check covered, or only the result mentions it. Default: depends on the frontend. */
   readonly verifyChanges?: 'ask' | 'tell' | 'off'
-  /** Whether a run ends at a limit, or pauses until a person raises it; `end` when absent. */
+  /** Whether a run ends at a limit, or pauses until a person raises it. Default: `end`. */
   readonly onLimit?: 'end' | 'pause'
-  /** How long an answer at a limit is waited for, such as `10m`; without end when absent. */
+  /** How long to wait for an answer at a limit, such as `10m`. Default: forever. */
   readonly pauseFor?: string
-  /** Budgets over all sessions and processes of the machine: those of all files together. */
+  /** Budgets over all sessions and processes of the machine, of all files. */
   readonly budgets?: readonly BudgetSource[]
-  /** Provider packages of the AI SDK, and models behind them by name. */
+  /** Provider packages of the AI SDK, and their models by name. */
   readonly aiSdk?: AiSdkSettings
-  /** Its output stands in the interactive program. */
+  /** A command whose output is shown in the interactive program. */
   readonly statusLine?: StatusLineSettings
-  /** Servers of the Model Context Protocol, each name once. Not checked yet. */
+  /** MCP servers, each name once. Not validated yet. */
   readonly mcpServers?: readonly NamedServer[]
 }
 
-/** A budget, and the file that it stands in. */
+/** A budget, and its settings file. */
 export interface BudgetSource extends BudgetTerms {
   /** Path of the file. */
   readonly from: string
 }
 
-/** A server as a file gives it. */
+/** An MCP server from a settings file. */
 export interface NamedServer {
   /** Name of the server. */
   readonly name: string
   /** Its entry in the file. */
   readonly server: JsonObject
-  /** Whose it is: only the person's own may name their keys. */
+  /** Whose server it is: only personal ones may refer to the person's keys. */
   readonly scope: 'own' | 'project'
   /** Path of the file. */
   readonly from: string
 }
 
-/** Rules with the project of the file that they stand in. */
+/** Permission rules, each with the project of its file. */
 export interface PermissionSettings {
   /** Rules that allow. */
   readonly allow: readonly RuleText[]
@@ -137,7 +137,7 @@ export interface PermissionSettings {
   readonly deny: readonly RuleText[]
   /** Rules that ask. */
   readonly ask: readonly RuleText[]
-  /** The mode of a session that begins. Default: `default`. */
+  /** The initial mode of a session. Default: `default`. */
   readonly defaultMode?: PermissionMode
   /** Further folders of the workspace. */
   readonly additionalDirectories: readonly string[]
@@ -145,7 +145,7 @@ export interface PermissionSettings {
   readonly disableBypassPermissionsMode?: boolean
 }
 
-/** A value that counts, and the file it stands in. */
+/** A value in effect, and its settings file. */
 export interface Origin {
   /** Key of the setting. */
   readonly setting: string
@@ -156,7 +156,7 @@ export interface Origin {
 }
 
 export const listedFields = ['allow', 'deny', 'ask', 'additionalDirectories'] as const
-/** By these an administrator alone says which hooks run, which rules allow, and which providers are loaded. */
+/** With these, only an administrator defines which hooks run, which rules allow, and which providers are loaded. */
 const managedOnlySettings = [
   'allowManagedHooksOnly',
   'allowManagedPermissionRulesOnly',
@@ -203,7 +203,7 @@ export function mergeFiles(
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(counting)
   for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
-    // A project may have none, whoever says otherwise.
+    // A project may turn it off, whatever other files say.
     const off = counting.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
     const by = off ?? counting.find(({ fields }) => fields[name] !== undefined)
     if (by === undefined) continue
@@ -211,7 +211,7 @@ export function mergeFiles(
     note(name, by.fields[name], by.file)
   }
   const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
-  // A project may ask for it, whoever says otherwise.
+  // A project may turn it on, whatever other files say.
   const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
   const redaction = asks ?? redact
   if (redaction !== undefined) note('redactSecrets', redaction.fields.redactSecrets, redaction.file)
@@ -261,7 +261,7 @@ export function mergeFiles(
   }
 }
 
-/** Undefined where others may name domains too. */
+/** Undefined if others may define domains too. */
 function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[] | undefined {
   const managed = counting.filter(({ file }) => file.level === 'managed')
   const isLocked = managed.some(({ fields: { sandbox } }) => {
@@ -276,7 +276,7 @@ function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[]
   )
 }
 
-/** The most urgent value of each. `disableAllHooks` takes the status line away, too, but for an administrator's. */
+/** The value with the highest precedence of each setting. `disableAllHooks` also removes the status line, except for an administrator's. */
 function mergedSingle(counting: readonly EffectiveFile[], note: RecordOrigin): Record<string, unknown> {
   const single: Record<string, unknown> = {}
   const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
@@ -298,7 +298,7 @@ function noteManagedOnly(counting: readonly EffectiveFile[], note: RecordOrigin)
   }
 }
 
-/** What adds up over all files: none takes away what another one says. */
+/** Settings that accumulate over all files: no file removes what another one sets. */
 function mergedLists(
   counting: readonly EffectiveFile[],
   note: RecordOrigin,
@@ -313,7 +313,7 @@ function mergedLists(
   }
 }
 
-/** No file takes away what another one protects. */
+/** No file removes the protection of another one. */
 function mergedGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): readonly string[] {
   const globs = new Set<string>()
   for (const { file, fields } of counting)
@@ -324,7 +324,7 @@ function mergedGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): re
   return [...globs]
 }
 
-/** No file takes away what another one limits. */
+/** No file removes a budget of another one. */
 function mergedBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): readonly BudgetSource[] {
   return counting.flatMap(({ file, fields }) =>
     (fields.budgets ?? []).map((budget) => {
@@ -390,12 +390,12 @@ function mergedPermissions(
 function directoryProblem(path: string, file: ReadFile): string | undefined {
   const { projectDirectory } = file
   if (!isDirectory(absolutePath(path, projectDirectory))) return 'is not a directory'
-  // What was trusted was a name: a link of that name would lead wherever the next pull has it lead.
+  // Trust covers a name. A link with that name could lead elsewhere after the next pull.
   const real = absolutePath(path, realPath(projectDirectory))
   return isOfProject(file) && realPath(real) !== real ? 'is reached through a link' : undefined
 }
 
-/** The most urgent of each name. Whoever disables one of the project's takes it away. */
+/** The server with the highest precedence of each name. Whoever disables a server of the project removes it. */
 function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
   for (const { file, fields } of counting)
@@ -413,7 +413,7 @@ function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): 
   return [...servers.values()]
 }
 
-/** Hooks of every file. `disableAllHooks` takes away all but an administrator's. */
+/** Hooks of every file. `disableAllHooks` removes all except an administrator's. */
 function mergedHooks(counting: readonly EffectiveFile[], note: RecordOrigin): HookSettings | undefined {
   const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
   if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
@@ -433,17 +433,14 @@ function isOfProject({ level }: ReadFile): boolean {
   return level === 'project' || level === 'local'
 }
 
-/** A file, and the servers of it that count. */
+/** A file, and its servers in effect. */
 interface ServersFile {
   readonly file: Pick<ReadFile, 'level'>
   readonly fields: Pick<Fields, 'mcpServers'>
 }
 
 // Spec R-MCP-17.
-/**
- * Names of servers, as tools have them, where one of the project stands in the place of another one of the person: what the person allows their own
- * server in all projects is not for it.
- */
+/** Names of servers, in the form of tool names, of the project that replace one of the person: rules for the person's server do not apply to them. */
 function replacedServers(counting: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
   const first = new Map<string, { readonly server: JsonObject; readonly isOfProject: boolean }>()
   const replaced = new Set<string>()
@@ -460,7 +457,7 @@ function replacedServers(counting: readonly ServersFile[], disabled: ReadonlySet
   return [...replaced]
 }
 
-/** Whether a rule names this server, or some of the servers and this one among them. One for all servers names none. */
+/** Whether a rule names this server, or several including this one. A rule for all servers names none. */
 function namesServer(rule: string, server: string): boolean {
   const written = /^\s*(mcp__[^(\s]*)/.exec(rule)?.[1]
   if (written === undefined) return false

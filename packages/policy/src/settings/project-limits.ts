@@ -11,7 +11,7 @@ import { readSettingsFiles } from './read-files.ts'
 
 const limitNames = ['maxRunUsd', 'maxTokens', 'maxDuration', 'maxTurns'] as const
 
-/** Limits of a run, as `limits` in settings has them. */
+/** Limits of a run, as in `limits` of the settings. */
 export interface ProjectLimits {
   /** US dollars. */
   readonly maxRunUsd?: number
@@ -23,19 +23,19 @@ export interface ProjectLimits {
   readonly maxTurns?: number
 }
 
-/** One limit that was to be saved. JSON. */
+/** A limit to be saved. JSON. */
 export interface SavedLimit {
-  /** Its name below `limits`. */
+  /** Its name in `limits`. */
   readonly name: keyof ProjectLimits
   /** The limit. */
   readonly value: number | string
-  /** What the file had; absent where it had none. */
+  /** The previous value in the file; absent if there was none. */
   readonly before?: number | string | null
-  /** Why it was not written, since it would not count; absent where it was. */
+  /** Why it was not written, as it would have no effect; absent if it was written. */
   readonly notWritten?: string
 }
 
-/** What became of limits that were to be saved. JSON. */
+/** The result of saving limits. JSON. */
 export interface SavedLimits {
   /** The settings file. */
   readonly path: string
@@ -45,15 +45,16 @@ export interface SavedLimits {
 
 // Spec R-CALIB-9.
 /**
- * Writes limits into the settings that a person has for one project (`.halting/settings.local.json`). The rest of the file stays as it was written, and a crash
- * leaves the old file or the new one. What an administrator, the person's own settings, a default or another file of the project holds lower is not written,
- * since it would not count.
- * @throws ConfigurationError for a file that cannot be changed, or with which no run starts; for one that leads out of the project; in the person's home folder.
+ * Writes limits to the person's settings of one project (`.halting/settings.local.json`). The rest of the file is preserved as written, and after a
+ * crash the file is either the old or the new one. A limit is not written if a lower one applies: of an administrator, of the person, of another
+ * file of the project, or by default.
+ * @throws ConfigurationError for a file that cannot be changed, that prevents a run from starting, or that is outside of the project, and in the
+ * person's home folder.
  */
 export async function saveProjectLimits(
   limits: ProjectLimits,
   options: PlacesOptions & {
-    /** Limits that hold where no file has one. */
+    /** Limits that apply if no file sets one. */
     readonly defaultLimits?: DefaultLimits
   },
 ): Promise<SavedLimits> {
@@ -61,9 +62,9 @@ export async function saveProjectLimits(
   if (path === undefined)
     throw new ConfigurationError('Your home folder is not a project. Set the limits in your own settings.')
   checkInProject(path, options.cwd)
-  // Loaded when used.
+  // Loaded on demand.
   const { checkFile: check } = await import('./check-file.ts')
-  // What is wrong with this file is reported first, as for every change of settings.
+  // Problems of this file are reported first, as for every change of settings.
   await settingsFileText(path)
   const notWritten = await lowerLimits(limits, path, options)
   const wanted = limitNames.flatMap((name) => {
@@ -81,7 +82,7 @@ export async function saveProjectLimits(
     checkIsLoadable(next, path, options.cwd, check)
     return next
   }
-  // Of this person alone: it is none of the changes that they commit.
+  // The file is personal and not part of the person's commits.
   if (isAny) await excludeFromGit(path)
   if (isAny) await changeSettingsFile(path, changed)
   return {
@@ -94,7 +95,7 @@ export async function saveProjectLimits(
   }
 }
 
-/** Why limits would not count, by their names: a lower one holds that is in another file. */
+/** Why limits would have no effect, by name: another file has a lower one. */
 async function lowerLimits(
   limits: ProjectLimits,
   path: string,
@@ -123,7 +124,7 @@ async function lowerLimits(
   return found
 }
 
-/** @throws ConfigurationError for limits with which no run starts, such as one with a misspelled name. */
+/** @throws ConfigurationError for limits that prevent a run from starting, for example with a misspelled name. */
 function checkIsLoadable(text: string, path: string, cwd: string, check: typeof checkFile): void {
   const json = text.replace(/^\uFEFF/, '')
   const content: unknown = JSON.parse(json)

@@ -6,9 +6,9 @@ import { isPackageName } from './ai-sdk-name.ts'
 import { notificationChannels, toolProfiles } from './fields.ts'
 import { hookEvents } from './hook-settings.ts'
 
-// What a settings file may hold. Loaded when there is a file with something to look at: zod is large.
+// What a settings file may contain. Loaded only for files that need a check, as zod is large.
 
-/** The message of a schema says what would be right. */
+/** The message of a schema says what is expected. */
 function message(expected: string): { readonly error: string } {
   return { error: expected }
 }
@@ -57,7 +57,7 @@ const sandbox = z.looseObject(
   message('an object, such as {"enabled": true}'),
 )
 
-/** Keys by the object of `sandbox` that holds them. Those of other programs that this one has no use for are known. */
+/** Known keys, by the object of `sandbox` that contains them, including keys of other programs that have no effect here. */
 export const sandboxKeys: Readonly<Record<'sandbox' | 'network' | 'filesystem', readonly string[]>> = {
   sandbox: (
     'enabled autoAllowBashIfSandboxed excludedCommands network filesystem allowUnsandboxedCommands failIfUnavailable ' +
@@ -125,12 +125,12 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** No program can be started with other names and texts. */
+/** No program can be started with other names and values. */
 function canBeSet(env: Readonly<Record<string, unknown>>): boolean {
   return Object.entries(env).every(([name, value]) => /^[^=\0]+$/.test(name) && !String(value).includes('\0'))
 }
 
-/** Keys of a hook, by its type, and of the group that it stands in. */
+/** Known keys of a hook, by its type, and of a hook group. */
 export const hookKeys: Readonly<Record<'group' | 'command' | 'http' | 'prompt', readonly string[]>> = {
   group: ['matcher', 'hooks'],
   command: 'type command timeout async once statusMessage'.split(' '),
@@ -142,7 +142,7 @@ export const knownHookEvents: readonly string[] = hookEvents
 
 interface Field {
   readonly schema: z.ZodType
-  /** What comes of a value of the wrong kind: without a guard, a limit or a choice that keeps things nothing runs. */
+  /** What a wrong value does. `stop`: nothing runs without a restriction, a limit or a setting that preserves data. */
   readonly whenWrong: 'stop' | 'pass over'
 }
 
@@ -160,7 +160,7 @@ const money = `a number of US dollars above 0${noLimit}`
 const dollars = z.number(message(money)).positive(message(money)).nullable().optional()
 const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}`
 
-/** Unknown names in it are looked at before. */
+/** Unknown names in it are checked before. */
 const limits = z.looseObject(
   {
     maxTurns: count,
@@ -192,7 +192,7 @@ const refresh = 'a refresh interval of 1 to 86400 seconds'
 const wait = 'a duration of at most 31 days (744h), such as 8h, or none'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
-/** Keys of Claude Code that loosen and guard nothing: existing files have them, and a line about each at every run helps nobody. */
+/** Keys of Claude Code that neither loosen nor restrict: existing files have them, and a warning in every run would help nobody. */
 const ofOthers = (
   'alwaysThinkingEnabled attribution autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
   'companyAnnouncements effortLevel enabledPlugins extraKnownMarketplaces feedbackSurveyState fileSuggestion forceLoginMethod ' +
@@ -280,7 +280,7 @@ const aiSdk = z.strictObject(
   message('an object with only folder, packages and models'),
 )
 
-/** Fields by their name; those of `permissions` with it before them. */
+/** Fields by name; those of `permissions` with that prefix. */
 export const fieldTable: Readonly<Record<string, Field>> = {
   apiKeyHelper: passOver(nonEmptyText('a command (a string)')),
   modelPrices: stop(
@@ -330,7 +330,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   model: passOver(nonEmptyText('the name of a model')),
   openaiApi: passOver(z.enum(openAiApis, message(`one of ${openAiApis.join(', ')}`))),
   toolProfile: stop(z.enum(toolProfiles, message(`one of ${toolProfiles.join(', ')}`))),
-  // Others have themes of other names in their files.
+  // Other programs have themes with other names.
   theme: passOver(nonEmptyText('dark, light or none')),
   preferredNotifChannel: passOver(z.enum(notificationChannels, message(`one of ${notificationChannels.join(', ')}`))),
   statusLine: passOver(

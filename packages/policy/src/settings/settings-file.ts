@@ -8,27 +8,27 @@ import { lockFile } from '../trust/trust-store.ts'
 import { membersOf, skipWhitespace, spanAt, withValue } from './json-edit.ts'
 import type { PlacesOptions } from './places.ts'
 
-/** A file of settings as it is before it is changed; no text where there is none. */
+/** A settings file before a change; no text if it does not exist. */
 export interface SettingsFileText {
-  /** Where it ends once links are followed: a link to a file of the person's own stays one. */
+  /** Its real path: a link to a personal file remains a link. */
   readonly real: string
   /** The text of the file. */
   readonly text: string
-  /** Mode of the file, as in `stat`. */
+  /** File mode, as in `stat`. */
   readonly mode: number
 }
 
-/** The person's own settings of this program. */
+/** The path of the person's own settings of this program. */
 export function ownSettingsFile(owner: PlacesOptions): string {
   return join(configFolder('halting', owner), 'settings.json')
 }
 
-/** Nobody writes more by hand; more stops the program. */
+/** Larger files are not written by hand, and are rejected. */
 const largestBytes = 1024 * 1024
 
 /**
  * Reads a settings file that is to be changed.
- * @throws ConfigurationError for one that is no JSON object, which is left as it is. Of its text nothing is told: it may hold keys.
+ * @throws ConfigurationError for a file that is not a JSON object; it is not changed. The error does not quote the text, which may contain keys.
  */
 export async function settingsFileText(path: string): Promise<SettingsFileText> {
   const real = realPath(path)
@@ -41,7 +41,7 @@ export async function settingsFileText(path: string): Promise<SettingsFileText> 
   return { real, text, mode: (await stat(real)).mode & 0o777 }
 }
 
-/** Every byte of it, the mark of its encoding too: what cannot be read as text would be written as something else. */
+/** Preserves every byte, including a byte order mark. Rejects bytes that are not UTF-8, as they could not be written back. */
 function textOf(bytes: Buffer, path: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -50,7 +50,7 @@ function textOf(bytes: Buffer, path: string): string {
   }
 }
 
-/** Changes one file of settings, one process at a time: a crash leaves the old file or the new one. @throws ConfigurationError */
+/** Changes a settings file, one process at a time. After a crash the file is either the old or the new one. @throws ConfigurationError */
 export async function changeSettingsFile(path: string, change: (text: string) => string): Promise<void> {
   const release = await lockSettings(path)
   try {
@@ -70,7 +70,7 @@ export async function changeSettingsFile(path: string, change: (text: string) =>
   }
 }
 
-/** @throws ConfigurationError where nothing can be written, such as a home that is read-only. */
+/** @throws ConfigurationError if nothing can be written, for example in a read-only home folder. */
 async function lockSettings(path: string): Promise<() => Promise<void>> {
   try {
     await makeDurableFolder(dirname(path))
@@ -81,7 +81,7 @@ async function lockSettings(path: string): Promise<() => Promise<void>> {
   }
 }
 
-/** A value and the place in the settings where it belongs. */
+/** A value, and its path in the settings. */
 export interface SettingsValue {
   /** Keys from the top. */
   readonly path: readonly string[]
@@ -89,7 +89,7 @@ export interface SettingsValue {
   readonly value: Json
 }
 
-/** The text with these values in it, and all else as it was written. The text must be JSON that holds an object, or empty. */
+/** Sets these values in the text and preserves the rest as written. The text must be JSON with an object at the top, or empty. */
 export function settingsTextWith(text: string, values: readonly SettingsValue[]): string {
   return values.reduce((changed, { path, value }) => withValue(changed, path, value), text)
 }
@@ -99,7 +99,7 @@ function checkJson(text: string, path: string): void {
   try {
     if (isJsonObject(JSON.parse(text))) return
   } catch {
-    // Told below: what V8 says of it would quote the file.
+    // Reported below: the message of V8 would quote the file.
   }
   const hint = /^\s*(?:\/\/|\/\*)/m.test(text) ? ' (comments are not allowed)' : ''
   throw new ConfigurationError(
@@ -107,10 +107,10 @@ function checkJson(text: string, path: string): void {
   )
 }
 
-/** Settings of which the texts are no secret, and may be shown. */
+/** Settings whose texts are not secret and may be shown. */
 const shownSettings: ReadonlySet<string> = new Set(['$schema', 'model', 'smallModel', 'modelPrices', 'permissions'])
 
-/** The text for a person to look at: of what may hold a key, such as variables, headers and commands, only the names. */
+/** The text for display: for values that may contain a key, such as variables, headers and commands, only the names. */
 export function shownSettingsText(text: string): string {
   if (text.trim() === '') return ''
   const start = skipWhitespace(text, 0)

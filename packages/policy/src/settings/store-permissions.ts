@@ -14,7 +14,7 @@ import { type PlacesOptions, settingsPlaces } from './places.ts'
 
 /** Options of `settingsWriter`. */
 export interface SettingsWriterOptions extends PlacesOptions {
-  /** Trusted for this run, and by what. */
+  /** What trusts the folder for this run. */
   readonly trustedBy?: string | false | undefined
 }
 
@@ -23,8 +23,8 @@ type StoredDestination = 'userSettings' | 'localSettings' | 'projectSettings'
 const levels = { userSettings: 'user', localSettings: 'local', projectSettings: 'project' } as const
 
 /**
- * Keeps what a person allowed in the settings file that it is meant for: the rest of the file stays as it was written, and a
- * crash leaves the old file or the new one. In a folder that nobody trusts nothing is kept that loosens: it would not count.
+ * Stores what a person allowed in the settings file of its destination. The rest of the file is preserved as written, and after a crash the file is
+ * either the old or the new one. In an untrusted folder nothing is stored that would loosen permissions, as it would have no effect.
  */
 export function settingsWriter(
   options: SettingsWriterOptions,
@@ -38,8 +38,8 @@ export function settingsWriter(
 }
 
 /**
- * Where a rule belongs that a person allows with one key: in the settings of the project, for this person alone; for the session where those would not count,
- * or there is no project.
+ * Where to store a rule that a person allows with one key: in their local settings of the project. For the session only if those would have no
+ * effect, or if there is no project.
  */
 export async function suggestionDestination(options: SettingsWriterOptions): Promise<'localSettings' | 'session'> {
   if (!settingsPlaces(options).some(({ level }) => level === 'local')) return 'session'
@@ -47,7 +47,7 @@ export async function suggestionDestination(options: SettingsWriterOptions): Pro
   return trusted ? 'localSettings' : 'session'
 }
 
-/** A rule as it is written in a settings file. */
+/** A rule in a settings file. */
 export interface StoredRule {
   /** Whether it allows, asks or denies. */
   readonly behavior: 'allow' | 'ask' | 'deny'
@@ -60,9 +60,9 @@ export interface StoredRule {
 }
 
 /**
- * Deletes a rule from the settings file that it is written in. The rest of the file stays as it was written, and a crash leaves the old file or the new one.
- * @returns Whether the file held the rule.
- * @throws ConfigurationError for a file that cannot be changed, and for one of a project that leads out of it.
+ * Deletes a rule from its settings file. The rest of the file is preserved as written, and after a crash the file is either the old or the new one.
+ * @returns Whether the file contained the rule.
+ * @throws ConfigurationError for a file that cannot be changed, and for one of a project that is outside of it.
  */
 export async function removeStoredRule(
   { behavior, rule, path, level }: StoredRule,
@@ -87,13 +87,13 @@ async function storeIn(
   const changed = (text: string): string => updates.reduce(withUpdate, text)
   if (destination === 'userSettings') return changeSettingsFile(path, changed)
   await checkProject(destination, path, updates, options)
-  // Of this person alone: it is none of the changes that they commit.
+  // The file is personal and not part of the person's commits.
   if (destination === 'localSettings') await excludeFromGit(path)
   await changeSettingsFile(path, changed)
   await nameOffers(updates, options)
 }
 
-/** The file that is there, ours before that of others; ours where there is none. */
+/** The existing file, ours before those of other agents; ours if there is none. */
 async function fileFor(destination: StoredDestination, options: SettingsWriterOptions): Promise<string> {
   const paths = settingsPlaces(options).flatMap(({ level, path }) => (level === levels[destination] ? [path] : []))
   for (const path of paths) if ((await stat(path).catch(() => undefined)) !== undefined) return path
@@ -105,7 +105,7 @@ async function fileFor(destination: StoredDestination, options: SettingsWriterOp
   return first
 }
 
-/** @throws ConfigurationError for what must not be written, or would not count. */
+/** @throws ConfigurationError for updates that must not be written, or would have no effect. */
 async function checkProject(
   destination: StoredDestination,
   path: string,
@@ -122,13 +122,13 @@ async function checkProject(
   )
 }
 
-/** @throws ConfigurationError for a link that a repository brings, which would have another file written. */
+/** @throws ConfigurationError for a link in a repository that would redirect the write. */
 export function checkInProject(path: string, cwd: string): void {
   if (!isInside(realPath(path), realPath(cwd)))
     throw new ConfigurationError(`${path} is a link to a file outside the project. Nothing was changed.`)
 }
 
-/** What a person has just allowed needs no second question: it is on record as if it had been named. */
+/** What a person has just allowed needs no second question: it is recorded as trusted by name. */
 async function nameOffers(updates: readonly PermissionUpdate[], options: SettingsWriterOptions): Promise<void> {
   const said = new Set(updates.flatMap(offersAddedBy))
   const added = (await projectOffers(options)).filter(({ setting, text }) => said.has(`${setting} ${text}`))
@@ -136,7 +136,7 @@ async function nameOffers(updates: readonly PermissionUpdate[], options: Setting
   const folder = realPath(options.cwd)
   await changeTrust(options, (records) => {
     const record = records.get(folder)
-    // Trust that named nothing has none that could be added to.
+    // A trust record without named offers is not extended.
     if (record?.trusted !== true) return
     records.set(folder, { ...record, offers: [...new Set([...record.offers, ...added.map(({ id }) => id)])] })
   })
@@ -197,7 +197,7 @@ function withList(text: string, name: string, change: (list: readonly Entry[]) =
     throw new ConfigurationError(
       `permissions.${name} in the settings file is not a list. Nothing was changed; fix it first.`,
     )
-  // Entries of JSON.
+  // True: entries of JSON.
   const list = (found ?? []) as readonly Entry[]
   const next = change(list)
   if (next.length === list.length && next.every((entry, index) => entry === list[index])) return text

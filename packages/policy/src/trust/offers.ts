@@ -9,21 +9,21 @@ import { isInside } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import { resolve } from 'node:path'
 
-/** One thing that a project would have run, set or loosened. It counts where the folder is trusted. */
+/** Something that a project would run, set or loosen. It takes effect if the folder is trusted. */
 export interface Offer {
-  /** The setting, as a person would look for it. */
+  /** The setting, by the name that a person would search for. */
   readonly setting: string
-  /** What would run, or what would be allowed: what the question shows. */
+  /** What would run or be allowed, as shown in the question. */
   readonly text: string
-  /** Counts only where a person was asked about exactly this. */
+  /** Whether it takes effect only after a question that named it. */
   readonly needsNaming: boolean
-  /** The same for the same content alone: what a project changes later was not what was trusted. */
+  /** Equal for equal content only: a later change by the project is not trusted. */
   readonly id: string
-  /** The name of the server that it is about. */
+  /** The name of the server, if it is one. */
   readonly server?: string
 }
 
-/** Settings that count from a project only where its folder is trusted, beside hooks, rules and variables. */
+/** Settings that a project can set only in a trusted folder, in addition to hooks, rules and variables. */
 const singleSettings = [
   'apiKeyHelper',
   'statusLine',
@@ -37,13 +37,13 @@ const singleSettings = [
   'webSearch',
 ] as const
 
-/** Settings that never count from a project: they lose a person's work, money or secrets, or have something outlive a run. */
+/** Settings that a project can never set: they could cost the person work, money or secrets, or outlive a run. */
 export const ownOnly = [
   'modelPrices',
-  // A package runs within the program, where the keys are: no sandbox holds it.
+  // A package runs inside this program, with access to its keys and outside any sandbox.
   'aiSdk',
   'cleanupPeriodDays',
-  // It sends every session to where it says.
+  // It sends every session to the place that it names.
   'sessionStore',
   'fileCheckpointingEnabled',
   'promptSuggestionEnabled',
@@ -64,7 +64,7 @@ export const ownOnly = [
   'preferredNotifChannel',
 ] as const
 
-/** All that a project's file would have run or loosened. */
+/** Everything that a project's file would run or loosen. */
 export function offersOf(fields: Fields, projectDirectory: string): readonly Offer[] {
   const { hooks = {}, allow = [], additionalDirectories = [], env = {}, defaultMode, mcpServers = {} } = fields
   const { until = [], protect = [] } = fields
@@ -87,14 +87,14 @@ export function offersOf(fields: Fields, projectDirectory: string): readonly Off
   ]
 }
 
-/** What only shuts the sandbox needs no trust. Whether a person has one elsewhere is no part of what a project offers. */
+/** Restrictions of the sandbox need no trust. Whether the person has enabled one elsewhere does not change what a project offers. */
 function isOffered(name: (typeof singleSettings)[number], fields: Fields): boolean {
   const { sandbox } = fields
   if (name !== 'sandbox' || sandbox === undefined) return fields[name] !== undefined
   return !isDeepStrictEqual(restrictionsOf(sandbox, false), sandbox)
 }
 
-/** What of a sandbox counts without trust. */
+/** The sandbox settings that apply without trust. */
 function restrictionsOnly({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
   const kept = sandbox === undefined ? {} : restrictionsOf(sandbox, isWantedAnyway)
   return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
@@ -102,15 +102,15 @@ function restrictionsOnly({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fi
 
 export interface TrustDecision {
   readonly lets: (offer: Offer) => boolean
-  /** The person has commands in a sandbox whatever the project says. */
+  /** Whether the person has enabled the sandbox, whatever the project says. */
   readonly isSandboxed: boolean
-  /** Where the scripts lie that its hooks name. */
+  /** The folder of the scripts that its hooks name. */
   readonly projectDirectory: string
-  /** Servers that the person's own settings let in from any project that they trust. */
+  /** Whether personal settings enable a server in every trusted project. */
   readonly letsServer: (name: string) => boolean
 }
 
-/** The part of a project's file that counts: its deny and ask rules, and what `lets` lets in. */
+/** The effective part of a project's file: its deny and ask rules, and what `lets` accepts. */
 export function trustedFields(
   fields: Fields,
   { lets, isSandboxed, projectDirectory, letsServer }: TrustDecision,
@@ -135,11 +135,11 @@ export function trustedFields(
   return {
     ...(deny && { deny }),
     ...(ask && { ask }),
-    // It takes away; false would loosen.
+    // True restricts; false would loosen.
     ...(redactSecrets === true && { redactSecrets }),
     ...(autoMemoryEnabled === false && { autoMemoryEnabled }),
     ...(autoDreamEnabled === false && { autoDreamEnabled }),
-    // Where they are lower than others; that is looked at when the files are merged.
+    // Only lower limits apply, which is checked when the files are merged.
     ...(limits && { limits }),
     ...(waitForLimits !== undefined && { waitForLimits }),
     ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
@@ -163,13 +163,13 @@ export function trustedFields(
 
 function offer(setting: string, value: unknown): Offer {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // These take away all that asks or holds, or load a package: a trust that saw nothing of them does not cover them.
+  // These remove all questions or confinement, or load a package, so a trust that did not show them does not cover them.
   const needsNaming =
     setting === 'sandbox' || value === 'bypassPermissions' || (setting === 'model' && isAiSdkName(text))
   return { setting, text, needsNaming, id: idOf([setting, value]) }
 }
 
-/** A command that prints a key, or the status line, runs what its script holds, as a hook does. */
+/** A command that prints a key, or a status line command, runs the content of its script, like a hook. */
 function singleOffer(name: (typeof singleSettings)[number], fields: Fields, projectDirectory: string): Offer {
   const { apiKeyHelper, statusLine } = fields
   if (name === 'statusLine' && statusLine !== undefined) {
@@ -184,7 +184,7 @@ function singleOffer(name: (typeof singleSettings)[number], fields: Fields, proj
   return scripts.length === 0 ? made : { ...made, ...withScripts(made.text, scripts, [name, apiKeyHelper]) }
 }
 
-/** What the scripts hold is a part of what was trusted. Without any the id is that of the command alone. */
+/** The content of scripts is part of what was trusted. Without scripts the id is that of the command. */
 function withScripts(
   text: string,
   scripts: readonly NamedScript[],
@@ -206,7 +206,7 @@ function envOffer(name: string, value: string): Offer {
   }
 }
 
-/** A server runs a program, or is told what the model says to it: all of what it says is shown. */
+/** A server runs a program, or receives data from the model, so its whole entry is shown. */
 function serverOffer(name: string, server: JsonObject): Offer {
   const { command, args, url, type: _, ...rest } = server
   const words = [command, ...(Array.isArray(args) ? args : args === undefined ? [] : [args])]
@@ -231,7 +231,7 @@ function hookOffer(
   projectDirectory: string,
 ): Offer {
   const { type, ...said } = handler
-  // What else it says may change what comes of it: a header sends a variable, `async` keeps a guard from deciding.
+  // Other fields can change the effect: a header may send a variable, `async` keeps a guard from deciding.
   const { command, url, prompt, statusMessage: _, ...more } = said as { readonly [field: string]: unknown }
   const runs = String(command ?? url ?? prompt)
   const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
@@ -257,10 +257,7 @@ interface NamedScript {
 const maxScripts = 50
 const largestBytes = 4 * 1024 * 1024
 
-/**
- * The files inside a project that the words of a command name: what they hold is what runs. What these scripts run in
- * turn is not looked at.
- */
+/** The files inside a project that the words of a command name, as their content is what runs. Scripts that these run in turn are not checked. */
 export function namedScripts(command: string, projectDirectory: string): readonly NamedScript[] {
   const root = realPath(projectDirectory)
   const found = new Map<string, NamedScript>()
@@ -287,7 +284,7 @@ function wordsOf(command: string, projectDirectory: string): readonly string[] {
     .filter((word) => word !== '' && !word.startsWith('~'))
 }
 
-/** Undefined for what is no file. One that cannot be read, or is too large to be a script, is told apart by what is known of it. */
+/** Undefined for anything but a file. A file that cannot be read, or is too large for a script, is identified by its metadata. */
 function hashOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isFile() !== true) return undefined
@@ -300,9 +297,9 @@ function hashOf(path: string): string | undefined {
 }
 
 /**
- * Variables that a trusted project may set though no question named them: they choose what is shown and how long things take.
- * Any other one may make a program run, load, fetch or send something (`PATH`, `NODE_OPTIONS`, `LD_PRELOAD`, a base URL, a
- * proxy, `MAKEFLAGS` …), and no list of those is ever complete.
+ * Variables that a trusted project may set without having been named in a question: they affect only output and timing. Any other variable may make
+ * a program run, load, fetch or send something (`PATH`, `NODE_OPTIONS`, `LD_PRELOAD`, a base URL, a proxy, `MAKEFLAGS` …), and no list of those can
+ * be complete.
  */
 const harmless: ReadonlySet<string> = new Set([
   'CI',
@@ -325,7 +322,7 @@ const harmless: ReadonlySet<string> = new Set([
   'MCP_TOOL_TIMEOUT',
 ])
 
-/** Whether a variable of a project counts only where a person answered a question that named it. */
+/** Whether a project's variable takes effect only after a question that named it. */
 function isDangerousVariable(name: string): boolean {
   return !harmless.has(name)
 }
