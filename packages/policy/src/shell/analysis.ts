@@ -10,26 +10,26 @@ import { type ShellWord, shellWord, shellWords } from './words.ts'
 import { maxRunnerWords, runsItsArguments } from './wrappers.ts'
 import { controlCharacters, parenthesesTooDeep, scriptsTooDeep, tooLong, tooManyWords } from './shell-texts.ts'
 
-/** What a command line will do, as far as it can be told without running it. */
+/** What a command line will do, as far as that is known without running it. */
 export interface ShellAnalysis {
-  /** Every simple command in it, however deep: in lists, pipes, groups, substitutions, and in scripts given as text. */
+  /** Every simple command in it, at any depth: in lists, pipes, groups, substitutions, and in scripts given as text. */
   readonly commands: readonly SimpleCommand[]
   readonly redirects: readonly ShellRedirect[]
-  /** Patterns that a loop goes through: the names that they fit become known. */
+  /** Patterns in loops, which reveal the matching names. */
   readonly patterns: readonly ShellWord[]
-  /** Why the rules for single commands cannot vouch for it; empty when they can. */
+  /** Why rules for single commands cannot vouch for the line; empty if they can. */
   readonly opaque: readonly string[]
-  /** What it does beside running commands: they may change what a later command means. */
+  /** What it does besides running commands, which may change the meaning of later commands. */
   readonly features: ReadonlySet<'function' | 'background' | 'coproc'>
-  /** Variables that it sets for what follows, loop variables too; not those set for one command alone. */
+  /** Variables that it sets for later commands, including loop variables; not those for one command only. */
   readonly variables: readonly string[]
 }
 
 export interface SimpleCommand {
-  /** Name and arguments; empty when there are only assignments or redirects. */
+  /** Name and arguments; empty if there are only assignments or redirects. */
   readonly words: readonly ShellWord[]
   readonly assignments: readonly ShellWord[]
-  /** Something is given to it to read: a pipe, a file or a text. */
+  /** Whether it reads from a pipe, a file or a text. */
   readonly hasInput: boolean
 }
 
@@ -41,29 +41,29 @@ interface ShellRedirect {
 const deepest = 8
 const longestCommand = 50_000
 const deepestNesting = 100
-/** Words, commands and redirects, those of all rounds of a loop: each may be looked up on disk several times. */
+/** Maximum number of words, commands and redirects, with those of all loop iterations: each may be looked up on disk several times. */
 export const maxWords = 400
 const tooMany = tooManyWords
 class TooMany extends Error {}
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const controlCharacter = /[\u0000-\u0008\u000B-\u001F\u007F]/
 
-/** The last one: rules of each kind, the tool and the mode ask about the same command one after another. */
+/** The last result: rules of each kind, the tool and the mode ask about the same command in succession. */
 let lastAnalysis: { readonly command: string; readonly analysis: ShellAnalysis } | undefined
 
-/** Lines of before: the same ones come again and again. */
+/** Earlier results, as the same lines are used repeatedly. */
 const recentAnalyses = new RecentTexts<ShellAnalysis>(256, 500)
 
 /**
- * A1: nothing that bash would run as a command is missing from `commands`, or else `opaque` is not empty.
- * A2: it takes a bounded time, whatever a model makes up: what goes beyond the bounds is opaque.
+ * A1: every command that bash would run is in `commands`, or `opaque` is not empty.
+ * A2: it takes bounded time for any input: text beyond the bounds is opaque.
  */
 export function analyseShell(command: string): ShellAnalysis {
   if (lastAnalysis?.command !== command) lastAnalysis = { command, analysis: recentAnalysis(command) }
   return lastAnalysis.analysis
 }
 
-/** How other characters than those of ASCII are read depends on the environment; escapes may write them, too. */
+/** The meaning of non-ASCII characters depends on the environment; escapes may produce them too. */
 function recentAnalysis(command: string): ShellAnalysis {
   const key = otherCharacters.test(command) ? `${localeNow() ?? ''}\n${command}` : command
   const before = recentAnalyses.get(key)
@@ -76,7 +76,7 @@ function recentAnalysis(command: string): ShellAnalysis {
 // oxlint-disable-next-line no-control-regex -- the range of ASCII
 const otherCharacters = /[^\u0000-\u007F]|\$'/
 
-/** Commands that are written the same are one object, so that what they mean is found once. */
+/** Commands with the same text are one object, so that results about them are cached. */
 const commandsKnown = new RecentTexts<SimpleCommand>(512, 1_000)
 
 function knownCommand(command: SimpleCommand): SimpleCommand {
@@ -87,13 +87,13 @@ function knownCommand(command: SimpleCommand): SimpleCommand {
   return command
 }
 
-/** `isAnySet`: what stands around it may set any variable. */
+/** `isAnySet`: the surrounding script may set any variable. */
 function analyse(command: string, depth: number, isAnySet: boolean): ShellAnalysis {
   const found: Found = { commands: [], redirects: [], patterns: [], opaque: [], features: new Set(), variables: [] }
   if (depth > deepest) return { ...found, opaque: [scriptsTooDeep] }
   if (command.length > longestCommand) return { ...found, opaque: [tooLong] }
   if (nestingOf(command) > deepestNesting) return { ...found, opaque: [parenthesesTooDeep] }
-  // Carriage returns above all: the parser and bash do not agree on where a line with one ends.
+  // Above all carriage returns: parser and bash disagree about the end of such a line.
   if (controlCharacter.test(command)) found.opaque.push(controlCharacters)
   const plain = readPlainLine(command)
   let isAny = isAnySet
@@ -137,7 +137,7 @@ function collectFrom(command: string, isAnySet: boolean, found: Found): { readon
   return { isAny }
 }
 
-/** Where a script within a command stands. */
+/** The context of a script within a command. */
 interface ScriptContext {
   readonly depth: number
   readonly isAny: boolean
@@ -155,7 +155,7 @@ function collectNested(words: readonly ShellWord[], around: ScriptContext, found
   }
 }
 
-/** How deep parentheses go at most, taking no account of quotes: enough to know what not to parse. */
+/** An upper bound for the nesting of parentheses that ignores quotes: enough to decide what not to parse. */
 function nestingOf(command: string): number {
   let [depth, most] = [0, 0]
   for (const character of command) {
@@ -185,7 +185,7 @@ function merge(found: Found, inner: ShellAnalysis): void {
 
 const maxLoopRounds = 50
 
-/** Goes through a script in the order in which it runs, with what variables hold. */
+/** Visits a script in the order of execution, with the values of variables. */
 class Collector {
   readonly #found: Found
   readonly #assigned: AssignedVariables
@@ -196,7 +196,7 @@ class Collector {
   constructor(found: Found, assigned: AssignedVariables) {
     this.#found = found
     this.#assigned = assigned
-    // The empty name says that no variable is known, those of the shell neither.
+    // The entry with an empty name means that no variable is known, not even those of the shell.
     this.#scope = new Map(assigned.isAny ? [['', { source: '', value: '', kind: 'dynamic' }]] : [])
   }
 
@@ -222,7 +222,7 @@ class Collector {
     if (this.#left < 0) throw new TooMany()
   }
 
-  /** A loop is gone through once for each of its words, where they are known. */
+  /** A loop is visited once for each of its words, if they are known. */
   #loop(node: For): void {
     const name = node.name.value
     for (const word of node.wordlist ?? []) this.collect(word, false)
@@ -249,7 +249,7 @@ class Collector {
       this.#scope.delete(name)
       const { unknown, isAny } = this.#assigned
       if (isAny || unknown.has(name) || unknown.has(`for ${name}`) || append === true || index !== undefined) continue
-      // After a colon of a value the shell puts the home directory in the place of a tilde.
+      // After a colon in a value, the shell expands a tilde to the home directory.
       if (value.type !== 'Word' || value.text.includes(':~')) continue
       const word = shellWord(value, this.#scope)
       if (word.kind === 'literal' || word.isRevision === true) this.#scope.set(name, word)
@@ -279,7 +279,7 @@ class Collector {
     const isCopy =
       (operator === '>&' || operator === '<&') && target !== undefined && /^(?:\d+-?|-)$/.test(target.value)
     if (target === undefined || isCopy) return
-    // Both ways at once counts as the way that changes something.
+    // A redirect in both directions counts as the one that changes something.
     const direction = operator === '<' || operator === '<&' ? 'in' : 'out'
     for (const word of shellWords(target, this.#scope)) this.#found.redirects.push({ direction, target: word })
   }

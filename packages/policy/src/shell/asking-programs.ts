@@ -1,7 +1,7 @@
 /**
- * Commands that a person is asked about before they run, although the kernel would confine them to the workspace: confined, they could not do what they
- * are for. What fails at once and leaves nothing behind, such as a build that finds no network, is not among them. A phrase is a program, or a
- * program with its subcommand, as in a rule.
+ * Commands that need approval although the kernel would confine them to the workspace, as they could not do their job while confined. Commands that
+ * simply fail and leave nothing behind, such as a build without a network, are not listed. A phrase is a program, or a program with its subcommand,
+ * as in a rule.
  */
 const network = {
   transfers: 'curl wget aria2c http https xh httpie ssh scp sftp sshpass mosh autossh ftp lftp rclone',
@@ -66,7 +66,7 @@ const networkPhrases = (): readonly string[] => [
   'composer install',
 ]
 
-/** Rights, services, processes, settings of the person, packages of the system: confined, all of them are others or out of reach. */
+/** Permissions, services, processes, personal settings, system packages: a confined command sees others, or none. */
 const outside = {
   rights: 'sudo doas su pkexec runuser',
   'packages of the system':
@@ -105,7 +105,7 @@ function namesIn(groups: Readonly<Record<string, string>>): ReadonlySet<string> 
   return new Set(Object.values(groups).flatMap((names) => names.split(' ')))
 }
 
-/** Why a command is asked about. */
+/** Why a command needs approval. */
 export type AskReason = 'network' | 'outside'
 
 /** Programs by their usual names. */
@@ -116,7 +116,7 @@ export const programsThatAsk: Readonly<Record<AskReason, ReadonlySet<string>>> =
 
 const phrasesByProgram = new Map<AskReason, ReadonlyMap<string, readonly string[]>>()
 
-/** Programs with a subcommand, by the name of the program. Made when a command is first judged: many runs judge none. */
+/** Programs with a subcommand, by program name. Created when a command is first judged, as many runs judge none. */
 export function phrasesThatAsk(kind: AskReason): ReadonlyMap<string, readonly string[]> {
   const known = phrasesByProgram.get(kind) ?? byProgram(kind === 'network' ? networkPhrases() : outsidePhrases())
   phrasesByProgram.set(kind, known)
@@ -132,7 +132,7 @@ function byProgram(all: readonly string[]): ReadonlyMap<string, readonly string[
   return found
 }
 
-/** Programs that change the files that they are given, and which of their operands are none. */
+/** Programs that change the files in their arguments, and which of their operands are not files. */
 export const fileChangers: ReadonlyMap<string, 'all' | 'not the first' | 'the last' | 'of='> = new Map([
   ...'rm rmdir mv cp tee touch truncate install mkdir unlink shred rsync patch'
     .split(' ')
@@ -142,10 +142,10 @@ export const fileChangers: ReadonlyMap<string, 'all' | 'not the first' | 'the la
   ['dd', 'of='],
 ])
 
-/** Programs of which one word is a line of shell. */
+/** Programs that run one of their arguments as a line of shell. */
 export const textRunners: ReadonlySet<string> = new Set(
   'eval hyperfine concurrently nodemon watchexec script chronic wireit entr watch env parallel su flock'.split(' '),
 )
 
-/** Options behind which a line of shell stands. */
+/** Options whose value is a line of shell. */
 export const textOptions: RegExp = /^(?:-[a-z]*c|--command|--call|--run|--exec|--cmd|-x)$/

@@ -1,10 +1,10 @@
 const maxWords = 100
-/** Longer texts are not expanded: each pair of braces reads the rest of the text again. */
+/** Longer texts are not expanded: each pair of braces scans the rest of the text again. */
 const longest = 2000
 
 /**
- * What braces come to, in order, as bash does it; undefined when there are too many, or when it is a form that is not
- * read here (letters, steps, leading zeros, braces that do not pair). Holds for text without quotes and expansions.
+ * The results of brace expansion in order, as in bash. Undefined if there are too many, or for a form that is not supported here (letters, steps,
+ * leading zeros, unpaired braces). For text without quotes and expansions.
  */
 export function bracesOf(text: string): readonly string[] | undefined {
   if (text.length > longest || !/^[\w./,{}@%+:=~*?-]*$/.test(text)) return undefined
@@ -45,7 +45,7 @@ function choicesOf(inside: string): readonly string[] | undefined {
     if (character === ',' && depth === 0) parts.push('')
     else parts[parts.length - 1] += character
   }
-  // A pair without a comma stays as it is, or is a form that is not read here.
+  // A pair without a comma remains as it is, or is a form that is not supported here.
   if (parts.length === 1) return undefined
   const all = parts.map(bracesOf)
   return all.includes(undefined) ? undefined : all.flatMap((part) => part ?? [])

@@ -13,12 +13,12 @@ import { memoizeByWords } from './memoize.ts'
 import type { ShellWord } from './words.ts'
 import { commandNameUnknown, notDescribed } from './shell-texts.ts'
 
-/** Every command that is described, by its name. What is not here asks. */
+/** The grammars of all described commands, by name. Any other command asks. */
 export const grammars: Readonly<Record<string, Grammar>> = { ...files, ...search, ...system, ...viewers, ...changes }
 
 type Describe = (args: readonly ShellWord[]) => readonly Effect[]
 
-/** Commands whose words no grammar of options describes. */
+/** Commands whose arguments no option grammar describes. */
 const specialPrograms: Readonly<Record<string, Describe>> = {
   find: (args) => findEffects(args, effectsOf),
   git: gitEffects,
@@ -34,7 +34,7 @@ const specialPrograms: Readonly<Record<string, Describe>> = {
   ),
 }
 
-/** What a command does, wrappers taken off. Empty words do nothing. */
+/** What a command does, without its wrappers. No words have no effect. */
 export const effectsOf: (words: readonly ShellWord[]) => readonly Effect[] = memoizeByWords(findEffectsOf)
 
 function findEffectsOf(words: readonly ShellWord[]): readonly Effect[] {
@@ -46,12 +46,12 @@ function findEffectsOf(words: readonly ShellWord[]): readonly Effect[] {
   return grammar === undefined ? unknownEffect(notDescribed(name.value)) : effectsByGrammar(grammar, args)
 }
 
-/** Commands whose arguments are text: nothing that they hold is looked up or run. */
+/** Whether a command takes arguments as text only, and neither opens nor runs them. */
 export function takesAnything(name: string): boolean {
   return Object.hasOwn(grammars, name) && grammars[name]?.anything === true
 }
 
-/** Whether a command is described, and none of its operands is written. */
+/** Whether a command is described, and writes none of its operands. */
 export function onlyReads(name: string): boolean {
   const grammar = Object.hasOwn(grammars, name) ? grammars[name] : undefined
   return grammar === undefined ? Object.hasOwn(specialPrograms, name) : !writesOperands(grammar)

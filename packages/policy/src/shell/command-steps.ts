@@ -5,32 +5,32 @@ import { readScript } from './read-script.ts'
 import { type ShellWord, shellWord } from './words.ts'
 import { formsOf, nameOf } from './wrappers.ts'
 
-/** A program that a command line runs, and how its end shows in what the line came to. */
+/** A program that a command line runs, and how its exit code shows in the result of the line. */
 export interface CommandStep {
-  /** Name and arguments, without wrappers such as `timeout 60`; undefined for a word that only the shell knows. Without any: a redirect alone. */
+  /** Name and arguments, without wrappers such as `timeout 60`; undefined for a word that only the shell knows. Empty for a redirect alone. */
   readonly words: readonly (string | undefined)[]
   /** As it is written, with its wrappers and without redirects. */
   readonly source: string
   /**
-   * Where its exit code shows. `line`: a line that exits with 0 has run it, and it exited with 0. `printed`: a later command prints it, behind the text of
-   * `printedBehind`. `nowhere`: what follows it, a pipe or `|| true` hides it.
+   * Where its exit code is visible. `line`: if the line exits with 0, it has run and exited with 0. `printed`: a later command prints it, after the
+   * text of `printedBehind`. `nowhere`: a later command, a pipe or `|| true` hides it.
    */
   readonly status: 'line' | 'printed' | 'nowhere'
-  /** The text in front of the exit code that a later command prints; absent unless `status` is `printed`. */
+  /** The text before the exit code that a later command prints; absent unless `status` is `printed`. */
   readonly printedBehind?: string
-  /** Whether the line may have gone on without it: behind `&&` or `||`, in a branch, in a loop. */
+  /** Whether the line may have continued without it: after `&&` or `||`, in a branch, in a loop. */
   readonly isConditional: boolean
   /** Whether the line ends without waiting for it. */
   readonly isBackground: boolean
-  /** Whether its output is part of the output of the line, as far as other programs let it through. */
+  /** Whether its output is part of the output of the line, as far as other programs pass it on. */
   readonly isShown: boolean
-  /** The programs that its output goes through, with their arguments; a word that only the shell knows is ''. */
+  /** The programs that its output passes through, with their arguments; a word that only the shell knows is ''. */
   readonly through: readonly (readonly string[])[]
-  /** Where it runs by the `cd`s before it, from where the line starts; '' there, undefined where only the shell knows. */
+  /** Its folder relative to the start of the line, by the preceding `cd`s; '' for the start, undefined if only the shell knows it. */
   readonly folder: string | undefined
   /** Files that its redirects write, as they are written. */
   readonly writes: readonly string[]
-  /** The text that is given to it in the command line, by a here-document; '' without one. */
+  /** The text of a here-document that it reads; '' without one. */
   readonly input: string
 }
 
@@ -38,7 +38,7 @@ const longestCommand = 50_000
 const deepest = 4
 const maxSteps = 400
 
-/** How what stands around a command lets its exit code through. */
+/** How the surroundings of a command pass on its exit code. */
 interface StepContext {
   readonly status: CommandStep['status']
   readonly printedBehind?: string
@@ -51,8 +51,8 @@ interface StepContext {
 }
 
 /**
- * The programs that a command line runs, in the order in which they are written, with how the exit code of each shows. For those who ask what came of a
- * line that has ended: it permits nothing. Empty where the line cannot be read. Touches no file, and takes a bounded time.
+ * The programs that a command line runs, in the order of the text, with how the exit code of each is visible. For evaluating a line that has ended;
+ * it does not permit anything. Empty if the line cannot be parsed. Accesses no file, and takes bounded time.
  */
 export function commandSteps(command: string): readonly CommandStep[] {
   if (command.length > longestCommand) return []
@@ -62,7 +62,7 @@ export function commandSteps(command: string): readonly CommandStep[] {
   return walk.steps.map((step, at) => shownLater(step, walk.steps.slice(at + 1)))
 }
 
-/** A file that a later command prints is shown. */
+/** A file that a later command prints counts as shown. */
 function shownLater(step: CommandStep, later: readonly CommandStep[]): CommandStep {
   if (step.isShown || step.writes.every((path) => path.startsWith('/dev/'))) return step
   const reader = later.find(
@@ -82,12 +82,12 @@ class Walk {
   #stopsAtFailure = false
   /** `set -o pipefail`. */
   #pipesFail = false
-  /** Whether the shell ignores `set -e` here: in what `&&`, `||` or `!` tests. */
+  /** Whether the shell ignores `set -e` here: in the conditions of `&&`, `||` and `!`. */
   #isTested = false
-  /** Whether the shell may have ended before, with exit code 0. */
+  /** Whether the shell may already have ended with exit code 0. */
   #mayHaveEnded = false
   #variables = new Map<string, ShellWord>()
-  /** Functions and aliases of the line, which take the place of programs: whether they may end the shell. */
+  /** Functions and aliases of the line, which replace programs, and whether they may end the shell. */
   readonly #own = new Map<string, boolean>()
 
   script(command: string, around: StepContext, depth: number): void {
@@ -107,7 +107,7 @@ class Walk {
     }
   }
 
-  /** Whether the line ends where a statement fails, although others follow. */
+  /** Whether the line ends if a statement fails, although others follow. */
   #endsLine(node: SyntaxNode): boolean {
     if (node.type !== 'AndOr') return this.#stopsAtFailure && !this.#isTested
     return node.operators.at(-1) === '||' && endsInFailure(node.commands.at(-1), ['exit'])
@@ -197,7 +197,7 @@ class Walk {
     this.#isTested = before
   }
 
-  /** What changes the shell is undone behind it. */
+  /** Changes of the shell are undone afterwards. */
   #inSubshell(work: () => void): void {
     const [folder, stops, pipes, variables] = [this.#folder, this.#stopsAtFailure, this.#pipesFail, this.#variables]
     const mayHaveEnded = this.#mayHaveEnded
@@ -210,7 +210,7 @@ class Walk {
     this.#mayHaveEnded = mayHaveEnded
   }
 
-  /** A shell of its own, which takes over no options. */
+  /** A new shell, which inherits no options. */
   #inNewShell(work: () => void): void {
     const isTested = this.#isTested
     this.#inSubshell(() => {
@@ -254,7 +254,7 @@ class Walk {
     })
   }
 
-  /** What a builtin changes for the commands behind it. */
+  /** Applies what a builtin changes for the following commands. */
   #heed(program: string | undefined, texts: readonly (string | undefined)[], isConditional: boolean): void {
     if (program === 'cd' || program === 'pushd') this.#enter(texts)
     else if (program === 'set') this.#set(texts, isConditional)
@@ -284,14 +284,14 @@ class Walk {
     else this.#folder = from === undefined ? undefined : from === '' ? target : `${from}/${target}`
   }
 
-  /** An option that may not have been set counts as one that is not. */
+  /** An option that may not have been set counts as not set. */
   #set([, ...args]: readonly (string | undefined)[], isConditional: boolean): void {
     for (const [at, word = ''] of args.entries()) {
       if (word === '--' || word === '-') return
       const isOn = !isConditional && !(/^[-+]/.test(word) ? word : (args[at - 1] ?? '')).startsWith('+')
       if (/^[-+][a-z]*e/.test(word) || word === 'errexit') this.#stopsAtFailure = isOn
       if (word === 'pipefail') this.#pipesFail = isOn
-      // Nothing is run any more.
+      // From here on nothing runs.
       if (/^-[a-z]*n/.test(word) || word === 'noexec') this.#mayHaveEnded = true
     }
   }
@@ -344,20 +344,20 @@ function endsInFailure(node: SyntaxNode | undefined, names: readonly string[] = 
   return names.includes(name) && (name === 'false' || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/))
 }
 
-/** Whether the first argument is an exit code of a failure, which the shell takes modulo 256, or a text that stands for one. */
+/** Whether the first argument is a failing exit code, which the shell takes modulo 256, or a text with one. */
 function hasFailureCode(node: SyntaxNode, others: RegExp): boolean {
   const [code] = node.type === 'Command' ? node.args : []
   const text = code?.text ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) % 256 !== 0 : others.test(text)
 }
 
-/** Whether an `exit` directly behind a command that failed passes that failure on. */
+/** Whether an `exit` directly after a failed command passes on its failure. */
 function passesFailure(node: SyntaxNode): boolean {
   if (node.type !== 'Command' || wordsOfNode(node)[0] !== 'exit') return false
   return node.args.length === 0 || hasFailureCode(node, /^["']?\$\{?\?\}?["']?$/)
 }
 
-/** Whether the shell may end at a command of these words with exit code 0, or so at the end of the line: `exit`, `exec true`, `trap 'exit 0' EXIT`. */
+/** Whether these words may end the shell with exit code 0, now or at the end of the line: `exit`, `exec true`, `trap 'exit 0' EXIT`. */
 function endsShell(program: string | undefined, [, ...args]: readonly ShellWord[]): boolean {
   const texts = args.map(({ source }) => source)
   if (program === 'command' || program === 'builtin') return /^["']?ex(?:it|ec)\b/.test(texts[0] ?? '')
@@ -368,7 +368,7 @@ function endsShell(program: string | undefined, [, ...args]: readonly ShellWord[
 
 const mentionsExit = /\b(?:exit|exec)\b/
 
-/** Whether the body of a function has an `exit` in it. */
+/** Whether the body of a function contains an `exit`. */
 function mayEndShell(node: SyntaxNode): boolean {
   if (node.type === 'Command') return /^(?:exit|exec|command|builtin|eval)$/.test(node.name?.value ?? '')
   let found = false
@@ -378,7 +378,7 @@ function mayEndShell(node: SyntaxNode): boolean {
   return found
 }
 
-/** How the exit code of a statement shows by that behind it: `echo "exit: $?"` prints it. */
+/** How the exit code of a statement is shown by the next one: `echo "exit: $?"` prints it. */
 function printedBy(next: Statement | undefined, node: SyntaxNode, around: StepContext): StepContext {
   const apart = hideStatus(around)
   if (next?.command.type !== 'Command') return apart
@@ -387,7 +387,7 @@ function printedBy(next: Statement | undefined, node: SyntaxNode, around: StepCo
   const texts = args.map(({ text }) => text.replaceAll(/["']/g, '')).filter((text) => !/^-[neE]+$/.test(text))
   const [, before, variable] = /^(.*?)\$(\?|\{\?\}|\{PIPESTATUS\[0\]\})/s.exec(texts.join(' ')) ?? []
   const behind = before?.split(/\\n|\n/).at(-1)
-  // The shell runs what is in `$(...)` first.
+  // The shell runs the content of `$(...)` first.
   if (before === undefined || behind === undefined || variable === undefined || /\$\(|`/.test(before)) return apart
   if (!variable.includes('PIPE')) return { ...apart, status: 'printed', printedBehind: behind }
   return node.type === 'Pipeline'

@@ -20,7 +20,7 @@ export function readDelimiter(reader: SourceReader): Pick<HereDocument, 'end' | 
   const end = reader.textFrom(pos + quote.length)
   const isClosed = quote === '' || quote === '\\' || reader.takeRaw() === quote
   if (end === '' || !isClosed || !/^[ \t\n;&|()<>]?$/.test(reader.peek())) throw new Unreadable(unusual)
-  // `<<E<(x)`: a process substitution belongs to the word that it follows, and none takes place.
+  // `<<E<(x)`: a process substitution would belong to the delimiter, and is not performed.
   if (/[<>]/.test(reader.peek()) && reader.peekSecond() === '(') throw new Unreadable(unusual)
   return { end, isQuoted: quote !== '' }
 }
@@ -40,7 +40,7 @@ export function readHereDocument(
       })
       return
     }
-    // In a substitution some versions of bash accept `E)` as the end, too.
+    // In a substitution some versions of bash also accept `E)` as the end.
     if (line.startsWith(end) && !/\w/.test(line.charAt(end.length))) throw new Unreadable(hereDocumentAmbiguousEnd)
   }
   throw new Unreadable(hereDocumentWithoutEnd)

@@ -26,7 +26,7 @@ import {
   wordAfterCompound,
 } from './shell-texts.ts'
 
-/** What was read of a shell text, independently of the parser. */
+/** What was read from a shell text, independently of the parser. */
 export type Lexed =
   | ({ readonly kind: 'read' } & Findings)
   | { readonly kind: 'unreadable' | 'too much'; readonly why: string }
@@ -62,14 +62,14 @@ interface Frame {
   /** A here-document of the surrounding command begins at the next line end. */
   readonly isBeforeHereDocument: boolean
   next: Next
-  /** How many `case` commands are open. */
+  /** Number of open `case` commands. */
   cases: number
   hereDocuments: HereDocument[]
 }
 
 /**
- * Bash parses a substitution, prints it and parses what it printed. After a here-document it prints no separator, so that
- * `$(cat <<E … E⏎ls ; find)` runs `ls find`: in a substitution a here-document has to be alone.
+ * Bash parses a substitution, prints it and parses the printed text. After a here-document it prints no separator, so that `$(cat <<E … E⏎ls ;
+ * find)` runs `ls find`. Therefore a here-document must be alone in a substitution.
  */
 interface Substitution {
   hasSeparator: boolean
@@ -162,7 +162,7 @@ class CommandLexer {
     if (this.#isInBackticks) throw new Unreadable(backticksWithComment)
     let text = ''
     while (!/^\n?$/.test(reader.peekRaw())) text += reader.takeLiteral()
-    // Older versions of bash search comments for the end of a substitution, too.
+    // Older versions of bash also search comments for the end of a substitution.
     if (reader.isNested && /['"`()\\]/.test(text)) throw new Unreadable(substitutionCommentQuotes)
   }
 

@@ -1,10 +1,10 @@
 import type { ShellWord } from './words.ts'
 
-// What a text means does not change: what was found out about it is used again, also by later judgements. Nothing here asks a disk or the environment.
+// The meaning of a text does not change, so results about it are cached across judgements. Nothing here accesses the disk or the environment.
 
 type Words = readonly ShellWord[]
 
-/** A function of an object that is never changed: each answer is found once, and goes with the object. */
+/** Memoizes a function of an immutable object. The results are garbage collected with the object. */
 export function memoizeByObject<A extends object, R>(find: (about: A) => R): (about: A) => R {
   const known = new WeakMap<A, { readonly is: R }>()
   return (about) => {
@@ -16,7 +16,7 @@ export function memoizeByObject<A extends object, R>(find: (about: A) => R): (ab
   }
 }
 
-/** The same of two objects. */
+/** The same for two objects. */
 export function memoizeByPair<A extends object, B extends object, R>(
   find: (about: A, by: B) => R,
 ): (about: A, by: B) => R {
@@ -24,7 +24,7 @@ export function memoizeByPair<A extends object, B extends object, R>(
   return (about, by) => answersOf(about)(by)
 }
 
-/** The same of words, where none of them is `ps`: what that means depends on variables of the environment. */
+/** The same for words, unless one of them is `ps`, whose meaning depends on environment variables. */
 export function memoizeByWords<R>(find: (words: Words) => R): (words: Words) => R {
   const known = new WeakMap<Words, { readonly is: R }>()
   return (words) => {
@@ -37,14 +37,14 @@ export function memoizeByWords<R>(find: (words: Words) => R): (words: Words) => 
 }
 
 interface Place {
-  /** The words from each of them on; a place that nobody asked about is empty. */
+  /** The tails by their first index; undefined for indexes that nobody asked for. */
   readonly tails: (Words | undefined)[]
   readonly at: number
 }
 
 const places = new WeakMap<Words, Place>()
 
-/** The words from one of them on: the same list each time, also where it is asked for by a longer or a shorter one. */
+/** The words from an index on: always the same array, so that results about it can be cached. */
 export function tailOf(words: Words, index: number): Words {
   if (index === 0) return words
   const place = places.get(words) ?? { tails: [words], at: 0 }
@@ -59,7 +59,7 @@ export function tailOf(words: Words, index: number): Words {
   return tail
 }
 
-/** Up to so many answers about texts, of which the oldest goes first. Texts that are longer are not stored. */
+/** A cache of results for texts. It removes the oldest entry when it is full, and does not store longer texts. */
 export class RecentTexts<R> {
   readonly #known = new Map<string, R>()
   readonly #most: number

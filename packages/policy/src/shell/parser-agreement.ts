@@ -4,9 +4,9 @@ import { ansiValue } from './ansi-quotes.ts'
 import type { Findings } from './lexer-words.ts'
 
 /**
- * Whether the parser and the lexer found the same, at the same positions: words and their values, quotes, expansions,
- * substitutions, redirects, here-documents and names of commands. Text that the parser skipped, or a substitution that it took
- * for plain text, is missing in its tree and therefore noticed.
+ * Whether parser and lexer found the same at the same positions: words and their values, quotes, expansions, substitutions, redirects,
+ * here-documents and names of commands. Text that the parser skipped, or a substitution that it read as plain text, is missing in its tree and
+ * therefore detected.
  */
 export function parserAgrees({ text, facts, values, joiners }: Findings, script: SyntaxNode): boolean {
   const tree = new TreeFacts(text)
@@ -21,7 +21,7 @@ export function parserAgrees({ text, facts, values, joiners }: Findings, script:
   )
 }
 
-/** Collects from the parser's tree the facts that the lexer collects from the text. */
+/** Collects facts from the parser's tree, in the form of the lexer's facts. */
 class TreeFacts {
   readonly facts: Set<string> = new Set()
   readonly values: Map<number, string> = new Map()

@@ -29,14 +29,14 @@ interface Option {
 
 const tables = new WeakMap<Grammar, ReadonlyMap<string, Option>>()
 
-/** Every option that the grammar knows, by its name with dashes. */
+/** Every option of the grammar, by its name with dashes. */
 export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
   const known = tables.get(grammar)
   if (known !== undefined) return known
   const table = new Map<string, Option>()
   for (const token of grammar.options.split(/\s+/).filter(Boolean)) {
     const [, name = '', mark, kind] = /^(--?[^:?]+)(?:([:?])(.+))?$/.exec(token) ?? []
-    // The texts are ours: what stands there is one of the kinds.
+    // True: the text of a grammar contains only these kinds.
     const option: Option = {
       takes: mark === undefined ? 'nothing' : mark === ':' ? 'value' : 'maybe',
       kind: (kind ?? 'text') as ValueKind,
@@ -50,7 +50,7 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
 
 type ReadWords =
   | { readonly kind: 'read'; readonly given: ParsedArguments }
-  /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known and not described. */
+  /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known but not described. */
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
 /** Separates options, their values and operands, as getopt does but without abbreviations. */
@@ -196,7 +196,7 @@ function longOption(value: string, table: ReadonlyMap<string, Option>): readonly
   return [{ name, value: literalWord(value.slice(equals + 1)) }]
 }
 
-/** `--include=*.ts`: whatever names fit it, it stays this option with another text. */
+/** `--include=*.ts`: whatever names match, it remains this option with another text. */
 function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
   const [name = ''] = word.value.split('=', 1)
   const option = table.get(name)
@@ -205,7 +205,7 @@ function optionWithPattern(word: ShellWord, table: ReadonlyMap<string, Option>):
   return { name, value: { ...word, value: word.value.slice(name.length + 1) } }
 }
 
-/** `--author="$(…)"`: whatever stands in the quotes, it stays this option with a text. */
+/** `--author="$(…)"`: whatever the quotes contain, it remains this option with a text. */
 function optionWithUnknown(word: ShellWord, table: ReadonlyMap<string, Option>): FoundOption | undefined {
   const [, name = ''] = /^(--[a-z][a-z-]*)=/.exec(word.source) ?? []
   const option = table.get(name)
@@ -236,12 +236,12 @@ export function literalWord(value: string): ShellWord {
   return { source: value, value, kind: 'literal' }
 }
 
-/** Whether a name that the pattern fits may begin with a dash. */
+/** Whether a name that the pattern matches may begin with a dash. */
 export function couldStartWithDash(pattern: string): boolean {
   return /^[-*?[+@!]/.test(pattern)
 }
 
-/** What the words come to by the grammar: effects of options, operands and of the program's own check. */
+/** The effects of a command by its grammar: of options, operands and its additional check. */
 export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
   const read = readWords(grammar, args)
   if (read.kind !== 'read') return [{ kind: read.kind, why: read.why }]
@@ -278,7 +278,7 @@ function operandEffects(
   kinds: readonly ValueKind[],
   isTree: boolean,
 ): readonly Effect[] {
-  // A pattern may become several words, and so move those after it.
+  // A pattern may become several words, and shift the words after it.
   const moves = words.findIndex((word) => word.kind === 'glob' || (word.kind === 'dynamic' && word.isOne !== true))
   if (moves !== -1 && grammar.anything !== true && moves < kinds.length - 1)
     return (writesOperands(grammar) ? unknownEffect : unseenEffect)(patternMayBeSeveral)
@@ -287,9 +287,9 @@ function operandEffects(
 
 function effectOf(kind: ValueKind, word: ShellWord, isTree: boolean): readonly Effect[] {
   const checked: readonly Effect[] = word.couldBeOption === true ? [{ kind: 'list', word }] : []
-  // The names that a pattern fits are shown.
+  // The matching names are shown.
   if (kind === 'text' || kind === 'number') return word.kind === 'glob' ? [{ kind: 'list', word }] : checked
-  // Standard input. To `mkdir` and `touch` it is a name like others.
+  // Standard input. For `mkdir` and `touch` it is a name like others.
   if (word.value === '-' && (kind === 'read' || kind === 'read through links')) return []
   if (kind === 'read') return [...checked, { kind: isTree ? 'read tree' : 'read', word }]
   return [...checked, { kind, word }]

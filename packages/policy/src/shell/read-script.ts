@@ -16,7 +16,7 @@ import {
 export interface ReadScript {
   /** Undefined if the parser fails, or would take too long. */
   readonly script: ParsedScript | undefined
-  /** Why bash may read it differently, in plain words. */
+  /** Why bash may read it differently. */
   readonly problem: string | undefined
 }
 
@@ -45,8 +45,8 @@ function problemOf(lexed: Lexed, script: ParsedScript): string | undefined {
 }
 
 /**
- * In some encodings, such as GBK, the last byte of a UTF-8 character and an ASCII character after it, such as a backslash, are
- * one character. Bash reads by the encoding of its environment, or of a variable that an earlier line has set.
+ * In some encodings, such as GBK, the last byte of a UTF-8 character and a following ASCII character, such as a backslash, form one character. Bash
+ * uses the encoding of its environment, or of a variable that an earlier line has set.
  */
 function dependsOnEncoding(text: string): boolean {
   // oxlint-disable-next-line no-control-regex -- the range of ASCII
@@ -55,13 +55,13 @@ function dependsOnEncoding(text: string): boolean {
   return /\b(?:LC_[A-Z]|LANG)/.test(text) || (locale !== undefined && !/^(?:C|POSIX)$|utf-?8/i.test(locale))
 }
 
-/** By which bash reads characters, as far as the environment of this program says it. */
+/** The locale by which bash reads characters, as far as the environment of this program shows it. */
 export function localeNow(): string | undefined {
   const { LC_ALL, LC_CTYPE, LANG } = process.env
   return LC_ALL || LC_CTYPE || LANG || undefined
 }
 
-/** The parser recovers from every error that its authors know of; anything else that it throws is reported here. */
+/** The parser recovers from the errors that its authors anticipated; any other exception is reported here. */
 export function notUnderstood(thrown: unknown): string {
   const why = thrown instanceof RangeError ? nestedTooDeeply : parserFailed(String(thrown))
   return notParsed(why)
@@ -76,7 +76,7 @@ const maxText = 150_000
 const maxNodes = 50_000
 const deepestTree = 2000
 
-/** The parser parses a substitution when it is visited, including everything nested in it: this bounds the total cost. */
+/** The parser parses a substitution when it is visited, with everything nested in it: this bounds the total cost. */
 function isSmall(script: SyntaxNode): boolean {
   let [text, nodes] = [0, 0]
   const visit = (node: SyntaxNode, depth: number): boolean => {
@@ -93,8 +93,8 @@ function isSmall(script: SyntaxNode): boolean {
 }
 
 /**
- * Whether the parser took for plain text what the shell may read as an operator, a quote or an expansion. Visits every node,
- * whatever its type. In double quotes and here-documents only `$` and backticks are special.
+ * Whether the parser took for plain text what the shell may read as an operator, a quote or an expansion. Visits every node of any type. In double
+ * quotes and here-documents only `$` and backticks are special.
  */
 function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
   if (node.type === 'ExtendedGlob') return true
@@ -115,7 +115,7 @@ function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
 const special = /[<>()|&;`$'"]/
 const expansion = /`|\$[\w({[@*#?$!-]/
 
-/** The text of a node that belongs to none of its parts. */
+/** The text of a node outside of its parts. */
 function bareTexts(node: SyntaxNode): readonly string[] {
   switch (node.type) {
     case 'Word':

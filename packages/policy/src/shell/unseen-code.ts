@@ -19,7 +19,7 @@ import {
   xargsRunsInput,
 } from './shell-texts.ts'
 
-/** Programs that run code which is given as a word, and the options that give it. */
+/** Programs that run code from an argument, and their options for it. */
 const interpreters: Readonly<Record<string, RegExp>> = {
   python: /^-[A-Za-z]*c/,
   python2: /^-[A-Za-z]*c/,
@@ -45,7 +45,7 @@ const interpreters: Readonly<Record<string, RegExp>> = {
   ed: /^/,
 }
 
-/** Builtins that run or load what they are given, or evaluate subscripts in it. */
+/** Builtins that run or load their arguments, or evaluate subscripts in them. */
 const builtins: Readonly<Record<string, (values: readonly string[]) => boolean>> = {
   source: () => true,
   '.': () => true,
@@ -101,7 +101,7 @@ function namesVariable(name: string, args: readonly ShellWord[]): boolean {
   }
 }
 
-/** `test -v NAME`, where the name, or that it is `-v`, is known only when it runs. */
+/** `test -v NAME`, if the name, or the `-v`, is only known at run time. */
 function testsUnknown(args: readonly ShellWord[]): boolean {
   const isOpen = args.filter(({ kind }) => kind !== 'literal')
   if (isOpen.length === 0) return false
@@ -121,8 +121,8 @@ const git =
   /^(?:-c|--config-env.*|--exec-path.*|bisect|filter-branch|rebase|submodule|difftool|mergetool|config|for-each-repo|maintenance|hook)$/
 
 /**
- * Why a command may run what does not stand among the commands that were found: code of another language, a script
- * from a file or a pipe, a word that is read as a command. Undefined when nothing speaks for it.
+ * Why a command may run something that is not among the found commands: code in another language, a script from a file or a pipe, a word that is
+ * read as a command. Undefined if there is no sign of it.
  */
 export function unseenCode(words: readonly ShellWord[], hasInput: boolean): string | undefined {
   return hasInput ? unseenWithInput(words) : unseenWithoutInput(words)
@@ -158,17 +158,17 @@ function findUnseenCode(words: readonly ShellWord[], hasInput: boolean): string 
   if (name === 'git' && values.includes('grep') && values.some((value) => /^(?:-[A-Za-z]*O|--op)/.test(value)))
     return gitRunsArgument
   if (name === 'find' && mayHoldExec(args)) return findMayRunUnknown
-  // The words that it hands over may be the script.
+  // The words that it passes on may be the script.
   if (name === 'xargs' && values.some((value) => shells.has(nameOf(value)))) return xargsRunsInput
   if (Object.hasOwn(builtins, name) && builtins[name]?.(values) === true) return mayRunArguments(name)
   if (namesVariable(name, args)) return evaluatesUnknown(name)
-  // `env -S 'rm x'`, `watch 'rm x'`: a word that is taken apart again.
+  // `env -S 'rm x'`, `watch 'rm x'`: a word that is split again.
   if (runsItsArguments(words) && args.some(({ kind, value }) => kind !== 'literal' || /\s/.test(value)))
     if (!isDescribed(name) && !ignoredRunners.has(name)) return mayRunArguments(name)
   return undefined
 }
 
-/** Whether a word that only the shell knows may be `-exec`, or hold it among several; one word needs others for the command and its end. */
+/** Whether a word that only the shell knows may be `-exec`, or several words with it. A single word needs further words for the command and its end. */
 function mayHoldExec(args: readonly ShellWord[]): boolean {
   const ends = args.findLastIndex(({ kind, value }) => kind !== 'literal' || /^(?:;|\+)$/.test(value))
   return args.some(
@@ -179,19 +179,19 @@ function mayHoldExec(args: readonly ShellWord[]): boolean {
   )
 }
 
-/** Programs beside shells that take commands from what they read. */
+/** Programs other than shells that read commands from their input. */
 const readsCommands: ReadonlySet<string> = new Set(
   'at batch crontab parallel ssh tclsh expect lua gdb dc m4 ed ex vim vi sqlite3 psql mysql ftp sftp telnet nc'.split(
     ' ',
   ),
 )
 
-/** Runners whose arguments are looked at one by one by name. */
+/** Runners whose arguments are checked one by one by name. */
 const ignoredRunners: ReadonlySet<string> = new Set(
   'timeout time nice nohup stdbuf command builtin xargs exec find coproc fd sudo doas'.split(' '),
 )
 
-/** Programs that take words for other things than commands: what looks like one among them is none. */
+/** Programs whose arguments are not commands, even if they look like one. */
 const operandPrograms: ReadonlySet<string> = new Set(
   'npm yarn pnpm docker podman cargo brew pip pip3 gh go apt apt-get dnf conda poetry uv gem bundle kubectl helm terraform aws gcloud'.split(
     ' ',
@@ -200,17 +200,17 @@ const operandPrograms: ReadonlySet<string> = new Set(
 const managers: ReadonlySet<string> = new Set(['npm', 'yarn', 'pnpm', 'brew', 'cargo', 'pip', 'pip3', 'go', 'gh'])
 const plainUnless = /^(?:exec|x|dlx|run|explore|create|compose|shell|tool|local-exec)$/
 
-/** What a command may run that does not stand as a command in it. */
+/** What a command may run that is not a separate command in the line. */
 export interface PossibleCommands {
-  /** Beginning with each of the words. */
+  /** One for each possible first word. */
   readonly commands: readonly (readonly ShellWord[])[]
-  /** Texts within words. */
+  /** Texts inside words. */
   readonly texts: readonly string[]
 }
 
 const noCommands: PossibleCommands = { commands: [], texts: [] }
 
-/** The commands that a word or the rest of the words might be, for a program that nothing is known of. */
+/** The commands that a word or the following words might be, for an unknown program. */
 export const mightBeCommands: (words: readonly ShellWord[]) => PossibleCommands = memoizeByWords(findPossible)
 
 function findPossible(words: readonly ShellWord[]): PossibleCommands {
@@ -218,11 +218,11 @@ function findPossible(words: readonly ShellWord[]): PossibleCommands {
   if (first === undefined) return noCommands
   const name = nameOf(first.value)
   const values = args.map(({ value }) => value)
-  // A program that is copied runs by another name.
+  // A copied program runs under another name.
   if (name !== 'cp' && name !== 'mv' && effectsOf(words).every(({ kind }) => kind !== 'unknown' && kind !== 'unseen'))
     return noCommands
   if (name === 'git' && !git.test(values.find((value) => git.test(value)) ?? '-')) return noCommands
-  // The first word that is no option says what these do.
+  // For these the first operand decides.
   const subcommands = managers.has(name) ? firstOperands(words).map(({ value }) => value) : values
   if (operandPrograms.has(name) && !subcommands.some((value) => runsWhatFollows(name, value))) return noCommands
   return {
@@ -233,20 +233,20 @@ function findPossible(words: readonly ShellWord[]): PossibleCommands {
   }
 }
 
-/** `exec`, and what package managers take for it: a beginning of it, or a word that is no subcommand. */
+/** `exec`, and what package managers accept for it: an abbreviation, or a word that is not a subcommand. */
 function runsWhatFollows(name: string, subcommand: string): boolean {
   if (plainUnless.test(subcommand)) return true
   if (name === 'npm') return /^(?:e(?:x(?:ec?)?)?|rum|urn|run-?s.*)$/.test(subcommand)
   return name === 'pnpm' || name === 'yarn'
 }
 
-/** Variables that programs take commands from. */
+/** Variables from which programs take commands. */
 const holdsCommands =
   /^(?:PS\d|PROMPT_COMMAND|BASH_ENV|ENV|SHELL|\w*PAGER|\w*EDITOR|VISUAL|FCEDIT|BROWSER|LESS\w*|GIT_(?!AUTHOR_|COMMITTER_)\w+|\w+_OPTIONS|\w+OPTS?|G?N?U?MAKEFLAGS|LD_\w+|\w+_RSH|\w+_ASKPASS|PERL5\w+|PYTHONSTARTUP)$/
 
 /**
- * The commands that the value of a variable might be to a program that takes notice of it; undefined when that is known
- * only when it runs. `isOfShell`: no program is given it, but arithmetic evaluates what stands in it.
+ * The commands that the value of a variable might be for a program that uses it; undefined if they are only known at run time. `isOfShell`: the
+ * variable is not exported, but arithmetic evaluates its value.
  */
 export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly string[] | undefined {
   const [name = ''] = word.value.split(/[+[=]/, 1)
@@ -258,7 +258,7 @@ export function commandsInValue(word: ShellWord, isOfShell: boolean): readonly s
   return [...textParts(value), ...words.map((first, at) => [nameOf(first), ...words.slice(at + 1)].join(' '))]
 }
 
-/** A text cut at everything that may separate commands; once more with its quotes taken off, as for those who take words apart. */
+/** A text split at everything that may separate commands; once more without its quotes, for programs that split words. */
 function textParts(text: string): readonly string[] {
   const joined = text.replaceAll('\\\n', '')
   const parts = [

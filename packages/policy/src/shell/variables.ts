@@ -4,19 +4,19 @@ import { setsNothing } from './opaque.ts'
 import { type ShellWord, shellWord } from './words.ts'
 import { formsOf } from './wrappers.ts'
 
-/** Builtins that set variables, or change what words become. */
+/** Builtins that set variables, or change the expansion of words. */
 export const assigners: ReadonlySet<string> = new Set(
   'read mapfile readarray getopts let declare typeset local export readonly unset eval source . wait set shopt enable alias unalias trap shift'.split(
     ' ',
   ),
 )
 
-/** Variables that change what words become. */
+/** Variables that change the expansion of words. */
 const changesWords = /^(?:IFS|GLOBIGNORE|BASHOPTS|SHELLOPTS|HOME|PWD)$/
 
-/** Variables whose values words may be given, and why there are none. */
+/** Variables whose values can be inserted into words, or why there are none. */
 export interface AssignedVariables {
-  /** Set somewhere else than in a statement that always runs, so that what they hold is not known. */
+  /** Variables that are set in statements that do not always run, so that their values are unknown. */
   readonly unknown: ReadonlySet<string>
   readonly loops: ReadonlyMap<string, number>
   /** Something may set any variable, or change how words are read. */
@@ -24,8 +24,8 @@ export interface AssignedVariables {
 }
 
 /**
- * Looks for all that sets variables, before words are read. `isStraight`: it runs once, and always. `allLinesMatch`: an error in one
- * line skips its assignments, and the next line runs.
+ * Finds all assignments before words are read. `isStraight`: it runs exactly once. `hasLines`: an error in one line skips its assignments, and the
+ * next line runs.
  */
 export function findAssignments(script: SyntaxNode, hasLines: boolean): AssignedVariables {
   const unknown = new Set<string>()
@@ -60,7 +60,7 @@ export function findAssignments(script: SyntaxNode, hasLines: boolean): Assigned
       )
         assigned.isAny = true
       const print = words.indexOf('printf')
-      // What follows may be -v, and any word the format.
+      // The next word may be -v, and any word the format.
       const following = print === -1 ? undefined : words[print + 1]
       if (following !== undefined && /^-v|^[^']*[$`{*?[~]/.test(following)) assigned.isAny = true
       if (print !== -1 && node.args.some((arg) => arg.type === 'Assignment' || assignsByFormat(arg.value)))
@@ -90,12 +90,12 @@ function plainTextOf(word: CommandArgument): string {
   return kind === 'literal' ? value : '$'
 }
 
-/** Whether what is directly in it runs whenever it does, in the same shell. */
+/** Whether its direct children run whenever it runs, in the same shell. */
 export function staysStraight(node: SyntaxNode): boolean {
   return node.type === 'Script' || (node.type === 'Statement' && node.background !== true) || node.type === 'AndOr'
 }
 
-/** Names of variables that a command sets by itself; undefined when they are known only when it runs. */
+/** Names of variables that a command sets; undefined if they are only known at run time. */
 export function setByCommand(command: readonly ShellWord[]): readonly string[] | undefined {
   const [name, ...args] = formsOf(command).at(-1) ?? []
   const names = (words: readonly ShellWord[]): readonly string[] | undefined => {
@@ -134,8 +134,8 @@ export function setByCommand(command: readonly ShellWord[]): readonly string[] |
 }
 
 /**
- * Whether bash may report an error for an expansion and skip the rest of its line, so that assignments there do not happen and
- * the next line runs with the old values: a division by zero, `08`, a bad subscript.
+ * Whether bash may report an error for an expansion and skip the rest of its line. Then assignments there do not happen, and the next line runs with
+ * the old values. Examples: a division by zero, `08`, a bad subscript.
  */
 function mayFail(node: SyntaxNode): boolean {
   switch (node.type) {
@@ -169,12 +169,12 @@ function mayFailToExpand({ parameter, index, operation }: ParameterExpansionPart
 
 const longest = 200
 
-/** Operands and operators alternate, no number has a leading zero, and every divisor is a number other than zero. */
+/** Operands and operators alternate, no number has a leading zero, and every divisor is a non-zero number. */
 function isValidArithmetic(text: string): boolean {
   const inside = text.slice(3, -2)
   if (inside.length > longest || !setsNothing(text) || /\*\*|\b0\w|\b[1-9]\d*[A-Za-z_]|\d{18}/.test(inside))
     return false
-  // `d` is a divisor that is known not to be zero, `n` any other operand.
+  // `d` is a divisor that is known to be non-zero, `n` any other operand.
   let left = inside
     .replaceAll(/\b(?:[A-Za-z_]\w*|0)\b/g, 'n')
     .replaceAll(/\b[1-9]\d*\b/g, 'd')

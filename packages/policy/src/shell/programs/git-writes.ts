@@ -6,26 +6,26 @@ import type { ShellWord } from '../words.ts'
 
 type Words = readonly ShellWord[]
 
-/** Which files of its work tree, and elsewhere, a command of git may change. For deny and ask rules only: it takes too much rather than too little. */
+/** The files of the work tree, and elsewhere, that a git command may change. For deny and ask rules only: an overestimate is safe. */
 export interface GitWrites {
-  /** Paths in it, from the folder that it is run in. */
+  /** Paths in the work tree, from the folder in which it runs. */
   readonly paths: Words
-  /** Any file of the work tree. */
+  /** Whether it may change any file of the work tree. */
   readonly isWholeTree: boolean
 }
 
-/** What stands behind a subcommand. */
+/** The arguments after a subcommand. */
 interface GitArguments {
   readonly words: Words
-  /** No options, before `--` if there is one. Values of options are among them. */
+  /** Words without options, before `--` if there is one. Includes values of options. */
   readonly operands: Words
-  /** Behind `--`: paths and nothing else. */
+  /** Words after `--`: paths only. */
   readonly paths: Words | undefined
-  /** Whether an option may be there: abbreviated, with other letters behind one dash, or as the value of another one. */
+  /** Whether an option may be present: abbreviated, combined with other letters, or as the value of another option. */
   readonly mayHave: (...names: readonly string[]) => boolean
-  /** Whether an option is there for sure. */
+  /** Whether an option is certainly present. */
   readonly has: (...names: readonly string[]) => boolean
-  /** What follows an option, or stands behind its `=`. */
+  /** The word after an option, or the text after its `=`. */
   readonly value: (...names: readonly string[]) => Words
 }
 
@@ -42,7 +42,7 @@ function namedPaths({ operands, paths = [], mayHave }: GitArguments): GitWrites 
   return { paths: all, isWholeTree: isFromFile || all.length === 0 }
 }
 
-/** `-e` takes a pattern of what stays. */
+/** `-e` takes a pattern of files that remain. */
 function cleanWrites(given: GitArguments): GitWrites {
   const excluded = given.value('-e', '--exclude')
   return namedPaths({ ...given, operands: given.operands.filter((word) => !excluded.includes(word)) })
@@ -59,7 +59,7 @@ function checkoutWrites(given: GitArguments): GitWrites {
   return namesPaths ? pathWrites(paths) : { paths: operands, isWholeTree: true }
 }
 
-/** `-b name` and no revision: the work tree stays, unless it is forced. */
+/** `-b name` without a revision: the work tree remains unchanged, unless it is forced. */
 function createsBranch({ words, operands }: GitArguments, names: readonly string[]): boolean {
   const at = words.findIndex(({ value }) => names.includes(value))
   const [name] = operands
@@ -81,7 +81,7 @@ function applyWrites({ has, mayHave }: GitArguments): GitWrites {
 }
 
 function cloneWrites({ operands }: GitArguments): GitWrites {
-  // Where no folder is named, it is called as the repository is.
+  // If no folder is named, it gets the name of the repository.
   const ends = operands.map((word): ShellWord => {
     const name = /([^/:]+?)(?:\.git|\.bundle)?\/*$/.exec(word.value)?.[1]
     return { ...word, value: name ?? word.value }
@@ -155,7 +155,7 @@ const writes: Readonly<Record<string, Writes>> = {
   ),
 }
 
-/** Undefined for what is not git, or changes no file. */
+/** Undefined if it is not git, or changes no file. */
 export const gitWrites: (words: Words) => GitWrites | undefined = memoizeByObject(findWrites)
 
 function findWrites(words: Words): GitWrites | undefined {
@@ -164,7 +164,7 @@ function findWrites(words: Words): GitWrites | undefined {
   const found = [...operands.keys()].slice(0, 4).map((at): GitWrites => {
     const word = words[at]
     if (word === undefined) return nothing
-    // Any command may stand in its place.
+    // Any subcommand is possible.
     if (word.kind !== 'literal') return wholeTree
     const given = givenBehind(words.slice(at + 1))
     const name = word.value.toLowerCase()
@@ -177,14 +177,14 @@ function findWrites(words: Words): GitWrites | undefined {
   return paths.length === 0 && !isWholeTree ? undefined : { paths, isWholeTree }
 }
 
-/** Options that take no value: what stands behind one is no value. */
+/** Options without a value: the word after one is not a value. */
 const flags =
   /^(?:-[fqrvkdxX]+|--(?:force|quiet|cached|staged|verbose|ignore-unmatch|stat|check|numstat|summary|index|3way|reverse|recursive))$/
 
 function givenBehind(words: Words): GitArguments {
   const dashes = words.findIndex(({ value }) => value === '--')
   const before = dashes === -1 ? words : words.slice(0, dashes)
-  // git accepts the beginning of a long option, and letters behind one dash.
+  // git accepts abbreviated long options, and combined letters.
   const mayBe = (value: string, name: string): boolean => {
     const [written = ''] = value.split('=', 1)
     if (name.startsWith('--')) return written.length > 2 && written.startsWith('--') && name.startsWith(written)
@@ -203,7 +203,7 @@ function givenBehind(words: Words): GitArguments {
         (word) =>
           names.some((name) => mayBe(word.value, name)) || (word.kind !== 'literal' && mayBeOption(word, names)),
       ),
-    // What is not known, and `--no-…`, may take it back.
+    // An unknown option, or `--no-…`, may revert it.
     has: (...names) =>
       before.every(({ value, kind }) => kind === 'literal' && !value.startsWith('--no-')) &&
       before.some(({ value }, at) => isSure(at) && names.some((name) => value === name || isAmongFlags(value, name))),

@@ -21,9 +21,9 @@ const globals: Grammar = {
   optionsFirst: true,
 }
 
-/** What a git command line (without `git`) does. Its settings are looked at where the effect is judged. */
+/** What a git command line (without `git`) does. Its settings are checked when the effect is judged. */
 export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
-  // What becomes of the words behind the command is read with the grammar of the command.
+  // The words after the subcommand are read with the grammar of the subcommand.
   const read = readWords(
     globals,
     args.map(({ couldBePattern: _, ...word }) => word),
@@ -44,7 +44,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const grammar = isByVerb ? configByVerb : known
   if (grammar === undefined) return unknownEffect(mayChange(`git ${command.value}`))
   const given = readWords(grammar, rest)
-  // Behind an option git takes the name for a file to put into a new stash: `git stash -p list`.
+  // After an option, git reads the name as a file for a new stash: `git stash -p list`.
   if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknownEffect(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
   if (given.kind !== 'read')
@@ -78,7 +78,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   ]
 }
 
-/** Settings about colours and forms of what git shows, by their names in small letters. None names a program, a file or an address. */
+/** Names, in lower case, of settings for colors and formats. None names a program, a file or an address. */
 const harmlessSettings: ReadonlySet<string> = new Set(
   (
     'column.ui core.quotepath core.abbrev log.date log.decorate log.abbrevcommit diff.renames diff.renamelimit diff.noprefix ' +
@@ -94,7 +94,7 @@ function isHarmlessSetting(word: ShellWord | undefined): boolean {
   return word?.kind === 'literal' && (harmlessSettings.has(key) || /^color\.[a-z]+(?:\.[a-z]+)?$/.test(key))
 }
 
-/** Addresses of repositories hold tokens, and so do headers: what prints them is held against what stands there. */
+/** URLs of repositories may contain tokens, and so may headers: a command that prints them is checked against their values. */
 function shownSettings(command: string, given: ParsedArguments): { readonly shows?: ShownSettings } {
   const { operands, options } = given
   const [first, second] = operands.map(({ value }) => value)
@@ -109,7 +109,7 @@ const intoSubmodules: ReadonlySet<string> = new Set(['status', 'diff', 'grep', '
 
 const indexReaders: ReadonlySet<string> = new Set([...intoSubmodules, 'ls-files', 'check-attr', 'check-ignore'])
 
-/** `HEAD:path`, `:0:path`: what stands behind a colon may be a path, and the whole of it too. */
+/** `HEAD:path`, `:0:path`: the text after a colon may be a path, and so may the whole word. */
 function pathsIn(word: ShellWord): readonly ShellWord[] {
   const words = [word]
   for (let at = word.value.indexOf(':'); at !== -1 && words.length < 5; at = word.value.indexOf(':', at + 1)) {
@@ -134,11 +134,11 @@ const placesOfSettings: ReadonlySet<string> = new Set(
 
 const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
-/** Why it may change something after all: subcommands that do other things with operands than without. */
+/** Why it may change something anyway: with operands, some subcommands do something else. */
 function refusal(command: string, given: ParsedArguments): string | undefined {
   const [first] = given.operands.map(({ value }) => value)
   if (given.options.some(startsGpg)) return runsGpg
-  // The C library has converters that write behind their memory, and the text is that of whoever made the repository.
+  // Some converters of the C library write beyond their buffers, and the text comes from the author of the repository.
   if (given.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
     return convertsEncoding
   const isRead: boolean = ((): boolean => {
@@ -153,13 +153,13 @@ function refusal(command: string, given: ParsedArguments): string | undefined {
           (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
-        // A pattern may become a name and a value, and what looks like an option is one of them.
+        // A pattern may become a name and a value, and what looks like an option may be one of them.
         if (given.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
           has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
-          // One name alone is looked up.
+          // A single name is looked up.
           (given.operands.length === 1 &&
             given.options.every(({ name }) => placesOfSettings.has(name)) &&
             /^[a-z][\w-]*\./i.test(first ?? ''))
@@ -175,7 +175,7 @@ function refusal(command: string, given: ParsedArguments): string | undefined {
   return isRead ? undefined : changesWithArguments(`git ${command}`)
 }
 
-/** A signature is checked by another program. */
+/** Another program verifies signatures. */
 function startsGpg({ name, value }: ParsedArguments['options'][number]): boolean {
   if (value === undefined || !/^--(?:format|pretty|sort)$/.test(name)) return false
   return value.kind !== 'literal' || /%G|%\(\*?signature|^-?\*?signature/.test(value.value)
@@ -194,7 +194,7 @@ const summaries = [
   '--dirstat',
 ]
 
-/** They show what changed, whatever else is asked for. */
+/** They show changes, independent of other options. */
 const patches = [
   '-p',
   '-u',
@@ -213,12 +213,12 @@ const patches = [
   '--check',
 ]
 
-/** A name that is no number of an object: a file's content has such a number too, and is shown whatever the options are. */
+/** Whether it is a name and not an object id: the content of a file also has an id, and is shown with any options. */
 function namesCommit({ value, kind }: ShellWord): boolean {
   return kind === 'literal' && /^[\w./@-]+(?:[~^]\d*)*$/.test(value) && !/^[0-9a-f]{4,}(?:[~^]|$)/i.test(value)
 }
 
-/** Whether content of tracked files is shown, as it is or was. */
+/** Whether present or past content of tracked files is shown. */
 function showsContent(command: string, given: ParsedArguments): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
     return has(given, patches)

@@ -18,7 +18,7 @@ import { versionManagerFiles } from './versions.ts'
 
 const place = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
 
-/** The list of network connections, without asking name servers about them (`-n`). Everything else of lsof tells of files. */
+/** Accepts the list of network connections without name lookups (`-n`). All other output of lsof is about files. */
 export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   const values = args.map(({ kind, value }) => (kind === 'literal' ? value : ''))
   const isPlain = values.every((value, at) => {
@@ -32,13 +32,13 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   return isPlain && isAbout && isNumeric ? [] : unknownEffect(lsofAsksOrShows)
 }
 
-/** xxd takes letters for options by their beginning, one a word: `-ac 5` is `-a`, and `5` the file. Only whole ones are known. */
+/** xxd recognizes options by their beginning, one per word: `-ac 5` is `-a`, and `5` the file. Only complete options are accepted here. */
 const alone = /^-(?:[abCdEehiruv]|p|ps|plain)$/
 const withNumber = /^-[cglos]$/
 const numbered = /^-[cglo](?:0x[0-9a-f]+|\d+)$/
 const number = /^[+-]{0,2}(?:0x[0-9a-f]+|\d+)$/
 
-/** Its options stand before its file, and a second file is written. */
+/** Its options come before its file, and a second file is written. */
 export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
   let at = 0
   for (; at < args.length; at += 1) {
@@ -62,14 +62,14 @@ export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
 const unary = /^-[abcdefghkprstuwxzLOGSNn]$/
 const binary = /^(?:=|==|!=|<|>|-eq|-ne|-lt|-le|-gt|-ge|-nt|-ot|-ef)$/
 
-/** `test` and `[`: a subscript that -v or -R is given runs the commands in it. */
+/** `test` and `[`: a subscript in the argument of -v or -R runs the commands in it. */
 export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   const args = words.at(-1)?.value === ']' && words.at(-1)?.source === ']' ? words.slice(0, -1) : words
   const isNegated = args[0]?.kind === 'literal' && args[0].value === '!'
   const rest = isNegated ? args.slice(1) : args
   if (rest.some(({ value, kind }) => kind === 'literal' && /^-[vR]$/.test(value)))
     return unknownEffect(testSubscriptRuns)
-  // A name that it fits may be `-v`.
+  // A name that matches may be `-v`.
   if (rest.some(({ kind }) => kind === 'glob')) return unseenEffect(patternMayBeTestOperator)
   if (rest.every(({ kind }) => kind === 'literal')) return []
   const operatorAt = rest.length === 2 ? 0 : 1
@@ -82,13 +82,13 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
   return isKnown ? [] : unknownEffect(testUnknown)
 }
 
-/** Everything else asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
+/** Any other subcommand asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
 const commands: Readonly<Record<string, Grammar>> = {
   list: {
     options:
       '-leqv --local --user --not-required --editable --exclude-editable --include-editable --exclude:text --format:text ' +
       '--quiet --verbose --no-color --no-input --disable-pip-version-check',
-    // They ask an index, run another Python, write a log or look elsewhere.
+    // They query an index, run another Python, write a log or look elsewhere.
     refused: '-o --outdated -u --uptodate --python --path --log --proxy --index-url --find-links --cache-dir --cert',
     operands: [],
     optionsAnywhere: true,
@@ -101,7 +101,7 @@ const commands: Readonly<Record<string, Grammar>> = {
   },
 }
 
-/** pip and the Python that it is run by, with what they load and read before they look at their words. */
+/** pip and its Python, with the code and settings that they load before they parse their arguments. */
 const outside: Outside = {
   programs: ['pip', 'pip3', 'python', 'python3'],
   variables:

@@ -3,8 +3,8 @@ import type { ShellWord } from '../words.ts'
 import { runsProgram } from '../shell-texts.ts'
 
 /**
- * The one word with which a program tells its version and does nothing else. Not here: `yarn` and `pnpm`, which run
- * another version of themselves, or a file, that the project names, before they look at their words.
+ * The argument with which a program prints its version and does nothing else. Excludes `yarn` and `pnpm`: before they parse arguments, they run
+ * another version of themselves, or a file, that the project names.
  */
 const words: Readonly<Record<string, string>> = {
   node: '-v --version',
@@ -34,7 +34,7 @@ export const versionManagerFiles: readonly string[] =
   '.tool-versions mise.toml .mise.toml mise.local.toml .mise.local.toml .config/mise.toml .config/mise/config.toml mise/config.toml .mise/config.toml .rtx.toml .prototools .python-version .ruby-version .node-version .nvmrc .go-version .java-version .perl-version'.split(
     ' ',
   )
-/** rustup fetches what these name, or runs it from a folder. */
+/** rustup downloads the toolchain that these name, or runs it from a folder. */
 const rustupFiles = ['rust-toolchain', 'rust-toolchain.toml']
 
 export function versionEffects(name: string, args: readonly ShellWord[]): readonly Effect[] {

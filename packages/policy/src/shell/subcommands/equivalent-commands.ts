@@ -9,8 +9,8 @@ import { syntaxOf } from './program-syntax.ts'
 type Words = readonly ShellWord[]
 
 /**
- * Every command that may run inside this one, as far as names tell, and each by its usual name: `git-push` is `git push`, `python -m pip` is
- * `pip`. Used for deny and ask rules only.
+ * Every command that may run inside this one, as far as names show, each by its usual name: `git-push` is `git push`, `python -m pip` is `pip`. Used
+ * for deny and ask rules only.
  */
 export const equivalentCommands: (words: Words) => readonly Words[] = memoizeByObject((words) => {
   const isFind = runsOnFound(words)
@@ -28,7 +28,7 @@ export const equivalentCommands: (words: Words) => readonly Words[] = memoizeByO
   })
 })
 
-/** What `find -exec` and `fd -x` run: in the place of `{}`, which `fd` adds where it is missing, stands a path that was found. */
+/** The command of `find -exec` and `fd -x`: a found path replaces `{}`, which `fd` appends if it is missing. */
 function commandOfFinder(form: Words, finder: string): Words {
   const end = form.findIndex(({ value }) => value === ';' || value === '+')
   const found = (end === -1 ? form : form.slice(0, end)).map((word, at) =>
@@ -39,21 +39,21 @@ function commandOfFinder(form: Words, finder: string): Words {
     : [...found, { source: '', ...foundPath }]
 }
 
-/** It begins with no dash. */
+/** It does not begin with a dash. */
 const foundPath = { value: '{}', kind: 'dynamic', isOne: true } as const
 
-/** What a program runs that hands over words: behind `:::` they are given at once. */
+/** The command of a program that passes on words: after `:::` they are given in the command line. */
 function commandOfFeeder(form: Words, feeder: Words): Words {
   const given = form.findIndex(({ value }) => value.startsWith(':::'))
   return [...withPlaceholders(given === -1 ? form : form.slice(0, given), feeder), unseenRest]
 }
 
-/** Programs that hand over words that they read. */
+/** Programs that pass on words that they read. */
 const feeders: ReadonlySet<string> = new Set(['xargs', 'parallel'])
 
 const unseenRest: ShellWord = { source: '', value: '', kind: 'dynamic' }
 
-/** `xargs -I X git X`: what stands in the place of X is known only when it runs. */
+/** `xargs -I X git X`: the replacement of X is only known at run time. */
 function withPlaceholders(form: Words, feeder: Words): Words {
   const marks = placeholdersOf(feeder)
   return form.map((word, index) =>
@@ -72,7 +72,7 @@ function placeholdersOf([, ...args]: Words): readonly string[] {
   return ['{}', ...given.filter((mark) => mark !== '')]
 }
 
-/** The same command by the name and in the form in which people write it; undefined where it is in that already. */
+/** The same command by its usual name and form; undefined if it already has that form. */
 export const usualForm: (words: Words) => Words | undefined = memoizeByObject(findUsualForm)
 
 function findUsualForm(words: Words): Words | undefined {
@@ -101,7 +101,7 @@ function findUsualForm(words: Words): Words | undefined {
 /** Runners that take an operand of their own before the command. */
 export const argumentFirst: ReadonlySet<string> = new Set(['timeout', 'flock', 'chrt', 'taskset', 'chroot', 'entr'])
 
-/** Whether a command runs another one of which even the program is known only when it runs: `sudo $X`, `xargs env`. */
+/** Whether a command runs another one whose program is only known at run time: `sudo $X`, `xargs env`. */
 export const runsUnknown: (words: Words) => boolean = memoizeByObject((words) =>
   equivalentCommands(words).some(hasUnknownCommand),
 )
@@ -128,7 +128,7 @@ export const firstOperands: (words: Words) => readonly ShellWord[] = memoizeByOb
   return [...operands.keys()].flatMap((at) => words[at] ?? [])
 })
 
-/** A text as the words of a command, quotes left out. For texts that may be commands, such as those within scripts. */
+/** Reads a text as the words of a command, without quotes. For texts that may be commands, such as those inside scripts. */
 export function wordsOfText(text: string): Words {
   return text
     .replaceAll(/["'\\]/g, '')

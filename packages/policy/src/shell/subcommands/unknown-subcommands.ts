@@ -4,7 +4,7 @@ import { nextOperands } from './operands.ts'
 import { familyOf, programName } from './program-names.ts'
 import { syntaxOf } from './program-syntax.ts'
 
-/** Subcommands of programs for which people set aliases, with those that are often installed for them. An alias never goes before these. */
+/** Subcommands of programs that support aliases, including common extensions. An alias never overrides these. */
 const knownSubcommands: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   Object.entries({
     git:
@@ -38,11 +38,11 @@ const knownSubcommands: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   }).map(([program, names]) => [program, new Set(names.split(' '))]),
 )
 
-/** A subcommand that is not among those that the program has: an alias, or a program that nobody knows. */
+/** A subcommand that the program does not have: an alias, or an unknown program. */
 export interface UnknownSubcommand {
   readonly family: string
   readonly name: string
-  /** What stands behind it. */
+  /** The words after it. */
   readonly rest: readonly ShellWord[]
 }
 
