@@ -90,7 +90,7 @@ function checkEntries(
     if (entry.name.includes('\uFFFD')) return `${path} has a name that is not UTF-8`
     if (entry.isDirectory()) folders.push(entry.name)
     else if (entry.isFile()) {
-      if (!hasSharedFiles && hasSecondName(path)) return `${path} has a second name elsewhere (a hard link)`
+      if (!hasSharedFiles && hasSecondName(path)) return `${path} has another name elsewhere (a hard link)`
     } else if (entry.isSymbolicLink()) {
       if (isHooks ? isProgram(path) : place === '' && entry.name === 'hooks' && holdsPrograms(path)) isStable = false
       else if (!isEditorLock(placeInTree, entry.name)) return `${path} is a link`
@@ -128,7 +128,7 @@ function isEditorLock(place: string, name: string): boolean {
 function foreignNameProblem(gitFolder: string, commonFolder: string): string | undefined {
   const at = (name: string): string => join(commonFolder, name)
   for (const name of ['alternates', 'http-alternates'])
-    if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository takes objects from elsewhere'
+    if (pathKind(at(`objects/info/${name}`)) !== 'missing') return 'the repository uses objects of another repository'
   const worktrees = foldersOf(at('worktrees'))
   const strange = worktrees.find(
     (folder) => pathKind(join(folder, 'commondir')) !== 'missing' && commonFolderOf(folder) !== commonFolder,
@@ -143,7 +143,7 @@ function foreignNameProblem(gitFolder: string, commonFolder: string): string | u
     chains.find((file) => !allLinesMatch(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
     tables.find((file) => !allLinesMatch(file, /^[\w-][\w.-]*$/)) ??
     packIndexes(commonFolder).find((file) => !namesOnlyPlainPacks(file))
-  return odd === undefined ? undefined : `${odd} names files that lie elsewhere, or cannot be read`
+  return odd === undefined ? undefined : `${odd} names files in other places, or cannot be read`
 }
 
 function foldersOf(folder: string): readonly string[] {

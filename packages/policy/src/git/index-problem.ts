@@ -15,7 +15,7 @@ export function indexProblem(found: GitRepository, entersSubmodules: boolean): s
   for (const file of indexFiles(gitFolder)) {
     const paths = readPathsCached(file, hashBytes)
     if (typeof paths === 'string') return paths
-    if (entersSubmodules && paths.hasSubmodules) return 'it goes into submodules, which have settings of their own'
+    if (entersSubmodules && paths.hasSubmodules) return 'it enters submodules, which have their own settings'
     const link = [...paths.folders].find((folder) => isLink(workTree, folder))
     if (link !== undefined)
       return `${join(workTree, asText(link))} is a link where the repository has a folder of tracked files`
@@ -45,7 +45,7 @@ function readPathsCached(file: string, hashBytes: number): IndexPaths | string {
     const before = indexCache.get(file)
     if (before?.stamp === stamp) return before.paths
     const paths = readIndexPaths(readFileSync(file), hashBytes)
-    if (paths === undefined) return `${file} names files outside of the work tree, or is not understood`
+    if (paths === undefined) return `${file} names files outside of the work tree, or cannot be parsed`
     // A file written just now may change again within the same clock tick.
     if (Date.now() - Math.max(stats.mtimeMs, stats.ctimeMs) > 3_000) {
       if (indexCache.size >= maxKnown) indexCache.clear()

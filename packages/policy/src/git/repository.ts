@@ -44,7 +44,7 @@ function repositoryAt(folder: string): FoundRepository | undefined {
   const unclear = (why: string): FoundRepository => ({ kind: 'unclear', why, folder })
   switch (pathKind(dotGit)) {
     case 'missing':
-      return couldBeBare(folder) ? unclear('the folder could be a bare repository with settings of its own') : undefined
+      return couldBeBare(folder) ? unclear('the folder could be a bare repository with its own settings') : undefined
     case 'other':
       return unclear(`${dotGit} is a link or another special file`)
     case 'folder':
@@ -52,7 +52,7 @@ function repositoryAt(folder: string): FoundRepository | undefined {
     case 'file': {
       const named = gitFolderInFile(dotGit)
       const found = named === undefined ? undefined : repositoryOf(named, folder)
-      return found ?? unclear(`${dotGit} names no repository that git accepts`)
+      return found ?? unclear(`${dotGit} does not name a repository that git accepts`)
     }
   }
 }

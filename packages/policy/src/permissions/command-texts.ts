@@ -16,19 +16,20 @@ export const runsInWorkspace = 'it runs confined to the workspace'
 // Why it asks although it would be confined to the workspace.
 
 export const asksOutside = 'the model asks to run it unconfined'
-export const runsBesideConversation = 'it would go on running in the background'
+export const runsBesideConversation = 'it would continue to run in the background'
 export const needsNetwork = (program: string): string =>
   `${program} needs the network, which confined commands do not have`
 export const worksOutside = (program: string): string =>
-  `${program} works outside of the workspace, where confined commands cannot`
+  `${program} needs access outside of the workspace, which confined commands do not have`
 export const rewritesTree = (command: string): string =>
-  `${command} rewrites files, and would stop half way at one that is protected`
+  `${command} rewrites files, and could fail halfway at a protected one`
 export const changesRepository = (command: string): string =>
   `${command} changes more of the repository than its index and history`
 export const gitBesideUnknown = (command: string, other: string): string =>
   `${command} writes to the repository, and it is not known what ${other} does there`
 export const gitRunsHook = (command: string, hook: string): string => `${command} would run the hook ${hook}`
-export const gitSigns = (command: string): string => `${command} signs, and confined commands do not have your keys`
+export const gitSigns = (command: string): string =>
+  `${command} creates a signature, and confined commands do not have your keys`
 
 // No rule allows it.
 

@@ -362,8 +362,8 @@ function shownSecretProblem(
 ): string | undefined {
   if (shows === undefined) return undefined
   const found = placesOf(folder, whereabouts).paths.map((path) => secretPrinted(path, shows))
-  const told = found.find((one) => one !== undefined)
-  return told === undefined ? undefined : gitShowsSecret(told)
+  const secret = found.find((one) => one !== undefined)
+  return secret === undefined ? undefined : gitShowsSecret(secret)
 }
 
 const readPathRules = rulesOfKind(({ tool, spec }) => tool === 'Read' && spec.kind === 'path')

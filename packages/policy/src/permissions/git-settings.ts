@@ -104,7 +104,7 @@ function withNamedFiles(file: string, depth = 0): readonly string[] {
   return [file, ...named]
 }
 
-/** The setting with a password or token that git would print; undefined if there is none. */
+/** The setting with a password or token that git would print; undefined if it prints no secret. */
 export function secretPrinted(folder: string, shown: ShownSettings): string | undefined {
   const found = findRepository(realPath(folder))
   const files = found?.kind === 'repository' ? settingsFiles(found) : []

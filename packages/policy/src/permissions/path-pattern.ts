@@ -58,7 +58,7 @@ export function pathPattern(
   const segments = pattern.split('/').filter((segment) => segment !== '' && segment !== '.')
   if (segments.includes('..')) return { problem: '".." is not a pattern; use //absolute or ~/' }
   if (segments.length === 0 && (spec === '/' || !(isAnchored || spec.startsWith('.'))))
-    return { problem: 'there is no path in it' }
+    return { problem: 'the path is missing' }
   // Only a bare name matches at any depth. `/name` is one file, even if the project is the working directory.
   const isBareName = !isAnchored && !/\/./.test(pattern)
   const below = isBareName ? `**/${pattern}` : pattern

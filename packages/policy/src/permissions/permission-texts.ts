@@ -46,4 +46,4 @@ export const notPlanning = 'Plan mode is off, so there is no plan to approve. Co
 
 /** @param question A sentence, @param why the end of one. */
 export const triedInVain = (question: string, why: string): string =>
-  `${question} It was tried without effects, and that did not settle it: ${why}.`
+  `${question} A trial without effects did not settle it: ${why}.`

@@ -137,7 +137,7 @@ export interface CommandCall extends Pick<PermissionRequest, 'learned' | 'mode'>
 export interface Explanation {
   /** What would happen to the whole line. */
   readonly behavior: RuleDecision['behavior']
-  /** The reason, in a sentence; undefined if there is none. */
+  /** The reason, in a sentence; undefined for an allowed line. */
   readonly message: string | undefined
   /** The mode that the explanation assumes. */
   readonly mode: PermissionMode

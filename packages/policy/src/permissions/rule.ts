@@ -151,14 +151,14 @@ function parseRule(source: string, roots: PatternRoots): PermissionRule | Proble
   const tool = currentName(written)
   if (parts === null) return { problem: 'a rule is Tool or Tool(spec), such as Read or Bash(npm test)' }
   if (tool.includes('*') && !tool.startsWith('mcp__'))
-    return { problem: '* in the name of a tool is for mcp__server__* alone' }
+    return { problem: '* in the name of a tool is only allowed in mcp__server__*' }
   if (spec === undefined) return { source, tool, spec: { kind: 'any' } }
   const parsed = parseSpec(tool, spec.trim(), roots)
   return 'problem' in parsed ? parsed : { source, tool, spec: parsed }
 }
 
 function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | Problem {
-  if (spec === '') return { problem: `the parentheses are empty; ${tool} alone is the rule for all of it` }
+  if (spec === '') return { problem: `the parentheses are empty; ${tool} without them matches every call` }
   if (spec === '*') return { kind: 'any' }
   if (tool === 'Bash') return commandSpec(spec)
   if (pathTools.has(tool)) {
@@ -168,13 +168,13 @@ function parseSpec(tool: string, spec: string, roots: PatternRoots): RuleSpec | 
   if (tool === 'WebFetch') return domainSpec(spec)
   if (tool === 'WebSearch') return searchSpec(spec)
   if (namedTools.has(tool)) return { kind: 'name', name: spec }
-  return { problem: `${tool} takes nothing in parentheses` }
+  return { problem: `${tool} does not accept parentheses` }
 }
 
 function commandSpec(spec: string): RuleSpec | Problem {
   const prefixMark = spec.indexOf(':*')
   if (prefixMark !== -1 && prefixMark !== spec.length - 2)
-    return { problem: ':* stands only at the end; use * elsewhere' }
+    return { problem: ':* is only allowed at the end; use * elsewhere' }
   if (spec === ':*') return { kind: 'any' }
   return { kind: 'command', pattern: spec, matches: (command) => matchesCommand(spec, command) }
 }

@@ -119,8 +119,8 @@ export interface SearchBounds {
   /** Whether a rule denies results of this host. */
   readonly denies: (host: string) => boolean
   /**
-   * Whether a search of this domain and of what lies below it, or of any without one, may find what a rule denies though
-   * `blocked` is kept to; a service is told of `blocked` only where it is told of no allowed ones.
+   * Whether a search of this domain and its subdomains, or without a domain, may find denied results despite `blocked`.
+   * A service receives `blocked` only if it receives no allowed domains.
    */
   readonly mayFindDenied: (domain?: string) => boolean
 }

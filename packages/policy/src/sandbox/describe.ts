@@ -175,7 +175,7 @@ function isInsideAny(places: readonly Place[]): (place: Place) => boolean {
 function refuseTooMuch(path: string, home: string): void {
   if (!isInside(realPath(home), path)) return
   throw new SandboxError(
-    `The sandbox does not make ${path} writable: your home folder is in it, and too much there is obeyed later (start-up files, keys, settings). Work in a folder below it.`,
+    `The sandbox does not make ${path} writable: it contains your home folder, with start-up files, keys and settings of other programs. Work in a folder below it.`,
   )
 }
 
@@ -183,7 +183,7 @@ function refuseRoot(places: readonly Place[], cwd: string): readonly Place[] {
   const root = places.find(({ path }) => isInside(realPath(cwd), path))
   if (root === undefined) return places
   throw new SandboxError(
-    `A deny rule shuts ${root.path}, in which the commands would work. Nothing can run in the sandbox then.`,
+    `A deny rule covers ${root.path}, the working folder, so nothing can run in the sandbox. Change the rule, or work in another folder.`,
   )
 }
 

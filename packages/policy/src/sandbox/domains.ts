@@ -79,9 +79,9 @@ export function domainOfRule(
   if (given === undefined || given === '')
     return { problem: `${example.slice(0, example.indexOf('('))} takes domain:name, such as ${example}` }
   if (/[/:@#]/.test(given.replace(/^\[[\da-f:.]+\]$/, '')))
-    return { problem: `its domain is to be the name of a host, without https://, port and path, such as ${example}` }
+    return { problem: `the domain must be a host name without https://, port and path, such as ${example}` }
   const domain = asciiDomain(given)
-  return domain === undefined ? { problem: 'its domain is none that a host can have' } : { domain }
+  return domain === undefined ? { problem: 'the domain is not a valid host name' } : { domain }
 }
 
 const reserved4 = [

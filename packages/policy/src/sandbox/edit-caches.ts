@@ -204,8 +204,7 @@ export class ToolCaches implements ProjectCaches {
       ({ lower, isThere }) => isThere && !canMount(lower, folder, means.perl),
     )
     for (const { lower } of broken) this.#broken.add(lower)
-    if (broken.length === 0 && this.#failures > 1)
-      this.#means = { kind: 'none', why: 'overlays could not be mounted twice' }
+    if (broken.length === 0 && this.#failures > 1) this.#means = { kind: 'none', why: 'mounting overlays failed twice' }
   }
 
   #make(folder: string): string {

@@ -27,11 +27,11 @@ export function tooBroadReason(directories: readonly string[], home: string): st
       inner.flatMap(bothEnds).some((one) => bothEnds(folder).some((end) => isInside(one, end))),
     )
   const root = holding(['/usr', '/etc'])
-  if (root !== undefined) return `folders of the system are in ${root}`
+  if (root !== undefined) return `${root} contains system folders`
   const temporary = holding(['/tmp'])
   if (temporary !== undefined) return `other programs use ${temporary}`
   const own = holding([home, homedir()])
-  return own === undefined ? undefined : `your home folder is in ${own}, and too much there is obeyed later`
+  return own === undefined ? undefined : `${own} contains your home folder, with settings of other programs`
 }
 
 /** One line for a person about what confines commands that may change the workspace. */

@@ -172,13 +172,13 @@ export function maskedBy(
 function refuseUnnameable({ unnameable: [first] }: FolderScan): void {
   if (first === undefined) return
   throw new SandboxError(
-    `${first.path} holds something that is obeyed later (a repository, settings of an editor), and its name is not UTF-8: commands cannot be confined beside it. Rename it.`,
+    `${first.path} contains a repository or settings of other programs, and its name is not UTF-8, so commands cannot be confined. Rename it.`,
   )
 }
 
 function refuseTooMany(paths: readonly string[]): void {
   if (paths.length <= maxProtected) return
   throw new SandboxError(
-    `${paths.length} files and folders in ${paths[0]} and others are obeyed later, too many to shut for a confined command. Work in a folder below.`,
+    `${paths.length} files and folders in ${paths[0]} and others are run or read as settings by other programs. They are too many to protect from a confined command. Work in a folder below.`,
   )
 }

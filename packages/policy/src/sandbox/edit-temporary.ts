@@ -75,7 +75,7 @@ export class EditTemporary {
       this.#folder = mkdtempSync(join(realTmp, processFolderName('confined')))
     } catch {
       throw new SandboxError(
-        `No folder can be made in ${realTmp}, so the command did not run. Make ${realTmp} writable, or set confineJudged to off.`,
+        `No folder can be created in ${realTmp}, so the command did not run. Make ${realTmp} writable, or set confineJudged to off.`,
       )
     }
     removeAbandoned()

@@ -120,7 +120,7 @@ function placeOf(entry: Entry): string {
   const real = realPathOf(entry)
   if (isExactPath(real)) return real
   throw new SandboxError(
-    `A deny rule is about ${entry.path}, whose name is not UTF-8: the sandbox cannot keep it shut. Rename it.`,
+    `A deny rule covers ${entry.path}, whose name is not UTF-8, so the sandbox cannot protect it. Rename it.`,
   )
 }
 

@@ -14,10 +14,10 @@ export function findBubblewrap(path: string, writable: readonly string[]): strin
   const [inside] = candidatesFor('bwrap', path)
   if (inside !== undefined)
     throw new SandboxError(
-      `The bwrap on the path is ${inside}, in a folder that commands can write: it could not be trusted with the next one. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
+      `The bwrap on the path is ${inside}, in a folder that commands can write, so it is not trusted. Install bubblewrap for the system (apt install bubblewrap), or leave --sandbox and sandbox.enabled out.`,
     )
   throw new SandboxError(
-    'The sandbox needs bubblewrap, and there is no bwrap. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
+    'The sandbox needs bubblewrap, and bwrap was not found. Install it (apt install bubblewrap, dnf install bubblewrap, pacman -S bubblewrap, apk add bubblewrap), or leave --sandbox and sandbox.enabled out.',
   )
 }
 

@@ -129,7 +129,7 @@ function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
 /** @throws SandboxError Always: nothing can be mounted over a path that no string can name. */
 function refuseUnnameable({ path }: PathBytes): void {
   throw new SandboxError(
-    `${path} is or holds a repository, and its name is not UTF-8: the sandbox cannot keep its settings as they are. Rename it.`,
+    `${path} is or contains a repository, and its name is not UTF-8, so the sandbox cannot protect its settings. Rename it.`,
   )
 }
 

@@ -24,7 +24,7 @@ export function otherHardLinks(places: readonly string[], roots: readonly string
     if (stats.nlink < 2 || !nodes.has(nodeOf(stats)) || places.some((place) => isInside(path, place))) continue
     if (!isExactPath(path))
       throw new SandboxError(
-        `${path} is another name of a file that a deny rule is about, and is not UTF-8: it cannot be shut for a confined command. Rename it.`,
+        `${path} is another name of a file that a deny rule covers, and is not UTF-8, so it cannot be protected from a confined command. Rename it.`,
       )
     found.push(path)
   }

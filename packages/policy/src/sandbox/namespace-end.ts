@@ -17,7 +17,7 @@ export async function waitForNamespaceEnd(info: number): Promise<void> {
   if (first === undefined) return
   const deadline = performance.now() + maxWaitMs
   while (isFirstProcess(first)) {
-    if (performance.now() >= deadline) throw new SandboxError('what a confined command started could not be ended')
+    if (performance.now() >= deadline) throw new SandboxError('a process of a confined command could not be ended')
     await wait(pollMs)
   }
 }

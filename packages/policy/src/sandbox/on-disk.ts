@@ -58,7 +58,7 @@ export function kindOf(path: string): Place['kind'] | undefined {
   if (stats === undefined) return undefined
   if (!stats.isSymbolicLink()) return stats.isDirectory() ? 'folder' : 'file'
   throw new SandboxError(
-    `${path} is a link, which the sandbox cannot keep from being replaced. Put the file or folder itself in its place.`,
+    `${path} is a link, which the sandbox cannot protect from being replaced. Replace it with the file or folder itself.`,
   )
 }
 

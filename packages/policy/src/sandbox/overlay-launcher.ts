@@ -110,7 +110,7 @@ export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
   const { path, writable, folder, memory } = options
   const perl = process.platform === 'linux' ? findPerl(path, writable) : undefined
   if (perl === undefined || overlayNumbers() === undefined)
-    return { kind: 'none', why: 'there is no perl that could mount overlays' }
+    return { kind: 'none', why: 'perl, which mounts overlays, is missing' }
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const overlays = `${statSync(folder).dev} ${perl} ${options.bubblewrap}`
@@ -121,7 +121,7 @@ export function detectOverlays(options: DetectOverlaysOptions): OverlayMeans {
   } catch {
     // The result below says so.
   }
-  return { kind: 'none', why: `overlays cannot be mounted with what is written in ${folder}` }
+  return { kind: 'none', why: `overlays cannot be mounted with an upper folder in ${folder}` }
 }
 
 /** What a file system must support for an upper folder: hiding removed files, and replacing a folder. */

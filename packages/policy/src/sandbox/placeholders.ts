@@ -22,9 +22,7 @@ export class Placeholders {
         this.#files.set(path, text)
       }
     } catch (thrown) {
-      throw new SandboxError(
-        `What must not come to be cannot be kept from it: ${messageOf(thrown)}. The command was not run.`,
-      )
+      throw new SandboxError(`A protected path could not be reserved: ${messageOf(thrown)}. The command was not run.`)
     }
   }
 

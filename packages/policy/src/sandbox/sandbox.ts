@@ -141,7 +141,7 @@ async function bubblewrapVersion(file: string): Promise<number> {
     return major + minor / 1000
   } catch (thrown) {
     throw new SandboxError(
-      `${file} does not run: ${messageOf(thrown)}. Install bubblewrap anew. Nothing was run without it.`,
+      `${file} does not run: ${messageOf(thrown)}. Reinstall bubblewrap. Nothing was run without it.`,
     )
   }
 }
@@ -270,7 +270,7 @@ class SystemSandbox implements Sandbox {
     } catch (thrown) {
       const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(
-        `bubblewrap is there and cannot make a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
+        `bubblewrap is installed but cannot create a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
       )
     }
   }
@@ -403,7 +403,7 @@ const listen = `const s=require('net').createServer();s.listen(${proxyPort},'127
 /** A shell that connects the proxy and then becomes the command. `channel` is the descriptor of the channel. */
 function bridged(node: string, channel: number, file: string, args: readonly string[]): readonly string[] {
   const script = [
-    `NODE_OPTIONS= "$0" -e "$1" >/dev/null 2>&1 || echo 'halting: the way to the allowed domains could not be opened' >&2`,
+    `NODE_OPTIONS= "$0" -e "$1" >/dev/null 2>&1 || echo 'halting: the connection to the allowed domains could not be opened' >&2`,
     `exec ${channel}>&-`,
     'unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE',
     'shift',

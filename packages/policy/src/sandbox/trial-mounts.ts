@@ -170,6 +170,6 @@ function makeFolder(folder: string, name: string): string {
 /** @throws SandboxError for a missing folder. */
 function realFolder(path: string): string {
   const real = realPath(path)
-  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is no folder.`)
+  if (!isDirectory(real)) throw new SandboxError(`A command cannot be tried without ${path}, which is not a folder.`)
   return real
 }

@@ -72,7 +72,7 @@ function findMeans({ path, writable }: DetectOptions): WallMeans {
   return (
     landlock ?? {
       kind: 'none',
-      why: 'the kernel has no Landlock or perl is missing, and bubblewrap is missing or not allowed to make namespaces',
+      why: 'the kernel has no Landlock or perl is missing, and bubblewrap is missing or not allowed to create namespaces',
     }
   )
 }
@@ -150,7 +150,7 @@ export function wallSummary(means: WallMeans): string {
     case 'none':
       return `nothing confines commands: ${means.why}. Only plain lines run without a rule`
     case 'off':
-      return `${means.why}: commands that only read run without a rule and are not confined by it`
+      return `${means.why}: commands that only read run without a rule and are not confined`
   }
 }
 

@@ -166,7 +166,7 @@ function makeTemporary(directories: readonly string[]): string {
     }
   }
   throw new SandboxError(
-    `No temporary folder can be made in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
+    `No temporary folder can be created in ${own} or /tmp, so the command did not run. Set TMPDIR to a folder.`,
   )
 }
 

@@ -136,8 +136,8 @@ export function applyManagedLocks<File extends SettingsText>(
 /** One line for any number of files, as it is printed in every run. */
 function lockWarning(what: string, by: string, files: number, warnings: string[]): void {
   if (files === 0) return
-  const whose = files === 1 ? 'another file' : `${files} other files`
+  const origin = files === 1 ? 'another file' : `${files} other files`
   warnings.push(
-    `${what} in ${whose} are ignored because ${by} allows only those of an administrator. halting config lists them.`,
+    `${what} in ${origin} are ignored because ${by} allows only those of an administrator. halting config lists them.`,
   )
 }

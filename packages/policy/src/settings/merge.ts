@@ -395,7 +395,7 @@ function directoryProblem(path: string, file: ReadFile): string | undefined {
   return isOfProject(file) && realPath(real) !== real ? 'is reached through a link' : undefined
 }
 
-/** The server with the highest precedence of each name. Whoever disables a server of the project removes it. */
+/** The server with the highest precedence of each name. Any file can disable a server of the project. */
 function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
   for (const { file, fields } of counting)

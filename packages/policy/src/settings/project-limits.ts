@@ -117,7 +117,7 @@ async function lowerLimits(
     const origin = origins.find(({ setting }) => setting === `limits.${name}`)
     const from = (own === undefined ? defaultLimits[name]?.from : origin?.from) ?? 'settings'
     const shown = own === undefined ? max : String(origin?.value)
-    const why = ofProject.has(from) ? 'a lower limit holds' : 'a project cannot raise a limit'
+    const why = ofProject.has(from) ? 'a lower limit applies' : 'a project cannot raise a limit'
     if (value > max) found.set(name, `${why} (${shown}, from ${from})`)
     else if (name === 'maxDuration' && value > longestDurationMs) found.set(name, 'a run lasts at most 24 days')
   }

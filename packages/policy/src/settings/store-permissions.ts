@@ -93,7 +93,7 @@ async function storeIn(
   await nameOffers(updates, options)
 }
 
-/** The existing file, ours before those of other agents; ours if there is none. */
+/** The existing file, ours before those of other agents. Without an existing file, ours. */
 async function fileFor(destination: StoredDestination, options: SettingsWriterOptions): Promise<string> {
   const paths = settingsPlaces(options).flatMap(({ level, path }) => (level === levels[destination] ? [path] : []))
   for (const path of paths) if ((await stat(path).catch(() => undefined)) !== undefined) return path

@@ -130,7 +130,7 @@ export async function notificationChannelOfClaude(owner: TrustOwner): Promise<No
   return notificationChannels.find((channel) => channel === chosen)
 }
 
-/** The state of Claude Code for this person, outside of its settings; empty if there is none, or if others may write it. */
+/** The state of Claude Code for this person, outside of its settings; empty if the file is missing, or if others may write it. */
 async function stateOfClaude(owner: TrustOwner): Promise<JsonObject> {
   const { env, home } = owner
   const path = join(env['CLAUDE_CONFIG_DIR'] ? configFolder('claude', owner) : home, '.claude.json')

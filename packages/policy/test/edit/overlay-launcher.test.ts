@@ -186,7 +186,7 @@ describe('detecting overlays', () => {
   it('says why there are none', () => {
     const folder = temporaryFolder()
     const options = { path: '/nowhere', writable: ['/usr'], bubblewrap, folder }
-    expect(detectOverlays(options)).toEqual({ kind: 'none', why: 'there is no perl that could mount overlays' })
+    expect(detectOverlays(options)).toEqual({ kind: 'none', why: 'perl, which mounts overlays, is missing' })
     expect(detectOverlays({ ...options, path, writable: [], bubblewrap: '/bin/false' })).toMatchObject({ kind: 'none' })
     expect(detectOverlays({ path, writable: [], bubblewrap, folder: '/dev/null/none' })).toMatchObject({ kind: 'none' })
   })

@@ -111,7 +111,7 @@ test.each(['.halting/settings.json', '.claude/settings.json', '.claude/settings.
     const { limits: saved } = await saveProjectLimits({ maxTokens: 1_300_000, maxTurns: 41 }, options)
     expect(saved).toEqual([
       { name: 'maxTokens', value: 1_300_000 },
-      { name: 'maxTurns', value: 41, before: 2, notWritten: `a lower limit holds (3, from ${join(cwd, other)})` },
+      { name: 'maxTurns', value: 41, before: 2, notWritten: `a lower limit applies (3, from ${join(cwd, other)})` },
     ])
     expect((await loadSettings(options)).settings.limits).toEqual({ maxTurns: 2, maxTokens: 1_300_000 })
   },

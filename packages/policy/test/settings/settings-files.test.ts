@@ -188,7 +188,7 @@ describe('an invalid value that runs, allows or chooses something is told, and d
     ],
     [
       { permissions: { allow: ['Bash(:*:*)'] } },
-      'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* stands only at the end; use * elsewhere.',
+      'permissions.allow[0] is not a valid rule ("Bash(:*:*)"): :* is only allowed at the end; use * elsewhere.',
     ],
     [
       { permissions: { additionalDirectories: [7] } },
