@@ -111,7 +111,7 @@ const everyWay = allMeans.flatMap((means): readonly (readonly [string, Means, nu
   ...(isRoot ? [[`${means.kind} as another user`, means, nobody] as const] : []),
 ])
 
-describe.skipIf(allMeans.length === 0)('What a confined command does (needs Landlock or bubblewrap)', () => {
+describe.skipIf(allMeans.length === 0)('A confined command (needs Landlock or bubblewrap)', () => {
   test.each(everyWay)(
     'changes nothing: %s',
     async (_name, means, asUser) => {
@@ -128,7 +128,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
     120_000,
   )
 
-  test('where nothing confines them, each of these lines changes something', async () => {
+  test('is needed: without confinement each of these lines changes something', async () => {
     for (const line of [...changing, ...(hasPython ? inPythonChanging.map(inPython) : [])]) {
       const machine = await makeMachine()
       const before = stateOf(machine)
@@ -139,7 +139,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
   }, 60_000)
 
   test.each(everyWay)(
-    'reads nothing that is not open, and reaches nobody: %s',
+    'reads no closed file, and reaches no other process: %s',
     async (_name, means, asUser) => {
       const machine = await makeMachine()
       for (const line of reaching(machine)) {
@@ -150,7 +150,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
     120_000,
   )
 
-  test.each(everyWay)('sends no signal to others, and sends them to its own: %s', async (_name, means, asUser) => {
+  test.each(everyWay)('sends signals to its own processes only: %s', async (_name, means, asUser) => {
     const machine = await makeMachine()
     const { project: cwd, home, victim } = machine
     const options = { means, cwd, home, asUser }
@@ -162,7 +162,7 @@ describe.skipIf(allMeans.length === 0)('What a confined command does (needs Land
   })
 
   test.skipIf(!hasPython).each(everyWay)(
-    'reaches nobody by descriptors, datagrams and priorities: %s',
+    'reaches no other process by descriptors, datagrams or priorities: %s',
     async (_name, means, asUser) => {
       const { project: cwd, home, victim, outside } = await makeMachine()
       const place = join(outside, 'd')
@@ -194,7 +194,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
   )
 
   test.each(everyWay)(
-    'has no capability, cannot gain one, and changes how no other process runs: %s',
+    'has no capability, cannot gain one, and cannot change how another process runs: %s',
     async (_name, means, asUser) => {
       const { project: cwd, home, victim } = await makeMachine()
       const { output } = await runLine(
@@ -208,7 +208,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
     },
   )
 
-  test.each(everyWay)('talks to no other process by System V or message queues: %s', async (_name, means, asUser) => {
+  test.each(everyWay)('cannot communicate by System V or message queues: %s', async (_name, means, asUser) => {
     const { project: cwd, home } = await makeMachine()
     const { output } = await runLine('ipcmk -M 100; ipcmk -Q; ipcmk -S 1; echo end', { means, cwd, home, asUser })
     expect(output).not.toMatch(/id: \d+/)
@@ -224,7 +224,7 @@ for work in (datagram, owned, lambda: os.setpriority(os.PRIO_USER, 61234, 19), l
     },
   )
 
-  test('looks at the processes of the machine, and at no environment of theirs', async () => {
+  test('sees the processes of the machine, but not their environments', async () => {
     const machine = await makeMachine()
     for (const means of allMeans) {
       const options = { means, cwd: machine.project, home: machine.home, kind: 'look' } as const

@@ -49,7 +49,7 @@ function confined(
 
 describe.skipIf(allMeans.length === 0)('Confined commands (needs Landlock or bubblewrap)', () => {
   test.each(allMeans.map((means) => [means.kind, means] as const))(
-    'print the same: %s',
+    'print the same output as unconfined ones: %s',
     async (kind, means) => {
       const { project: cwd, home } = world
       const all = confined(means)

@@ -67,7 +67,7 @@ const gits = (
   .split(',')
   .map((rest) => `git ${rest}`)
 
-test('a command that asks does so in every wrapper and at every place of a line', () => {
+test('a command that asks does so in every wrapper and at every position of a line', () => {
   const permissions = open(project())
   fc.assert(
     fc.property(
@@ -83,7 +83,7 @@ test('a command that asks does so in every wrapper and at every place of a line'
   )
 })
 
-test('a program that is none of them runs in the same wrappers, so that it is not the wrapper that asks', () => {
+test('a harmless program runs in the same wrappers, so the wrapper is not what asks', () => {
   const permissions = open(project())
   const quiet = wrappers.filter((wrap) => !/strace|coproc/.test(wrap('x')))
   const outcomes = quiet.map((wrap) => [wrap('make all'), outcome(permissions, wrap('make all'))])

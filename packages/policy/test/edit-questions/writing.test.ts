@@ -53,15 +53,15 @@ function begin(): {
   }
 }
 
-describe.skipIf(means === undefined)('In the wall (needs bubblewrap)', () => {
-  test.each(sampled(writing, { deep: 1, quick: 4 }))('git can do what it is let do: %s', async (line) => {
+describe.skipIf(means === undefined)('Under confinement (needs bubblewrap)', () => {
+  test.each(sampled(writing, { deep: 1, quick: 4 }))('git can do what it is allowed to: %s', async (line) => {
     const { run } = begin()
     const { output, exitCode, aftermath } = await run(line, true)
     expect([exitCode, aftermath.takenBack, output]).toEqual([0, [], expect.any(String)])
   })
 
   test.each(sampled(hidden, { deep: 1, quick: 4 }))(
-    'with its folder shut it changes neither the tree nor the repository: git %s',
+    'with its folder protected, git changes neither the work tree nor the repository: git %s',
     async (rest) => {
       const { run, state } = begin()
       const before = state()

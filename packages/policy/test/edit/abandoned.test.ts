@@ -21,8 +21,8 @@ const child = spawn(started.file, started.args, { cwd: project, env: started.env
 started.started(child)
 `
 
-describe.skipIf(means === undefined)('a command of a program that was killed', () => {
-  test('is gone with it, and the next one takes back what it made and nothing else', async () => {
+describe.skipIf(means === undefined)('a command of a killed program', () => {
+  test('ends with the program, and the next command moves aside what it created and nothing else', async () => {
     const { project, home, state, run, write } = place()
     write({ '.vscode/x': 'mine', 'killed.mjs': program })
     const name = `/tmp/W-edit-${process.pid}`
@@ -45,7 +45,7 @@ describe.skipIf(means === undefined)('a command of a program that was killed', (
   })
 })
 
-test.skipIf(means === undefined)('what came to be after a killed command is left where it is', async () => {
+test.skipIf(means === undefined)('leaves files alone that appeared after the program was killed', async () => {
   const { project, state, run, write } = place()
   const journal = new EditJournal(state, [project])
   journal.open(baselineOf([project], new FolderScanner().scan([project]), []), undefined)

@@ -99,7 +99,7 @@ const secrets = (
 ).split(' ')
 
 describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches of confined commands (%s)', (kind) => {
-  it('never write to those of the person, and are there for the next confined command', async () => {
+  it('never write to the caches of the person, and persist for the next confined command', async () => {
     const at = world(kind)
     put(at.home, real)
     const before = told(at.home)
@@ -116,7 +116,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(told(at.home).filter((line) => line.includes('poison'))).toEqual([])
   })
 
-  it('hide what signs in, by any way to it', async () => {
+  it('hide credentials from every access path', async () => {
     const at = world(kind)
     put(at.home, { ...real, ...Object.fromEntries(secrets.map((name) => [name, 'SECRET'])) })
     const { output } = await at.run(
@@ -127,7 +127,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(output).not.toMatch(/credentials|token$/m)
   })
 
-  it('cannot be left: no name leads to the real caches, or to where writes go', async () => {
+  it('give no access to the real caches, or to the folder that receives the writes', async () => {
     const at = world(kind)
     put(at.home, real)
     await at.run('true')
@@ -150,7 +150,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(readdirSync(folder).includes('x') || readdirSync(at.folder).includes('x')).toBe(false)
   })
 
-  it('are those of one project', async () => {
+  it('belong to one project', async () => {
     const at = world(kind)
     await at.run('mkdir -p ~/.cache/tool && echo one >~/.cache/tool/entry')
     const other = world(kind, at)
@@ -159,7 +159,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect((await at.run('cat ~/.cache/tool/entry')).output).toBe('one\n')
   })
 
-  it('serve commands that run at once', async () => {
+  it('serve concurrent commands', async () => {
     const at = world(kind)
     put(at.home, real)
     const line = (name: string): string =>
@@ -174,7 +174,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     expect(slots).toEqual(kind === 'overlay' ? ['0', '1', '2', '3', '4'] : [])
   })
 
-  it('are left out where a command could reach them', async () => {
+  it('are omitted if a command could reach their folder', async () => {
     const at = world(kind)
     const inside = new ToolCaches({
       folder: join(at.project, '.halting/caches'),
@@ -190,7 +190,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
 })
 
 describe.skipIf(means === undefined)('overlays of caches', () => {
-  it('show the caches of the person as they are, and what changed in them later', async () => {
+  it('show the present caches of the person, including later changes', async () => {
     const at = world('overlay')
     put(at.home, real)
     const all = Object.keys(real)
@@ -204,7 +204,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect(output).toBe('neweraddedpipown\ngo-build\npip\n')
   })
 
-  it('give a slot back when a command is killed', async () => {
+  it('release their slot when a command is killed', async () => {
     const at = world('overlay')
     await at.run('mkdir -p ~/.cache/tool')
     const killed = at.run('echo begun >~/.cache/tool/entry; kill -9 $$')
@@ -213,7 +213,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect(readdirSync(join(at.own(), 'slots'))).toEqual(['0'])
   })
 
-  it('put away what was written shortly before the machine went down', async () => {
+  it('set aside what was written shortly before a crash', async () => {
     const at = world('overlay')
     await at.run('mkdir -p ~/.cache/tool; echo kept >~/.cache/tool/entry')
     const lock = join(at.own(), 'slots/0/lock')
@@ -226,7 +226,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     expect((await at.run('cat ~/.cache/tool/entry')).output).toContain('No such file')
   })
 
-  it('are left out one by one where they cannot be mounted, and the next command runs', async () => {
+  it('are omitted one by one if they cannot be mounted, and the next command runs', async () => {
     const at = world('overlay')
     put(at.home, real)
     await at.run('echo one >~/.cache/entry')
@@ -242,7 +242,7 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
     for (const exitCode of [126, 0, 0]) expect(await at.run('echo ran')).toMatchObject({ exitCode })
   })
 
-  it('change nothing of the person whatever is done in them, and look like folders that were copied', async () => {
+  it('change nothing of the person, and behave like copied folders', async () => {
     const at = world('overlay')
     const names = constantFrom('a', 'b', 'd', 'd/a', 'd/e', 'd/e/f', 'new', 'd/new')
     const step = oneof(
@@ -277,8 +277,8 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
   })
 })
 
-describe.skipIf(allMeans.length === 0 || means === undefined)('commands that only read', () => {
-  it.each(allMeans)('see nothing of what confined commands wrote ($kind)', async (reading) => {
+describe.skipIf(allMeans.length === 0 || means === undefined)('read-only commands', () => {
+  it.each(allMeans)('do not see what confined commands wrote ($kind)', async (reading) => {
     const at = world('overlay')
     put(at.home, real)
     await at.run('echo poison >~/.cache/go-build/ab/entry')
@@ -295,7 +295,7 @@ describe('places of caches', () => {
   const paths = (more: Partial<typeof options> & { readonly env?: Record<string, string> }): readonly string[] =>
     cachePlaces({ ...options, ...more }).map(({ path }) => path)
 
-  it('are the folder of caches, and those of tools that are there', () => {
+  it('include the folder of caches and the existing caches of tools', () => {
     expect(paths({})).toEqual([`${home}/.cache`])
     const folder = temporaryFolder()
     for (const name of ['.cargo/registry', 'go/pkg/mod', 'other']) mkdirSync(join(folder, name), { recursive: true })
@@ -314,7 +314,7 @@ describe('places of caches', () => {
     ])
   })
 
-  it('are those that variables name', () => {
+  it('follow variables', () => {
     const env = { XDG_CACHE_HOME: '/data/caches', GOCACHE: '/data/go/', CCACHE_DIR: 'relative' }
     expect(paths({ env })).toEqual([`${home}/.cache`, '/data/caches', '/data/go'])
     const [, inner] = cachePlaces({ ...options, env: { XDG_CACHE_HOME: '/data/caches', GOCACHE: '/data/caches/x/y' } })
@@ -335,17 +335,17 @@ describe('places of caches', () => {
     '/usr/share',
     '/etc',
     '/run/user/1000',
-  ])('are never %s, whatever a variable says', (path) => {
+  ])('never include %s, whatever a variable says', (path) => {
     expect(paths({ env: { GOCACHE: path } })).toEqual([`${home}/.cache`])
   })
 
-  it('are not in a project that lies among caches, or around it', () => {
+  it('exclude a project inside or around caches', () => {
     expect(paths({ directories: [`${home}/.cache/project`] })).toEqual([])
     expect(paths({ directories: [home] })).toEqual([])
   })
 })
 
-describe.skipIf(!existsSync(perl))('caches that are not used', () => {
+describe.skipIf(!existsSync(perl))('unused caches', () => {
   const days = (count: number): Date => new Date(Date.now() - count * 86_400_000)
 
   function project(folder: string, name: string, used: number, slots: readonly number[]): void {
@@ -361,7 +361,7 @@ describe.skipIf(!existsSync(perl))('caches that are not used', () => {
     while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
-  it('are removed after thirty days, those of commands that ran at once with others sooner, and never under a command', async () => {
+  it('are removed after thirty days, extra slots earlier, and never during a command', async () => {
     const folder = temporaryFolder()
     project(folder, 'old', 31, [31, 31])
     project(folder, 'fresh', 29, [29, 2, 4])

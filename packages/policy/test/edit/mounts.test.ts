@@ -63,11 +63,11 @@ const shutIn = (names: readonly string[], pinned: readonly string[] = []): Parti
   },
 })
 
-test('what lies in a folder that is read-only has no mount of its own', () => {
+test('a place inside a read-only folder has no separate mount', () => {
   expect(readOnlyIn(shutIn(['.git', '.git/hooks', '.git/config']))).toEqual([...tools, join(project, '.git')])
 })
 
-test('it has one where a link leads out of the folder, and where something in the folder is written', () => {
+test('it has one if a link leads out of the folder, or if something in the folder is writable', () => {
   const paths = ['.git', '.git/linked/x'].map((name) => join(project, name))
   expect(readOnlyIn(shutIn(['.git', '.git/linked/x']))).toEqual([...tools, ...paths])
   const written = ['.git', '.git/hooks'].map((name) => join(project, name))
@@ -75,11 +75,11 @@ test('it has one where a link leads out of the folder, and where something in th
   expect(readOnlyIn(shutIn(['.git', '.git/hooks'], ['.git/hooks']))).toEqual([...tools, ...written])
 })
 
-test('what is read beside the workspace is mounted from the outside in, and once', () => {
+test('further readable places are mounted once, from the outside in', () => {
   expect(readOnlyIn({ readable: [join(further, 'inner'), further] })).toEqual([...tools, further])
 })
 
-test('a tool over which a cache is mounted has no mount of its own', () => {
+test('a tool below a mounted cache has no separate mount', () => {
   const caches = ['--bind', join(base, 'at'), join(home, '.m2/repository')]
   expect(readOnlyIn({ caches })).toEqual([join(home, '.cargo/bin')])
 })

@@ -56,7 +56,7 @@ function textsBelow(...folders: readonly string[]): readonly string[] {
   return found.toSorted()
 }
 
-test('what is obeyed later afterwards was obeyed before, and nothing is lost', () => {
+test('a control file after the command existed before it, and nothing is lost', () => {
   assert(
     property(array(step, { maxLength: 12 }), array(step, { maxLength: 16 }), (before, during) => {
       const folder = temporaryFolder()
@@ -95,7 +95,7 @@ test('what is obeyed later afterwards was obeyed before, and nothing is lost', (
   )
 })
 
-test('a folder that did not change is not read again, and one that did is', () => {
+test('an unchanged folder is not read again, and a changed one is', () => {
   const project = temporaryFolder()
   const scanner = new FolderScanner()
   mkdirSync(join(project, 'a/b'), { recursive: true })

@@ -22,7 +22,7 @@ const sorted = ({ folders, controlFiles: obeyed, bare, sockets, packages, isComp
   isComplete,
 })
 
-test('gives the last scan again as long as no folder has changed', async () => {
+test('returns the last scan as long as no folder has changed', async () => {
   const root = await projectWith(['a/.git', 'b/c'])
   const scanner = new FolderScanner()
   const before = scanner.scan([root])
@@ -75,7 +75,7 @@ const changes: readonly (readonly [name: string, change: (root: string) => void]
   ['a folder is gone', (root) => rmSync(join(root, 'b'), { recursive: true })],
 ]
 
-test.each(changes)('finds the same as a scanner that knows nothing when %s', async (_, change) => {
+test.each(changes)('finds the same as a fresh scanner when %s', async (_, change) => {
   const root = await projectWith(['a/.git', 'b/c/d'])
   symlinkSync('/nowhere', join(root, 'b/.envrc'))
   await wait(120)

@@ -45,7 +45,7 @@ async function perform(file: OpenFile, doing: Step): Promise<unknown> {
   return 'closed'
 }
 
-test('a file is read the same, whatever is read of it in which order', async () => {
+test('both disks read a file the same, in any order of reads', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom(0, 1, 1_000, 262_144, 300_000),
@@ -67,7 +67,7 @@ test('a file is read the same, whatever is read of it in which order', async () 
   )
 })
 
-test('what is written is all there, also in several pieces and beyond what is done at once', async () => {
+test('both disks write everything, in several pieces and beyond one chunk', async () => {
   for (const disk of [localDisk, threadPoolDisk])
     for (const sizes of [[0], [10, 20], [262_144, 1], [300_000, 300_000]]) {
       rmSync(at('new'), { force: true })
@@ -82,7 +82,7 @@ test('what is written is all there, also in several pieces and beyond what is do
     }
 })
 
-test('the system refuses the same in the same words', async () => {
+test('both disks report the same errors in the same words', async () => {
   mkdirSync(at('folder'))
   symlinkSync('nowhere', at('link'))
   const { O_RDONLY, O_NOFOLLOW, O_DIRECTORY, O_CREAT, O_EXCL, O_WRONLY } = constants
@@ -111,7 +111,7 @@ async function words(work: Promise<unknown>): Promise<string> {
   )
 }
 
-test('a file whose close is awaited does not give its number away while the pool reads it', async () => {
+test('a file that is being closed keeps its descriptor while the pool reads it', async () => {
   writeFileSync(at('large'), Buffer.alloc(2_000_000, 7))
   writeFileSync(at('other'), Buffer.alloc(2_000_000, 9))
   const file = await localDisk.open(at('large'), constants.O_RDONLY)

@@ -26,7 +26,7 @@ function failing(error: Error, times?: number): () => number {
   return () => spy.mock.calls.length
 }
 
-test('an entry that vanishes hides no other', () => {
+test('a vanishing entry hides no other entry', () => {
   const folder = folderOfThree()
   failing(vanished, 3)
   expect(
@@ -39,7 +39,7 @@ test('an entry that vanishes hides no other', () => {
   expect(found.map(({ path }) => path).toSorted()).toEqual(['a', 'b', 'c'].map((name) => join(folder, name)))
 })
 
-test('where entries vanish again and again a folder is not taken for empty', () => {
+test('a folder whose entries keep vanishing does not count as empty', () => {
   const folder = folderOfThree()
   const tries = failing(vanished)
   expect(firstEntries(folder, 10)).toEqual({ entries: [], isAll: false })

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { matchesPath, globPattern, reachedPositions } from '../../src/files/glob-pattern.ts'
 
-test('a pattern fits a path by the walk over its segments: to look at the last name first changes nothing of that', () => {
+test('checking the last name first does not change which paths a pattern matches', () => {
   const segment = fc.constantFrom(
     '**',
     '*',
@@ -32,6 +32,6 @@ test.each([
   ['a?b', 'a\u{1F600}b', true],
   ['*\u{1F600}', 'a\u{1F600}\u{1F600}', true],
   ['[\u{1F600}]', '\u{1F600}', true],
-])('%s stands for whole characters in %s: %s', (pattern, name, fits) => {
+])('%s matches whole characters in %s: %s', (pattern, name, fits) => {
   expect(matchesPath(globPattern(pattern), [name])).toBe(fits)
 })

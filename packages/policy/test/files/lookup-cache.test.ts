@@ -37,7 +37,7 @@ function make(
   }
 }
 
-test('one look finds the ends of paths that looking each time finds', () => {
+test('cached lookups find the same real paths as uncached ones', () => {
   assert(
     property(
       array(made, { maxLength: 12 }),
@@ -56,7 +56,7 @@ test('one look finds the ends of paths that looking each time finds', () => {
   )
 })
 
-test('a link that is swapped between two commands is seen', () => {
+test('a link that is replaced between two commands is noticed', () => {
   const cwd = temporaryFolder()
   const outside = temporaryFolder()
   const link = join(cwd, 'notes')
@@ -79,7 +79,7 @@ test('a link that is swapped between two commands is seen', () => {
   expect(readlinkSync(link)).toBe('.env')
 })
 
-test('nothing that was found lasts longer than its look', () => {
+test('cached lookups do not outlive their judgement', () => {
   const folder = temporaryFolder()
   const place = join(folder, 'link')
   let count = 0
@@ -101,7 +101,7 @@ test('nothing that was found lasts longer than its look', () => {
   expect([counted('a', 'b'), counted('a', 'b')]).toEqual([4, 5])
 })
 
-test('a port that makes a file amid a judgement sees it', () => {
+test('a port that creates a file during a judgement sees it', () => {
   const place = join(temporaryFolder(), 'made')
   withLookupCache(() => {
     expect(statOf(place)).toBeUndefined()

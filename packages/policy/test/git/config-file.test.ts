@@ -75,7 +75,7 @@ const header = fc
   .map(([name, part, last]) => `[${name}${part === null ? '' : ` "${part.replaceAll('\0', '')}"`}]${last}`)
 const likely = fc.array(fc.oneof(setting, header), { maxLength: 8 }).map((some) => some.join(''))
 
-test('random files are read as git reads them, and those that it refuses are refused', () => {
+test('random files are parsed as git parses them, or rejected if git rejects them', () => {
   let readable = 0
   fc.assert(
     fc.property(
@@ -116,7 +116,7 @@ test.each([
   expect(readByGit(text)?.[0]?.[1]).toBe(expected)
 })
 
-test('a file with a NUL byte is not read: git cuts names and values there', () => {
+test('a file with a NUL byte is rejected, as git truncates names and values there', () => {
   expect(readByUs('[core "fsmonitor\0"]\nx = y\n')).toBeUndefined()
   expect(readByUs('[core]\nx = y\0z\n')).toBeUndefined()
 })

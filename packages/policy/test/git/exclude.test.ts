@@ -66,7 +66,7 @@ async function keepIn(cwd: string, home: string): Promise<void> {
 
 const line = '**/.halting/settings.local.json'
 
-test('what a person keeps for themselves does not appear in git status, and no tracked file has changed', async () => {
+test('a personal file does not appear in git status, and no tracked file changes', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   const exclude = join(cwd, '.git/info/exclude')
@@ -105,7 +105,7 @@ test.each([
       return cwd
     },
   ],
-])('so in %s', async (_what, made) => {
+])('the same holds in %s', async (_what, made) => {
   const { root, home } = place()
   const cwd = made(join(root, 'project'))
   mkdirSync(cwd, { recursive: true })
@@ -113,7 +113,7 @@ test.each([
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('so for the file of another program, where that is the one', async () => {
+test('the same holds for the file of another program', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   mkdirSync(join(cwd, '.claude'))
@@ -122,7 +122,7 @@ test('so for the file of another program, where that is the one', async () => {
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
-test('what is for everybody stays a change', async () => {
+test('a shared file remains visible as a change', async () => {
   const { root, home } = place()
   const cwd = repository(join(root, 'project'))
   const owner = { cwd, home, env: {} }
@@ -134,7 +134,7 @@ test('what is for everybody stays a change', async () => {
   expect(git(cwd, 'status', '--porcelain')).toBe('?? .halting/\n')
 })
 
-test('no file elsewhere is written: not through a link, and not of a repository that a folder merely names', async () => {
+test('no other file is written: neither through a link, nor in a repository that a folder only names', async () => {
   const { root, home } = place()
   const linked = repository(join(root, 'linked'))
   const elsewhere = join(root, 'elsewhere')
@@ -156,7 +156,7 @@ test('no file elsewhere is written: not through a link, and not of a repository 
   expect(existsSync(join(other, '.git/info'))).toBe(false)
 })
 
-test('without a repository, and where the file is not text, the rule is kept all the same', async () => {
+test('the rule is stored even without a repository, and if the file is not text', async () => {
   const { root, home } = place()
   const plain = join(root, 'plain')
   mkdirSync(plain)

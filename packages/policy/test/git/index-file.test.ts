@@ -59,7 +59,7 @@ function pathsByGit(bytes: Buffer): readonly string[] | undefined {
   return status === 0 ? stdout.toString('latin1').split('\0').slice(0, -1) : undefined
 }
 
-test('of each version the folders are those of all paths', () => {
+test('the folders of all paths are found in every version', () => {
   for (const bytes of indexes) {
     const paths = readIndexPaths(bytes, 20)
     expect(paths?.hasSubmodules).toBe(false)
@@ -81,7 +81,7 @@ const places = indexes.flatMap((bytes, at) =>
   }),
 )
 
-test('where bytes are changed, git reads no other paths than those that were checked', () => {
+test('changed bytes never make git read unchecked paths', () => {
   let accepted = 0
   fc.assert(
     fc.property(

@@ -292,7 +292,7 @@ test.each([
   'time -p rm x',
   'coproc rm x',
   'echo x | while read l; do rm x; done',
-])('deny Bash(rm:*) is not got round by: %s', (command) => {
+])('deny Bash(rm:*) cannot be bypassed by: %s', (command) => {
   const cwd = project()
   for (const mode of ['default', 'bypassPermissions'] as const)
     expect([mode, judged(command, { cwd, mode, allow: ['Bash'], deny: ['Bash(rm:*)'] })]).not.toEqual([mode, 'allow'])
@@ -353,7 +353,7 @@ test.each([
   'diff .env /dev/null',
   'x=$(cat .env)',
   'echo "$(<.env)"',
-])('a file under a deny rule is not read by: %s', (command) => {
+])('a denied file cannot be read by: %s', (command) => {
   const cwd = project()
   for (const mode of ['default', 'bypassPermissions'] as const) {
     const rules = { allow: ['Bash'], deny: ['Read(.env)', 'Read(secret/**)'] }

@@ -19,7 +19,7 @@ const books = [
 
 // How long it takes `bench/judge.mjs` measures. What takes for ever is ended by the time limit of a test.
 test.each(worstCommands)(
-  '$name is judged, and soon',
+  '$name is judged quickly',
   ({ command }) => {
     const cwd = temporaryFolder()
     for (let at = 0; at < 20; at += 1) writeFileSync(join(cwd, `file-${at}.ts`), 'x')
@@ -56,7 +56,7 @@ test('arbitrary text never makes the judge fail', () => {
   }
 }, 120_000)
 
-test('bytes never make the judge fail', () => {
+test('arbitrary bytes never make the judge fail', () => {
   const random = randomFrom(13)
   const cwd = temporaryFolder()
   for (let round = 0; round < drawn(2000); round += 1) {

@@ -54,7 +54,7 @@ function rows(): readonly Row[] {
   return found
 }
 
-test('commands that people run daily are not asked about', () => {
+test('commands of daily use do not ask', () => {
   process.env['HOME'] = world.home
   const all = rows()
   const asked = all.filter(({ command, ...rules }) => judged(command, { cwd: world.project, ...rules }) !== 'allow')

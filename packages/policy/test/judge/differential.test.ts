@@ -45,7 +45,7 @@ function makeLines(maker: LineMaker, many: number, seen: Set<string>): readonly 
 
 describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubblewrap)`, () => {
   test(
-    'run what the analysis names, and none that is let through does harm',
+    'run only commands that the analysis names, and no allowed line does harm',
     async () => {
       const maker = new LineMaker(seed, world)
       const isAllowed = judgeOf(trial)
@@ -82,7 +82,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
     6 * 3_600_000,
   )
 
-  test('show each fault of a reading', async () => {
+  test('reveal each known fault of a reading', async () => {
     const lines = makeLines(new LineMaker(1, world), 3_000, new Set())
     const claimed = lines.filter((line) => claimsAll(analyseShell(line)))
     const readOtherwise = Object.entries(wrongReadings).map(([fault, reading]) => {
@@ -97,7 +97,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
     expect(unseen.map(({ fault }) => fault)).toEqual([])
   }, 120_000)
 
-  test('are traced by all that bash runs, writes and misses', async () => {
+  test('trace everything that bash runs, writes and does not find', async () => {
     const [run] = await runTraced(world, [
       `echo 'a b' $'c\\nd' "$(mark1)" > w1; f() { env mark2; }; f; cat < r1 <(command mark3 '')`,
     ])
@@ -110,7 +110,7 @@ describe.skipIf(!isBubblewrapThere)(`${count} lines of seed ${seed} (needs bubbl
   })
 })
 
-test('a trace is read as the words of commands', () => {
+test('have traces that are read as words of commands', () => {
   const trace =
     "\u0001 echo 'a b' $'c\\n\\377' ''\n\u0001\u0001 x=1\n\u0001 for i in a\n\u0001 [[ x == y ]]\n\u0001 (( 1 ))\n\u0001 m 'a'\\''b' 'c\nd'\n"
   expect(readTrace(trace)).toEqual([
@@ -119,7 +119,7 @@ test('a trace is read as the words of commands', () => {
   ])
 })
 
-test('a line that disagrees is made as small as it can be', async () => {
+test('are reduced to a minimal disagreement', async () => {
   const smallest = await shrink('for i in a b; do echo "${x:-$(mark1)}"; done # why', async (lines) =>
     lines.map((line) => /\$\(.*k.*\)/.test(line)),
   )

@@ -225,6 +225,6 @@ test.each([
   'cd src && rm -rf ..',
   'ln -s / x',
   'chmod 777 a.ts',
-])('asks also in acceptEdits: %s', (command) => {
+])('asks in acceptEdits too: %s', (command) => {
   expect(judged(command, { cwd: withLinks, mode: 'acceptEdits' })).toBe('ask')
 })

@@ -14,7 +14,7 @@ afterAll(() => {
 })
 
 test.skipIf(!isBubblewrapThere)(
-  `${count} generated commands, and none of those that run without a rule does harm (needs bubblewrap)`,
+  `${count} generated commands do no harm if they run without a rule (needs bubblewrap)`,
   async () => {
     process.env['HOME'] = trial.world.home
     const maker = new CommandMaker(generatorSeed)

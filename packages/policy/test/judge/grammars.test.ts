@@ -44,8 +44,8 @@ function isGnu(name: string): boolean {
   return /GNU|GLIBC|util-linux|procps|^file-|^hostname \d/.test(stdout ?? '')
 }
 
-describe('every option that a program names is known, as harmless or as refused', () => {
-  test('there are programs to look at', () => {
+describe('every option that a program documents is known as harmless or as refused', () => {
+  test('there are programs to check', () => {
     expect(process.platform !== 'linux' || gnu.length > 20).toBe(true)
   })
 
@@ -66,12 +66,12 @@ describe('every option that a program names is known, as harmless or as refused'
 describe('a grammar', () => {
   const every = [...Object.entries(grammars), ...Object.entries(gitCommands)]
 
-  test.each(every)('%s knows no option that it also refuses', (_, grammar) => {
+  test.each(every)('%s does not both accept and refuse an option', (_, grammar) => {
     const refused = (grammar.refused ?? '').split(' ').filter(Boolean)
     expect(refused.filter((option) => optionsOf(grammar).has(option))).toEqual([])
   })
 
-  test.each(every)('%s is written as it is read', (_, grammar) => {
+  test.each(every)('%s is written in the form that is parsed', (_, grammar) => {
     for (const token of grammar.options.split(/\s+/).filter(Boolean))
       expect(token).toMatch(
         /^(?:-[A-Za-z0-9]+|-[A-Za-z0-9][:?]\w+(?: \w+)?|--[A-Za-z0-9][\w-]*(?:[:?](?:text|number|read|list|write))?)$/,
@@ -79,7 +79,7 @@ describe('a grammar', () => {
   })
 })
 
-test('options of git that run, write or read elsewhere are in no grammar', () => {
+test('git options that run, write or read elsewhere are in no grammar', () => {
   const dangerous = [
     '--output',
     '--ext-diff',

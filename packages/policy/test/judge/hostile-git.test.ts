@@ -232,14 +232,14 @@ describe.skipIf(!isBubblewrapThere)('a hostile .git (needs bubblewrap)', () => {
   ]
 
   test.each(every.filter(({ name }) => harmful.includes(name)))(
-    'does harm where nobody judges it: $name',
+    'does harm if nobody judges it: $name',
     async (hostile) => {
       expect(await inWorld(hostile, (world) => harmIn(world, commands, () => true, false))).not.toEqual([])
     },
     600_000,
   )
 
-  test('is no reason to ask where it is none', async () => {
+  test('is no reason to ask in a harmless repository', async () => {
     const asked = await inWorld({ name: '', setup: '' }, async (world) =>
       commands.filter((command) => judged(command, { cwd: world.project }) !== 'allow'),
     )

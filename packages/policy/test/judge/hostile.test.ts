@@ -88,7 +88,7 @@ afterAll(() => {
   process.env['HOME'] = outerHome
 })
 
-test('there are 500 of them at least, none twice', () => {
+test('the corpus has at least 500 different commands', () => {
   expect(rows.length).toBeGreaterThanOrEqual(500)
   const keys = rows.map(({ command, setup, deny }) => JSON.stringify([command, setup, deny]))
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
@@ -103,7 +103,7 @@ async function isDisarmed(row: HostileRow): Promise<boolean> {
   return outcome !== undefined && !didHarm(row, outcome)
 }
 
-test('none is let through', async () => {
+test('no command is allowed', async () => {
   const through: string[] = []
   for (const row of rows) {
     const ways = waysThrough(row)
@@ -127,12 +127,12 @@ function absentProgram({ printed }: Outcome): string | undefined {
   return named.map(([, one, other]) => one ?? other ?? '').find((name) => name !== '' && !isThere(name))
 }
 
-describe.skipIf(!isBubblewrapThere)('where nobody judges them (needs bubblewrap)', () => {
+describe.skipIf(!isBubblewrapThere)('without judging (needs bubblewrap)', () => {
   // A part of them for somebody who waits.
   const run = sampled(rows, { deep: 12, quick: 24 }).filter((row) => missing(row).length === 0)
   const skipped = [...programs].filter(([, is]) => !is).map(([name]) => name)
 
-  test(`each does its harm${skipped.length > 0 ? ` (but those that need ${skipped.join(', ')})` : ''}`, async () => {
+  test(`each command does its harm${skipped.length > 0 ? ` (except those that need ${skipped.join(', ')})` : ''}`, async () => {
     const absent = new Set<string>()
     const harmless = async (rows: readonly HostileRow[]): Promise<readonly (readonly [HostileRow, Outcome])[]> => {
       const byWorld = new Map<World, HostileRow[]>()

@@ -52,11 +52,11 @@ describe('line continuations', () => {
     [`ls ${join}`, lastLineContinued],
     [`cat <<E\n$(echo 'a${join}b')\nE`, 'a here-document joins lines within quotes'],
     [`echo \`ls ${join}\``, 'backticks are not closed, or contain backslashes or quotes'],
-  ])('%j is not read', (raw, why) => {
+  ])('%j is rejected', (raw, why) => {
     expect(lexShell(raw)).toEqual({ kind: 'unreadable', why })
   })
 
-  test('bash does the same with the joined text', () => {
+  test('bash reads the joined text in the same way', () => {
     const pieces = ['show a', "show 'b c'", 'show "d $f"', 'show $f', 'show $(show e)', "show $'g\\th'", 'f=i', 'show {j,k}', 'cat <<E\nl $f $(show m)\nE\n', "cat <<'E'\nn $f\nE\n", 'if true; then show o; fi', 'for x in p q; do show $x; done', '[[ -n $f ]] && show r', '# s', 'show "${f:-t}" ${f%i}', 'show \\$ \\u', 'case $f in i) show v;; *) show w;; esac', 'show <(true) x | cat > /dev/null'] // prettier-ignore
     const at = fc.integer({ min: 0, max: 1000 })
     const scripts = fc
@@ -85,12 +85,12 @@ describe('line continuations', () => {
 })
 
 describe('two readings', () => {
-  test('agree on what people run daily', () => {
+  test('agree on commands of daily use', () => {
     const asked = daily.filter((command) => /parsed|plain text|one way/.test(analyseShell(command).opaque[0] ?? ''))
     expect(asked).toEqual([])
   })
 
-  test('every word of a tree is visited', () => {
+  test('visit every word of a tree', () => {
     const maker = new CommandMaker(5)
     const generated = Array.from({ length: drawn(3000) }, () => maker.next())
     for (const command of [...daily, ...readCorpus('commands').map((row) => row.command), ...generated]) {
@@ -138,7 +138,7 @@ afterEach(() => {
 })
 
 // In GBK the last byte of the sign and the backslash are one character, so that the quote ends and the rest runs.
-test('text that another encoding would read differently asks', () => {
+test('text asks if another encoding would change its meaning', () => {
   const line = String.raw`echo "€"; ls #"`
   expect(judged(line, { cwd: '/' })).toBe('allow')
   expect(

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-test('the rest of words is what slice makes of them, and one list however it is asked for', () => {
+test('tailOf returns the words of slice, as one list however it is requested', () => {
   assert(
     property(integer({ min: 1, max: 12 }), array(integer({ min: 0, max: 5 }), { maxLength: 6 }), (count, steps) => {
       const words = Array.from({ length: count }, (_none, at) => literalWord(String(at)))
@@ -29,7 +29,7 @@ test('the rest of words is what slice makes of them, and one list however it is 
   )
 })
 
-test('an answer is found once for an object, and each time for words that name ps', () => {
+test('a result is computed once per object, and each time for words that name ps', () => {
   const find = vi.fn<(about: object) => number>((about) => Object.keys(about).length)
   const known = memoizeByObject(find)
   const [one, other] = [{ a: 1 }, { a: 1 }]
@@ -42,13 +42,13 @@ test('an answer is found once for an object, and each time for words that name p
   expect(count).toHaveBeenCalledTimes(2)
 })
 
-test('no more texts are stored than are to be, and none that is too long', () => {
+test('the cache stores neither more texts nor longer texts than allowed', () => {
   const texts = new RecentTexts<number>(2, 3)
   for (const [at, text] of ['a', 'b', 'four', 'c'].entries()) texts.set(text, at)
   expect(['a', 'b', 'four', 'c'].map((text) => texts.get(text))).toEqual([undefined, 1, undefined, 3])
 })
 
-test('ps is judged by the environment of each time', () => {
+test('ps is judged by the current environment', () => {
   const cwd = temporaryFolder()
   const find = (): readonly string[] =>
     ['ps aux', 'timeout 5 ps aux', 'ps aux | head'].map((command) => judged(command, { cwd }))
@@ -59,7 +59,7 @@ test('ps is judged by the environment of each time', () => {
   expect(find()).toEqual(['allow', 'allow', 'allow'])
 })
 
-test('characters are read by the locale of each time, those of an inner script too', () => {
+test('characters are read by the current locale, also in an inner script', () => {
   const find = (): readonly boolean[] =>
     ['echo é', String.raw`bash -c $'echo \303\251'`, "bash -c 'echo é'"].map(
       (command) => analyseShell(command).opaque.length > 0,
@@ -73,7 +73,7 @@ test('characters are read by the locale of each time, those of an inner script t
   expect(first[0]).toBe(false)
 })
 
-test('a variable that is in the environment by now is one of others', () => {
+test('a variable that enters the environment is no longer local', () => {
   const cwd = temporaryFolder()
   const command = 'width=5; echo $width'
   expect(judged(command, { cwd })).toBe('allow')
@@ -81,7 +81,7 @@ test('a variable that is in the environment by now is one of others', () => {
   expect(judged(command, { cwd })).toBe('ask')
 })
 
-test('a command is judged the same whatever was judged before it', async () => {
+test('judging a command does not depend on earlier commands', async () => {
   const text = readFileSync(new URL('corpus/commands-programs.txt', import.meta.url), 'utf8')
   const all = text.split('\n').filter((line) => line !== '' && !/^(?:==|\/\/|setup:)/.test(line))
   const commands = all.filter((_line, at) => at % 3 === 0)

@@ -103,7 +103,7 @@ const missing = ['original-awk', 'busybox'].filter((program) => !isThere(program
 const run = rows.filter(({ by = '' }) => by !== '' && !missing.some((program) => by.includes(`{ ${program} `)))
 
 test.skipIf(!isBubblewrapThere)(
-  `each does its harm in such an implementation (needs bubblewrap)${missing.length > 0 ? ` (but those that need ${missing.join(', ')})` : ''}`,
+  `each command does its harm in such an implementation (needs bubblewrap)${missing.length > 0 ? ` (except those that need ${missing.join(', ')})` : ''}`,
   async () => {
     const outcomes = await runMany(
       world,
@@ -134,6 +134,6 @@ test.each([
   'ls -T 4 -w 80 -I node_modules',
   'sed -l 5 -n l b.ts',
   'git log main -n 3',
-])('runs where no file has the name of an option: %s', (command) => {
+])('runs if no file has the name of an option: %s', (command) => {
   expect(judged(command, { cwd: plainWorld.project })).toBe('allow')
 })

@@ -42,7 +42,7 @@ describe.each(['default', 'acceptEdits', 'bypassPermissions'] as const)('a hard 
     ['project/.env', 'project/notes.txt'],
     ['project/.env', 'project/src/deep.ts'],
     ['project/secret/deep/key', 'project/notes.txt'],
-  ])('of %s is not read as %s', (denied, name) => {
+  ])('to %s cannot be read by %s', (denied, name) => {
     linkSync(at(denied), at(name))
     expect(says('Read', at(name), { mode })).toBe('deny')
     const options = { cwd: at('project'), deny, mode, allow: ['Bash'] }
@@ -51,13 +51,13 @@ describe.each(['default', 'acceptEdits', 'bypassPermissions'] as const)('a hard 
     expect(judged(`sort ${name.slice('project/'.length)}`, options)).toBe('deny')
   })
 
-  test('of what may not be edited is not written to', () => {
+  test('to a file that must not be edited cannot be written', () => {
     linkSync(at('project/src/a.ts'), at('project/b.ts'))
     expect(says('Edit', at('project/b.ts'), { mode })).toBe('deny')
     expect(judged('echo x > b.ts', { cwd: at('project'), deny, mode, allow: ['Bash'] })).toBe('deny')
   })
 
-  test('of another file is read', () => {
+  test('to another file can be read', () => {
     linkSync(at('project/src/a.ts'), at('project/b.ts'))
     linkSync(at('outside/key'), at('project/c.ts'))
     expect(says('Read', at('project/b.ts'), { mode })).toBe('allow')
@@ -65,7 +65,7 @@ describe.each(['default', 'acceptEdits', 'bypassPermissions'] as const)('a hard 
   })
 })
 
-test('a tree in which a denied file lies under another name is not gone through', () => {
+test('blocks searching a tree that contains a denied file under another name', () => {
   linkSync(at('project/.env'), at('project/src/notes.txt'))
   expect(judged('grep -r it src', { cwd: at('project'), deny })).not.toBe('allow')
 })
@@ -123,14 +123,14 @@ describe('a folder that is mounted twice', () => {
   })
 })
 
-describe('a file system for which case counts for nothing', () => {
+describe('a case-insensitive file system', () => {
   const known = parseMounts('22 1 8:1 / / rw - ext4 /dev/sda1 rw\n')
   const folded = (): ReturnType<typeof parseMounts> => [
     ...known,
     { device: '0:50', root: '/', point: folder, type: '9p' },
   ]
 
-  test('a path is known by the names that its folders list', () => {
+  test('gives a path the names that its folders list', () => {
     expect(nameOnDisk(at('PROJECT/.ENV'), folded())).toBe(at('project/.env'))
     expect(nameOnDisk(at('project/Secret/DEEP/key'), folded())).toBe(at('project/secret/deep/key'))
     expect(nameOnDisk(at('project/none'), folded())).toBe(at('project/none'))

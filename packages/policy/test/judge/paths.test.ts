@@ -81,11 +81,11 @@ function isOpenedByTool(path: string): boolean {
   }
 }
 
-test('there are 150 of them at least', () => {
+test('the corpus has at least 150 paths', () => {
   expect(new Set([...outside, ...denied]).size).toBeGreaterThanOrEqual(150)
 })
 
-test.skipIf(!isBubblewrapThere)('each leads where it must not (needs bubblewrap)', async () => {
+test.skipIf(!isBubblewrapThere)('each path leads outside (needs bubblewrap)', async () => {
   const paths = [...outside, ...denied]
   const found = await runMany(
     world,
@@ -94,7 +94,7 @@ test.skipIf(!isBubblewrapThere)('each leads where it must not (needs bubblewrap)
   expect(paths.filter((_, at) => !canary.test(found[at]!.printed))).toEqual([])
 })
 
-test('none that leads out is read or changed without asking', () => {
+test('no path that leads outside is read or changed without asking', () => {
   const through = outside.filter(
     (path) =>
       (isOpenedByTool(path) &&
@@ -109,7 +109,7 @@ test('none that leads out is read or changed without asking', () => {
   expect(through).toEqual([])
 })
 
-test('none that leads to a denied file is read, in no mode', () => {
+test('no path that leads to a denied file is read, in any mode', () => {
   const deny = ['Read(.env)', 'Read(secret/**)']
   const through = denied.filter((path) =>
     (['default', 'acceptEdits', 'bypassPermissions'] as const).some(

@@ -51,7 +51,7 @@ function sameAsRead(line: string): boolean {
   return true
 }
 
-test('random lines mean what the parser and the lexer take them for', () => {
+test('random lines have the meaning that the parser and the lexer find', () => {
   let read = 0
   assert(
     property(oneof({ weight: 4, arbitrary: spaced }, { weight: 1, arbitrary: anyText }), (line) => {
@@ -62,7 +62,7 @@ test('random lines mean what the parser and the lexer take them for', () => {
   expect(read).toBeGreaterThan(50)
 })
 
-test('so do the lines of the corpora', () => {
+test('lines of the corpora have that meaning too', () => {
   const folder = new URL('corpus/', import.meta.url)
   const lines = readdirSync(folder)
     .filter((name) => name.endsWith('.txt'))

@@ -24,7 +24,7 @@ test.each([
   ['rust-toolchain', 'nightly\n', 'rustc -V'],
   ['rust-toolchain.toml', '[toolchain]\nchannel = "1.70"\n', 'cargo --version'],
   ['.tool-versions', `nodejs 20\n${'#'.repeat(20_000)}`, 'node -v'],
-])('asks beside %s: %j, %s', (file, text, command) => {
+])('asks with %s: %j, %s', (file, text, command) => {
   expect([judgedBeside(file, text, command), judgedBeside(file, text, command, 'src/deep')]).toEqual(['ask', 'ask'])
 })
 
@@ -34,7 +34,7 @@ test.each([
   ['.python-version', '3.12\n', 'python3 --version'],
   ['mise.toml', '[tools]\nnode = "20"\npython = ["3.12", "3.11"]\n', 'node --version'],
   ['rust-toolchain.toml', '[toolchain]\npath = "/tmp/evil"\n', 'node -v'],
-])('runs beside %s: %j, %s', (file, text, command) => {
+])('runs with %s: %j, %s', (file, text, command) => {
   expect(judgedBeside(file, text, command)).toBe('allow')
 })
 
@@ -46,11 +46,11 @@ test.each([
   'python -v',
   'node -v -e 1',
   'node "$v"',
-])('asks, since it may run what the project names: %s', (command) => {
+])('asks, as it may run a program that the project names: %s', (command) => {
   expect(judged(command, { cwd: temporaryFolder() })).toBe('ask')
 })
 
-test('under a deny rule for files it asks in bypassPermissions too where a file chooses the program', () => {
+test('a deny rule for files makes it ask in bypassPermissions too if a file chooses the program', () => {
   const cwd = temporaryFolder()
   const judgedNow = (): string => judged('rustc -V', { cwd, mode: 'bypassPermissions', deny: ['Read(.env)'] })
   const before = judgedNow()
@@ -77,7 +77,7 @@ const otherDaemons = [
   'for DOCKER_HOST in tcp://host:2375; do docker COMMAND; done',
 ]
 
-test.each(otherDaemons)('docker asks where a line names another daemon, also beside a rule: %s', (line) => {
+test.each(otherDaemons)('docker asks if a line names another daemon, even with a rule: %s', (line) => {
   const cwd = temporaryFolder()
   const rules = { cwd, allow: ['Bash(docker ps:*)', 'Bash(docker --version)', 'Bash(docker -v:*)'] }
   const commands = ['ps', '--version', '-v', 'logs x'].map((command) => line.replace('COMMAND', command))
@@ -112,7 +112,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   ['a log in the folder', { PIP_LOG: '@P/log' }],
   ['a home that is the folder', { HOME: '@P' }],
   ['a home below the folder', { HOME: '@P/home' }],
-])('pip asks beside %s', (_, variables) => {
+])('pip asks with %s', (_, variables) => {
   const { cwd, outside } = projectWithPrograms()
   const placed = Object.entries(variables).map(([name, value]) => [
     name,
@@ -130,7 +130,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   ['a home that is the folder', { HOME: '@P' }, 'ask'],
   ['pages of the person, and of the system', { MANPATH: '@O/man:' }, 'allow'],
   ['nothing of the folder', {}, 'allow'],
-])('man beside %s', (_, variables, behavior) => {
+])('man asks with %s', (_, variables, behavior) => {
   const { cwd, outside } = projectWithPrograms()
   const placed = Object.entries(variables).map(([name, value]) => [
     name,
@@ -140,7 +140,7 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
   expect(judged('man ls | head', { cwd, env })).toBe(behavior)
 })
 
-test('pip runs where it and its Python lie elsewhere, and not where the line writes', () => {
+test('pip runs if it and its Python are outside, unless the line writes', () => {
   const { cwd, outside } = projectWithPrograms()
   const env = { PATH: join(outside, 'bin'), HOME: outside }
   expect(loading.map((command) => judged(command, { cwd, env }))).toEqual(loading.map(() => 'allow'))
@@ -197,12 +197,12 @@ test.each([
   'man ls -P ./evil',
   'MANPATH=. man page',
   'MANPAGER=./evil man ls',
-])('asks, since it may run, write or read what nobody looked at: %s', (command) => {
+])('asks, as it may run, write or read unchecked files: %s', (command) => {
   const { cwd, outside } = projectWithPrograms()
   expect(judged(command, { cwd, env: { PATH: join(outside, 'bin'), HOME: outside } })).toBe('ask')
 })
 
-test('rg asks where its settings, which may name a program, lie in the folder', () => {
+test('rg asks if its settings, which may name a program, are in the folder', () => {
   const { cwd, outside } = projectWithPrograms()
   const judgedWith = (path: string): string =>
     judged('rg x | head', { cwd, env: { HOME: outside, RIPGREP_CONFIG_PATH: path } })

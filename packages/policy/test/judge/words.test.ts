@@ -55,7 +55,7 @@ const piece = fc.constantFrom(
 )
 
 describe('words', () => {
-  test('braces are those of bash', () => {
+  test('expand braces like bash', () => {
     const cwd = temporaryFolder()
     const samples = fc
       .sample(fc.array(piece, { minLength: 1, maxLength: 8 }), drawn(3000))
@@ -71,7 +71,7 @@ describe('words', () => {
     )
   })
 
-  test('escapes have the value that bash gives them, or are unknown', () => {
+  test('give escapes their value in bash, or leave them unknown', () => {
     const codes = Array.from({ length: 256 }, (_, code) => code)
     const hex = (code: number): string => code.toString(16)
     const forms = codes.flatMap((code) => [
@@ -124,7 +124,7 @@ describe('words', () => {
     )
   })
 
-  test('quotes are removed as bash does it, or the word is unknown', () => {
+  test('lose their quotes like in bash, or are unknown', () => {
     const pieces = ["'", '"', '\\', '$', '`', 'a', 'b', ' ', '{', '}', ',', '..', '~', '/', '#', '!', '=', '[', ']', '*', "$'", '\\\n', '\\n', '\\x2d', '"a"', "'b'", '{a,b}', '$f', '"$f"', '${f}', '\u00E9', '-'] // prettier-ignore
     const words = fc
       .sample(fc.array(fc.constantFrom(...pieces), { minLength: 1, maxLength: 8 }), drawn(20_000))
@@ -146,7 +146,7 @@ describe('words', () => {
     expect(known.map((script, at) => [script, ours[at]])).toEqual(known.map((script, at) => [script, lists[at]]))
   })
 
-  test('variables, quotes and loops are those of bash, or are not known', () => {
+  test('expand variables, quotes and loops like bash, or are unknown', () => {
     const cwd = temporaryFolder()
     const plain = fc.constantFrom(
       'f=a',
@@ -212,7 +212,7 @@ describe('words', () => {
     expect(known).toBeGreaterThan(drawn(60) / 2)
   })
 
-  test('patterns find at least what bash finds', () => {
+  test('with patterns match at least the files that bash finds', () => {
     const cwd = temporaryFolder()
     for (const name of ['a', 'ab', 'b', '.h', 'B', '-x', 'a b', 'd/a', 'd/.e', 'd/x/y', '[x]', 'x*y', 'c.txt']) {
       mkdirSync(join(cwd, name, '..'), { recursive: true })
@@ -257,7 +257,7 @@ describe('words', () => {
     )
   })
 
-  test('paths are those of the kernel', () => {
+  test('resolve paths like the kernel', () => {
     const root = temporaryFolder()
     mkdirSync(join(root, 'a/b/c'), { recursive: true })
     mkdirSync(join(root, 'd/e'), { recursive: true })

@@ -92,7 +92,7 @@ test.each([
   expect(runsAnything(rule)).toBeUndefined()
 })
 
-test('what rules say of a command says it of the rule that decides, once a part', () => {
+test('an explanation mentions it once per part, for the rule that decides', () => {
   const permissions = createPermissions({ cwd: temporaryFolder(), allow: ['Bash(git *)', 'Bash(npm test)'] })
   const { parts } = permissions.explain('git -c a=b push && npm test && ls && make x')
   expect(parts.map(({ part, runsAnything: said }) => [part, said])).toEqual([

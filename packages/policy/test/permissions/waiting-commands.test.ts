@@ -53,7 +53,7 @@ const rules = [
   'Bash(git status)',
 ]
 
-test('a command of Wait is judged as that of Bash, under any rules and modes', async () => {
+test('a command of Wait is judged like one of Bash, under any rules and modes', async () => {
   const some = fc.subarray(rules)
   await fc.assert(
     fc.asyncProperty(
@@ -71,7 +71,7 @@ test('a command of Wait is judged as that of Bash, under any rules and modes', a
   )
 })
 
-test('every command of the corpus of attacks is judged as for Bash', async () => {
+test('every command in the corpus of attacks is judged like for Bash', async () => {
   // Some of them: how they are judged is one function.
   for (const { command, deny, allow } of readCorpus('commands-denied').filter((_, index) => index % 5 === 0)) {
     const permissions = createPermissions({ cwd, deny, allow })
@@ -86,7 +86,7 @@ test('every command of the corpus of attacks is judged as for Bash', async () =>
 
 describe('rules for Wait itself', () => {
   const command = { command: 'curl -fs localhost:3000' }
-  test('take it away, and let no command run', async () => {
+  test('remove the tool, and let no command run', async () => {
     const decided = async (options: Partial<PermissionOptions>, input: PermissionRequest['call']['input']) =>
       (await createPermissions({ cwd, ...options }).decide(requestOf('Wait', input, true))).behavior
     expect(await decided({ deny: ['Wait'] }, { seconds: 1 })).toBe('deny')
@@ -96,7 +96,7 @@ describe('rules for Wait itself', () => {
     expect(await decided({ mode: 'plan' }, { task_id: 'bash_1' })).toBe('allow')
   })
 
-  test('a file is judged as one that is read', async () => {
+  test('a file is judged like one that is read', async () => {
     const decided = async (options: Partial<PermissionOptions>, file_path: string) => {
       const permissions = createPermissions({ cwd, ...options })
       const request = requestOf('Wait', { file_path }, true)

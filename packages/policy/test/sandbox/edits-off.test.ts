@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { editRemedy } from '../../src/sandbox/edit-detect.ts'
 import { sandboxSettingsOf, editsOffReason } from '../../src/sandbox/sandbox-settings.ts'
 
-test('an explicit false wins, an explicit true comes next, and the default of the frontend last (spec R-EFRONT-1)', () => {
+test('an explicit false wins over an explicit true, and both over the default of the frontend (spec R-EFRONT-1)', () => {
   const file = record(
     { autoAllowBashIfSandboxed: boolean(), enabled: boolean(), network: constant({}) },
     { requiredKeys: [] },
@@ -17,7 +17,7 @@ test('an explicit false wins, an explicit true comes next, and the default of th
   )
 })
 
-test('the key alone neither turns the sandbox on nor is its default an answer (spec R-EFRONT-1a)', () => {
+test('the key alone does not enable the sandbox, and its default is not an explicit choice (spec R-EFRONT-1a)', () => {
   expect(sandboxSettingsOf([{ autoAllowBashIfSandboxed: true }]).enabled).toBe(false)
   expect(sandboxSettingsOf([]).autoAllowBashIfSandboxed).toBe(true)
   expect(editsOffReason({ isDefault: false })).toContain(
@@ -39,7 +39,7 @@ test.each([
   expect(editRemedy('namespaces', read)).toContain(remedy)
 })
 
-test('each other lack has its own remedy (spec R-EFRONT-3)', () => {
+test('every other missing part has its own remedy (spec R-EFRONT-3)', () => {
   expect(editRemedy('bubblewrap')).toContain('apt install bubblewrap')
   expect(editRemedy('proc')).toContain('systempaths=unconfined')
   expect(editRemedy('home')).toContain('below your home folder')

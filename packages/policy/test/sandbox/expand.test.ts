@@ -7,7 +7,7 @@ import { expandPlaces } from '../../src/sandbox/expand.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { makeLinkedTree } from './linked-tree.ts'
 
-test('a name that looks like the one of a deny rule is shut, too', () => {
+test('a look-alike of a denied name is protected too', () => {
   const { project } = makeLinkedTree(temporaryFolder())
   mkdirSync(join(project, 'my\u00a0files'))
   for (const name of ['my keys', 'my\u202fkeys', 'my_keys']) writeFileSync(join(project, 'my\u00a0files', name), '')
@@ -17,7 +17,7 @@ test('a name that looks like the one of a deny rule is shut, too', () => {
   )
 })
 
-test('every folder is looked at once, however many links lead to it', () => {
+test('every folder is visited once, however many links lead to it', () => {
   const { project } = makeLinkedTree(temporaryFolder())
   for (let at = 0; at < 12; at += 1) {
     mkdirSync(join(project, `p${at}`))

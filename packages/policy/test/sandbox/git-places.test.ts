@@ -32,7 +32,7 @@ test.each([
 test.each([
   ['[other]\n\thooksPath = hooks\n', 'hooks'],
   ['[core]\n\tx = "\\nhooksPath = hooks"\n', 'hooks'],
-])('%j: %s is not', (config, place) => {
+])('%j: %s is not read-only', (config, place) => {
   expect(placesWith(config).readOnly).not.toContain(place)
 })
 
@@ -42,6 +42,6 @@ test.each([
   ['[core] worktree = x\n', false],
   ['[core]\n\tbare = false\n', true],
   ['[x]\n\tbare = true\n', true],
-])('%j: whether a file for the common folder is made is %s', (config, isMade) => {
+])('%j: a file is created for the common folder: %s', (config, isMade) => {
   expect(placesWith(config).made.includes('.git/commondir')).toBe(isMade)
 })

@@ -106,11 +106,11 @@ test.each([
   expect(opened.length - before).toBe(expected === '200' ? 1 : 0)
 })
 
-test('a server that cannot be reached is told', async () => {
+test('reports a server that cannot be reached', async () => {
   expect(await answerTo('CONNECT down.org:443 HTTP/1.1\r\n\r\n')).toBe('HTTP/1.1 502 Bad Gateway')
 })
 
-test('a header that goes on in the next line does not make another host of it', async () => {
+test('does not read a continued header line as another host', async () => {
   const told = await new Promise<string>((resolve) => {
     let text = ''
     const socket = connect(proxyPort, '127.0.0.1')
@@ -123,7 +123,7 @@ test('a header that goes on in the next line does not make another host of it', 
 })
 
 test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'MKCOL', 'REPORT'])(
-  '%s reaches the server with its fields',
+  'forwards %s with its fields',
   async (method) => {
     const told = await new Promise<string>((resolve) => {
       let text = ''
@@ -179,18 +179,18 @@ test.each([
   '2001:db8::1',
   '3fff::1',
   '5f00::1',
-])('%s is no address of the internet', (address) => {
+])('%s is not a public address', (address) => {
   expect(isPublicAddress(address)).toBe(false)
 })
 
 test.each(['93.184.216.34', '8.8.8.8', '168.63.129.15', '2606:2800:220:1:248:1893:25c8:1946', '2a00:1450:4001::200e'])(
-  '%s is an address of the internet',
+  '%s is a public address',
   (address) => {
     expect(isPublicAddress(address)).toBe(true)
   },
 )
 
-test('no piece of what is handed on waits for an acknowledgement of the one before it', async () => {
+test('forwards each piece without waiting for an acknowledgement of the previous one', async () => {
   const ports: (readonly [local: number | undefined, remote: number | undefined])[] = []
   const setNoDelay = vi.spyOn(Socket.prototype, 'setNoDelay').mockImplementation(function (this: Socket) {
     ports.push([this.localPort, this.remotePort])

@@ -45,7 +45,7 @@ async function load(
 
 const limits = (given: object): object => ({ limits: given })
 
-test("a person's own limits count, with their place, and null takes one away", async () => {
+test('limits of the person apply, with their origin, and null removes one', async () => {
   const { settings, origins, warnings } = await load({
     [own]: limits({
       maxTurns: 60,
@@ -70,7 +70,7 @@ test("a person's own limits count, with their place, and null takes one away", a
   expect(origins.map(({ setting, value }) => [setting, value])).toContainEqual(['limits.maxDuration', '1h30m'])
 })
 
-test('a project lowers what the person set without trust, and never raises it or takes it away', async () => {
+test('a project lowers limits of the person without trust, and never raises or removes them', async () => {
   const { settings, ignored, warnings, offers } = await load({
     [own]: limits({ maxTurns: 60, maxRunUsd: 5, maxTokens: 1_000, maxDuration: '10m' }),
     [shared]: limits({ maxTurns: 20, maxRunUsd: 50, maxTokens: null, maxDuration: '90s', maxToolCalls: 7 }),
@@ -91,7 +91,7 @@ test('a project lowers what the person set without trust, and never raises it or
   expect(offers).toBe(0)
 })
 
-test('a project lowers a default, and does not raise it; a person does both', async () => {
+test('a project lowers a default and cannot raise it; a person can do both', async () => {
   const defaultLimits = { maxRunUsd: { value: 10, from: 'default of -p' } }
   const raised = await load({ [shared]: limits({ maxRunUsd: 11 }) }, { defaultLimits })
   expect(raised.settings).toEqual({})
@@ -105,7 +105,7 @@ test('a project lowers a default, and does not raise it; a person does both', as
   })
 })
 
-test("nothing raises an administrator's limits; what lowers them counts", async () => {
+test("nothing raises an administrator's limits, and lower values apply", async () => {
   const { settings, ignored } = await load({
     [managed]: limits({ maxTurns: 60, maxRunUsd: 5, maxTokens: 500 }),
     [own]: limits({ maxTurns: 100, maxRunUsd: 4, maxTokens: null }),
@@ -122,7 +122,7 @@ test("nothing raises an administrator's limits; what lowers them counts", async 
   ])
 })
 
-test('--settings goes before the file of the person', async () => {
+test('--settings precedes the file of the person', async () => {
   const { settings } = await load(
     { [own]: limits({ maxTurns: 60, maxTokens: 500 }) },
     { given: JSON.stringify(limits({ maxTurns: 70 })) },
@@ -159,14 +159,14 @@ test.each([
   await expect(load({ [shared]: text })).rejects.toThrow(/ignore project settings, use --setting-sources user/)
 })
 
-test('reminders are a choice of the person alone', async () => {
+test('only the person can choose reminders', async () => {
   expect((await load({ [own]: { limitReminders: false } })).settings).toEqual({ limitReminders: false })
   const { settings, warnings } = await load({ [shared]: { limitReminders: false } })
   expect(settings).toEqual({})
   expect(warnings).toHaveLength(1)
 })
 
-test('what happens at a limit is a choice of the person and of an administrator', async () => {
+test('the person and an administrator can choose what happens at a limit', async () => {
   expect((await load({ [own]: { onLimit: 'pause', pauseFor: '10m' } })).settings).toEqual({
     onLimit: 'pause',
     pauseFor: '10m',
@@ -180,7 +180,7 @@ test('what happens at a limit is a choice of the person and of an administrator'
 
 const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
 
-test('a project only ever lowers, and an administrator is never exceeded', () => {
+test("a project can only lower limits, and an administrator's are never exceeded", () => {
   const value = option(integer({ min: 1, max: 9 }), { nil: null })
   const given = array(tuple(constantFrom(...levels), value), { maxLength: 6 })
   assert(
@@ -221,7 +221,7 @@ test('a duration may have several parts', () => {
   ])
 })
 
-test('what follows a change that nobody checked is a choice of the person and of an administrator', async () => {
+test('the person and an administrator can choose what follows an unverified change', async () => {
   expect((await load({ [own]: { verifyChanges: 'off' } })).settings).toEqual({ verifyChanges: 'off' })
   const both = await load({ [own]: { verifyChanges: 'off' }, [managed]: { verifyChanges: 'ask' } })
   expect(both.settings.verifyChanges).toBe('ask')

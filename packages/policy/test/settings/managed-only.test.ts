@@ -58,7 +58,7 @@ test('allowManagedHooksOnly: only the hooks of an administrator are called', asy
   expect(origins[0]).toEqual({ setting: 'allowManagedHooksOnly', value: true, from: '/managed.json' })
 })
 
-test('a status line is a command, too: allowManagedHooksOnly and disableAllHooks leave that of an administrator (R-LIM-47)', async () => {
+test('allowManagedHooksOnly and disableAllHooks keep only the status line of an administrator, as it is a command (R-LIM-47)', async () => {
   const own = { type: 'command', command: 'own' }
   const mine = { type: 'command', command: 'mine' }
   const files = { project: { statusLine: mine }, user: { statusLine: mine } }
@@ -79,7 +79,7 @@ test('a status line is a command, too: allowManagedHooksOnly and disableAllHooks
   expect(none.origins.map(({ setting }) => setting)).toEqual(['disableAllHooks'])
 })
 
-test('allowManagedPermissionRulesOnly: only the rules of an administrator allow; what forbids counts, whosever it is', async () => {
+test('allowManagedPermissionRulesOnly: only the rules of an administrator allow, and restrictions of all files apply', async () => {
   const { settings, ignored, warnings } = await weighed(
     { allowManagedPermissionRulesOnly: true, permissions: { allow: ['Bash(npm test)'] } },
     { flag: { permissions }, project: { permissions }, user: { permissions } },
@@ -98,7 +98,7 @@ test('allowManagedPermissionRulesOnly: only the rules of an administrator allow;
   ])
 })
 
-test('trust is not asked for what an administrator leaves out', () => {
+test('settings that an administrator excludes do not ask for trust', () => {
   const project = fileOf('project', { hooks, permissions })
   expect(offersIn([project])).toHaveLength(2)
   const managed = fileOf('managed', { allowManagedHooksOnly: true, allowManagedPermissionRulesOnly: true })
@@ -106,7 +106,7 @@ test('trust is not asked for what an administrator leaves out', () => {
 })
 
 test.each(['flag', 'local', 'project', 'user'] as const)(
-  'in a file of the level %s they say nothing',
+  'these settings have no effect in a file of the level %s',
   async (level) => {
     const { settings, warnings } = await weighed({}, { [level]: { allowManagedHooksOnly: true, hooks } })
     expect(settings.hooks).toEqual(hooks)
@@ -114,13 +114,13 @@ test.each(['flag', 'local', 'project', 'user'] as const)(
   },
 )
 
-test('a wrong value of an administrator stops the program', async () => {
+test('an invalid value of an administrator stops the program', async () => {
   await expect(weighed({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
     '/managed.json:1: allowManagedHooksOnly must be true or false (received "yes").',
   )
 })
 
-test('where the allow rules are fixed, none is offered, learned, added or kept', async () => {
+test('fixed allow rules cannot be offered, learned, added or stored', async () => {
   const rules = createPermissions({ cwd: '/p', allow: ['Bash(npm test)'], hasFixedAllow: true })
   const request = (line: string) => ({
     call: { type: 'tool_use' as const, id: 'a', name: 'Bash', input: { command: line } },
@@ -151,7 +151,7 @@ const sandbox = {
   filesystem: { allowRead: ['~/.npmrc'], denyRead: ['~/work'] },
 }
 
-test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrator alone; what others deny stays', async () => {
+test('allowManagedDomainsOnly: the sandbox reaches only the domains of an administrator, and denials of others remain', async () => {
   const rules = { allow: ['WebFetch(domain:docs.example)', 'Bash(make)'] }
   const { settings, ignored, warnings } = await weighed(
     { sandbox: { network: { allowManagedDomainsOnly: true, allowedDomains: ['example.com'] } }, permissions: rules },
@@ -179,7 +179,7 @@ test('allowManagedDomainsOnly: the sandbox reaches the domains of an administrat
   ])
 })
 
-test('allowManagedReadPathsOnly: what the sandbox shuts is opened by an administrator alone', async () => {
+test('allowManagedReadPathsOnly: only an administrator opens paths that the sandbox protects', async () => {
   const { settings } = await weighed(
     { sandbox: { filesystem: { allowManagedReadPathsOnly: true, allowRead: ['/etc/ssh'] } } },
     { flag: { sandbox }, user: { sandbox } },
@@ -192,7 +192,7 @@ test('allowManagedReadPathsOnly: what the sandbox shuts is opened by an administ
   expect(settings.managedDomains).toBeUndefined()
 })
 
-test('in any other file they say nothing, and a wrong value stops the program', async () => {
+test('in other files these settings have no effect, and an invalid value stops the program', async () => {
   const { settings, warnings } = await weighed(
     {},
     { user: { sandbox: { ...sandbox, network: { ...sandbox.network, allowManagedDomainsOnly: true } } } },
@@ -217,7 +217,7 @@ function administered(files: Readonly<Record<string, unknown>>) {
   return { root, dropIns, load }
 }
 
-test('managed-settings.d: the later by name goes before the earlier, and each before managed-settings.json', async () => {
+test('managed-settings.d: a later name precedes an earlier one, and all precede managed-settings.json', async () => {
   const { load } = administered({
     'managed-settings.json': { model: 'base', apiKeyHelper: 'base', permissions: { deny: ['Read(./a)'] } },
     'managed-settings.d/10-first.json': { model: 'first', permissions: { deny: ['Read(./b)'] } },
@@ -238,7 +238,7 @@ test('managed-settings.d: the later by name goes before the earlier, and each be
   ])
 })
 
-test('managed-settings.d: what is wrong in a file there stops the program, and so does a folder that cannot be read', async () => {
+test('managed-settings.d: an invalid file stops the program, and so does an unreadable folder', async () => {
   const wrong = administered({ 'managed-settings.d/a.json': { permissions: { deny: 'Bash' } } })
   await expect(wrong.load()).rejects.toThrow('a.json:1: permissions.deny must be a list')
   const broken = administered({ 'managed-settings.d/a.json': '{' })

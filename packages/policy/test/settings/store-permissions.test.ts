@@ -72,7 +72,7 @@ const allowOf = async (options: SettingsWriterOptions) =>
     typeof rule === 'string' ? rule : rule.rule,
   )
 
-test('a rule that is kept counts in the next session: of the person, of one project, of the project', async () => {
+test('a stored rule applies in the next session: of the person, for one project, of the project', async () => {
   const options = await trusted()
   await settingsWriter(options)([
     rules(['Bash(npm test)'], 'userSettings'),
@@ -93,7 +93,7 @@ test('a rule that is kept counts in the next session: of the person, of one proj
   expect(statSync(join(options.home, '.halting/settings.json')).mode & 0o777).toBe(0o600)
 })
 
-test('what a pull adds at the same time is not trusted by the way', async () => {
+test('rules that a pull adds at the same time are not trusted', async () => {
   const options = await trusted()
   mkdirSync(join(options.cwd, '.halting'))
   writeFileSync(join(options.cwd, '.halting/settings.json'), '{"permissions": {"allow": ["Bash(curl:*)"]}}')
@@ -101,7 +101,7 @@ test('what a pull adds at the same time is not trusted by the way', async () => 
   expect(await allowOf(options)).toEqual(['Bash(make)'])
 })
 
-test('in a folder that nobody trusts nothing is kept that loosens; what tightens is, for the person alone', async () => {
+test('in an untrusted folder no loosening is stored, and restrictions are stored for the person only', async () => {
   const options = place()
   const keep = settingsWriter(options)
   for (const destination of ['localSettings', 'projectSettings'] as const)
@@ -115,7 +115,7 @@ test('in a folder that nobody trusts nothing is kept that loosens; what tightens
   await settingsWriter({ ...options, trustedBy: '--trust' })([rules(['Bash(x)'])])
 })
 
-test('the file that is there is changed, also that of other agents; a link of the person stays one, one out of the project is refused', async () => {
+test('an existing file is changed, also one of other agents; a personal link remains, and one out of the project is refused', async () => {
   const options = await trusted()
   mkdirSync(join(options.cwd, '.claude'))
   const theirs = join(options.cwd, '.claude/settings.local.json')
@@ -142,7 +142,7 @@ test('the file that is there is changed, also that of other agents; a link of th
 })
 
 test.each(['not json', '[]', '{"permissions": 3}', '{"permissions": {"allow": "x"}}'])(
-  'a file that is damaged stays as it is: %s',
+  'a damaged file remains unchanged: %s',
   async (text) => {
     const options = await trusted()
     const path = join(options.home, '.halting/settings.json')
@@ -152,7 +152,7 @@ test.each(['not json', '[]', '{"permissions": 3}', '{"permissions": {"allow": "x
   },
 )
 
-test('rules are replaced and taken away, directories and the mode are kept', async () => {
+test('rules are replaced and removed, directories and the mode are stored', async () => {
   const options = await trusted()
   const keep = settingsWriter(options)
   await keep([rules(['Bash(a)', 'Bash(b)'])])
@@ -171,7 +171,7 @@ test('rules are replaced and taken away, directories and the mode are kept', asy
   ])
 })
 
-test('a rule is removed from the file that it is written in, and every other byte of it stays', async () => {
+test('a rule is removed from its file, and every other byte remains', async () => {
   const options = place()
   const path = join(options.home, '.halting/settings.json')
   mkdirSync(join(options.home, '.halting'))
@@ -194,7 +194,7 @@ test('a rule is removed from the file that it is written in, and every other byt
   )
 })
 
-test('whatever the list holds, the text is gone from it and all else is as it was', () => {
+test('the text is removed from any list, and the rest remains as written', () => {
   assert(
     property(
       array(oneof(constantFrom('a', 'b', 'x"\\]'), integer(), constant({ a: ['a'] })), { maxLength: 6 }),
@@ -209,7 +209,7 @@ test('whatever the list holds, the text is gone from it and all else is as it wa
   )
 })
 
-test('a list that holds a rule thousands of times takes a moment', () => {
+test('a list with thousands of copies of a rule is changed quickly', () => {
   const list = Array.from({ length: 20_000 }, (_, index) => (index % 2 === 0 ? 'a' : `b${index}`))
   const begun = performance.now()
   const next = withoutText(JSON.stringify({ permissions: { allow: list } }), ['permissions', 'allow'], 'a')
@@ -217,7 +217,7 @@ test('a list that holds a rule thousands of times takes a moment', () => {
   expect(performance.now() - begun).toBeLessThan(3_000)
 })
 
-test('a rule that is withdrawn allows nothing more until somebody adds it again', () => {
+test('a withdrawn rule allows nothing until somebody adds it again', () => {
   const permissions = createPermissions({ cwd: '/work', allow: ['Bash(make *)'], env: {} })
   const request = (learned: readonly PermissionUpdate[]): PermissionRequest => ({
     call: { type: 'tool_use', id: 'c', name: 'Bash', input: { command: 'make all' } },
@@ -236,7 +236,7 @@ test('a rule that is withdrawn allows nothing more until somebody adds it again'
   })
 })
 
-test('several at once: none is lost', async () => {
+test('concurrent changes lose no rule', async () => {
   const options = await trusted()
   const names = Array.from({ length: 8 }, (_, index) => `Bash(n${index})`)
   await Promise.all(names.map((name) => settingsWriter(options)([rules([name], 'userSettings')])))
@@ -256,11 +256,11 @@ test.each([
     '\uFEFF{\r\n    "permissions": {\r\n        "allow": [\r\n            "x"\r\n        ]\r\n    }\r\n}',
   ],
   ['{"permissions":{"allow":["w"]},"z":"}\\"]"}', '{"permissions":{"allow":["x"]},"z":"}\\"]"}'],
-])('the rest of a file stays as it was written: %j', (text, expected) => {
+])('the rest of a file remains as written: %j', (text, expected) => {
   expect(withValue(text, ['permissions', 'allow'], ['x'])).toBe(expected)
 })
 
-test('a text that is no JSON is not changed', () => {
+test('a text that is not JSON remains unchanged', () => {
   expect(() => withValue('{\n\t"b":   [1,2],\n', ['permissions', 'allow'], ['x'])).toThrow(/JSON/)
 })
 
@@ -271,7 +271,7 @@ const requestOf = (name: string, input: object, learned?: readonly PermissionUpd
   ...(learned !== undefined && { learned }),
 })
 
-test('what was learned is heeded as rules of settings are, deny before ask before allow', async () => {
+test('learned rules apply like rules of settings, deny before ask before allow', async () => {
   const { cwd } = place()
   const permissions = createPermissions({ cwd, allow: ['Bash(make)'], deny: ['Bash(rm:*)'] })
   const behavior = async (command: string, ...learned: PermissionUpdate[]) =>
@@ -304,7 +304,7 @@ test('what was learned is heeded as rules of settings are, deny before ask befor
   await expect(permissions.keep?.([rules(['Bash()'])])).rejects.toThrow(/cannot be read/)
 })
 
-test('a directory that was learned is one of the session', async () => {
+test('a learned directory belongs to the session', async () => {
   const { cwd, home } = place()
   const permissions = createPermissions({ cwd })
   const read = requestOf('Read', { file_path: join(home, 'x') }, [
@@ -313,7 +313,7 @@ test('a directory that was learned is one of the session', async () => {
   expect(await permissions.decide({ ...read, readOnly: true })).toEqual({ behavior: 'allow' })
 })
 
-test('what is suggested is kept where it counts: in no folder that nobody trusts, and in no home', async () => {
+test('suggestions are stored where they take effect: neither in an untrusted folder nor in a home folder', async () => {
   const [unknown, known] = [place(), await trusted()]
   const home = { ...unknown, cwd: unknown.home }
   const places = [unknown, known, { ...unknown, trustedBy: '--trust' }, { ...home, trustedBy: '--trust' }]
@@ -333,7 +333,7 @@ test('what is suggested is kept where it counts: in no folder that nobody trusts
   }
 })
 
-test('what is suggested would let the call run', async () => {
+test('a suggestion would allow the call', async () => {
   const { cwd } = place()
   const permissions = createPermissions({ cwd })
   const cases: readonly (readonly [string, object])[] = [
@@ -362,7 +362,7 @@ test('what is suggested would let the call run', async () => {
     expect([command, permissions.suggest?.(requestOf('Bash', { command }))]).toEqual([command, []])
 })
 
-test('an engine asks, keeps what was said in a file, and the next session has it', async () => {
+test('an engine asks, stores the answer in a file, and the next session has it', async () => {
   const options = await trusted()
   let asked = 0
   const session = async (): Promise<void> => {

@@ -27,7 +27,7 @@ test.each([
   ['None', undefined],
 ])('%j is %s', (text, expected) => expect(waitMs(text)).toBe(expected))
 
-test("a person's own counts; a project lowers it, and what would raise it is named", () => {
+test("the person's value applies; a project lowers it, and raising it is reported", () => {
   const { settings, origins, ignored, warnings } = mergedLimits([file('project', '9h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 28_800_000 })
   expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
@@ -38,19 +38,19 @@ test("a person's own counts; a project lowers it, and what would raise it is nam
   expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
 })
 
-test('a project lowers the default of a frontend, and where it waits for nothing it is passed over without a word', () => {
+test('a project lowers the default of a frontend, and is ignored silently if the frontend does not wait', () => {
   expect(mergedLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
   const { settings, ignored, warnings } = mergedLimits([file('project', '1h')])
   expect([settings, ignored.length, warnings]).toEqual([{}, 1, []])
 })
 
-test("nothing is longer than an administrator's", () => {
+test("nothing exceeds an administrator's value", () => {
   const { settings, warnings } = mergedLimits([file('managed', '1h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 3_600_000, managedWaitForLimits: 3_600_000 })
   expect(warnings).toHaveLength(1)
 })
 
-test('a value that is no time stops the program', async () => {
+test('a value that is not a duration stops the program', async () => {
   const given = (waitForLimits: unknown) =>
     loadSettings({ cwd: '/', home: '/nowhere', env: {}, given: JSON.stringify({ waitForLimits }), sources: [] })
   await expect(given('40 days')).rejects.toThrow(
@@ -62,7 +62,7 @@ test('a value that is no time stops the program', async () => {
 
 const levels: readonly SettingsLevel[] = ['managed', 'flag', 'local', 'project', 'user']
 
-test('whatever files say, a project only lowers and an administrator is never exceeded', () => {
+test("a project can only lower the value, and an administrator's is never exceeded", () => {
   const given = array(tuple(constantFrom(...levels), constantFrom('none', '1h', '2h', '3h')), { maxLength: 6 })
   assert(
     property(given, option(constantFrom(day)), (said, defaults) => {

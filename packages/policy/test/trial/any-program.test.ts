@@ -62,7 +62,7 @@ const programs = fc
 
 describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', () => {
   test(
-    'changes nothing, and is conclusive only with the output, exit code and effects of a run',
+    'changes nothing, and is conclusive only with the output, exit code and effects of a real run',
     { timeout: 200_000 },
     async () => {
       const conclusive: string[] = []
