@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec against the corpus of hostile commands: confined, none does its harm, whatever anybody read into it.
+// Holds R-WALL-1 of docs/spec against the corpus of hostile commands: while confined, none does its harm.
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ const landlock = allMeans.find((means) => means.kind === 'landlock')
 const worlds: World[] = []
 afterAll(() => worlds.forEach(removeWorld))
 
-/** Words before `bash` that confine it to reading a world's project. */
+/** Arguments before `bash` that confine it to reading the project of a world. */
 function launcher({ project, home, root }: World): readonly string[] {
   const env = { ...process.env, HOME: home }
   const places = {
@@ -37,7 +37,7 @@ function launcher({ project, home, root }: World): readonly string[] {
   return [command.file, ...command.args.slice(0, -1)]
 }
 
-/** Its harm is done to files outside of the project, or by a program, or shows what lies outside. What rules deny inside is another matter. */
+/** The harm is done to files outside of the project, or by a program, or reveals outside files. Deny rules for files inside are not tested here. */
 function harmIn(
   { harm, deny }: HostileRow,
   { printed, changed }: { readonly printed: string; readonly changed: readonly string[] },

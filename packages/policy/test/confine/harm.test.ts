@@ -1,4 +1,4 @@
-// Holds R-WALL-1 of docs/spec: whatever a confined command turns out to be, it changes nothing, reaches nobody and reads nothing that is not open.
+// Holds R-WALL-1 of docs/spec: a confined command of any kind changes nothing, reaches nobody and reads no closed file.
 import { spawn } from 'node:child_process'
 import {
   chmodSync,
@@ -29,7 +29,7 @@ interface Machine {
   readonly port: number
 }
 
-/** A project, what lies beside it, a home with keys, a process with a secret and a server. Not below `/tmp`, which can be listed. */
+/** A project, files next to it, a home with keys, a process with a secret and a server. Not below `/tmp`, which can be listed. */
 async function makeMachine(): Promise<Machine> {
   const parent = join(isRoot ? '/var/lib' : join(homedir(), '.cache'), 'halting-tests')
   mkdirSync(parent, { recursive: true })
@@ -59,7 +59,7 @@ async function makeMachine(): Promise<Machine> {
   }
 }
 
-/** All that lies in the machine, with modes, times and contents. */
+/** Everything on the machine, with modes, times and contents. */
 function stateOf({ base }: Machine): string {
   const look = (path: string): readonly string[] => {
     const stats = lstatSync(path)
@@ -73,7 +73,7 @@ function stateOf({ base }: Machine): string {
 const hasPython = (await runLine('python3 -c ""', { cwd: '/', home: '/' })).exitCode === 0
 const inPython = (program: string): string => `python3 - <<'E'\n${program}\nE`
 
-/** Lines that change something where nothing confines them. */
+/** Lines that change something without confinement. */
 const changing: readonly string[] = [
   'touch M sub/M ../M ../outside/M /tmp/halting-wall-M ~/M; echo x > N; echo x >> file; : > file',
   'rm -rf file sub ../outside; rmdir sub; unlink file',
@@ -92,7 +92,7 @@ const inPythonChanging: readonly string[] = [
   'import ctypes, os, errno\nlibc = ctypes.CDLL(None, use_errno=True)\nfd = os.open("file", os.O_RDONLY)\nfor call in ((91, fd, 0), (93, fd, 1, 1), (190, fd, b"user.x", b"y", 1, 0), (77, fd, 0), (285, fd, 0, 0, 100), (452, -100, b"file", 0, 0)):\n  if libc.syscall(*call) == 0: print("DID IT", call)\nimport fcntl\nfor request in (0x40086602, 0x401c5820, 0x40806685):\n  try: fcntl.ioctl(fd, request, b"\\0" * 128); print("DID IT", request)\n  except OSError: pass',
 ]
 
-/** Lines that show the secret, or reach somebody, where nothing confines them. */
+/** Lines that reveal the secret, or reach another process, without confinement. */
 const reaching = ({ outside, home, victim, port }: Machine): readonly string[] => [
   `cat ${outside}/file ../outside/file ~/.ssh/id ${home}/.ssh/id; head -c 100 < ../outside/file; grep -r . .. ; ls -laR ${outside} | wc -l`,
   `cat /proc/${victim}/environ; strings /proc/${victim}/environ; grep -a . /proc/[0-9]*/environ; cat /proc/${victim}/task/*/environ; xargs -0 -a /proc/${victim}/environ`,

@@ -1,4 +1,4 @@
-// Holds R-EASK-1 to R-EASK-6 of docs/spec: what runs confined to the workspace in `acceptEdits`, and what asks although it could.
+// Holds R-EASK-1 to R-EASK-6 of docs/spec: which commands run confined to the workspace in `acceptEdits`, and which ask although they could.
 import { execFileSync } from 'node:child_process'
 import { linkSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -255,7 +255,7 @@ describe('In acceptEdits with kernel confinement', () => {
     })
     const lines = ['make deploy', './release.sh', 'npm test', 'cat .env | make', 'make']
     expect(lines.map((line) => outcome(permissions, line))).toEqual(['deny', 'ask', 'edit', 'deny', 'edit'])
-    // Where a rule for commands could not be held against it, nobody knows.
+    // Deny rules for commands cannot be checked for it.
     expect(outcome(permissions, 'eval "$X"')).toBe('ask')
   })
 
@@ -276,7 +276,7 @@ describe('In acceptEdits with kernel confinement', () => {
       'as it is',
       'edit',
     ])
-    // Where nothing would confine it, there is nothing to ask for.
+    // Without confinement there is nothing to request.
     const plain = open(project(), {
       wall: { ...wallWith({ kind: 'off', why: 'x' }), means: () => ({ kind: 'off', why: 'x' }) },
     })
@@ -364,9 +364,9 @@ describe('In acceptEdits with kernel confinement', () => {
   test('next to a hostile command git may write its folder only if the mode allowed that command before', () => {
     const cwd = project()
     const permissions = open(cwd)
-    // To confined commands `/tmp` is inside.
+    // For confined commands `/tmp` is inside.
     const without = open(cwd, { wall: wallWith({ kind: 'off', why: 'x' }), additionalDirectories: ['/tmp'] })
-    // What is obeyed later is so in the directories of the session, of which `/tmp` is none.
+    // Control files are protected in the directories of the session, and `/tmp` is not one of them.
     const corpus = readCorpus('commands').filter(({ command }) => !command.includes('../home/'))
     const rows = sampled(corpus, { deep: 8, quick: 80 })
     expect(rows.length).toBeGreaterThan(5)
@@ -410,9 +410,9 @@ describe('Texts for a person', () => {
     ['node x &', runsBesideConversation],
     ['make > /srv/x', noRuleForWriting('/srv/x')],
   ])('give the reason for the question: %s', (line, why) => {
-    const told = open(project()).explain(line)
-    expect([told.behavior, told.message]).toEqual(['ask', expect.stringContaining(why)])
-    expect(told.parts.filter(({ behavior }) => behavior === 'ask').map(({ because }) => because)).toEqual([why])
+    const explanation = open(project()).explain(line)
+    expect([explanation.behavior, explanation.message]).toEqual(['ask', expect.stringContaining(why)])
+    expect(explanation.parts.filter(({ behavior }) => behavior === 'ask').map(({ because }) => because)).toEqual([why])
   })
 
   test('say that the model requests an unconfined command', () => {

@@ -1,4 +1,4 @@
-// Holds R-EASK-2 of docs/spec: a command that asks does so wherever in a line it stands, and however it is started.
+// Holds R-EASK-2 of docs/spec: a command that asks does so at any position of a line, and in any wrapper.
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { phrasesThatAsk, programsThatAsk } from '../../src/shell/asking-programs.ts'
@@ -11,7 +11,7 @@ function quoted(text: string): string {
 
 type Wrap = (inner: string) => string
 
-/** Ways to run a simple command from another one, of which each gives a simple command again. */
+/** Ways to run a simple command from another one; the result is a simple command again. */
 const wrappers: readonly Wrap[] = [
   ...(
     'time,nohup,timeout 5,timeout -k 1 5s,nice -n 5,stdbuf -oL,command,xargs,xargs -n 1,env A=1,env -i,exec,setsid,ionice -c 3,flock x,watch,' +
@@ -54,7 +54,7 @@ const places: readonly Wrap[] = [
   (inner) => `y=$((z+1)); ${inner}`,
 ]
 
-// What shows the machine runs as it does in other modes where the whole line only reads.
+// Commands that show the machine run as in other modes if the whole line only reads.
 const judged = new Set(['ps', 'pgrep', 'pstree', 'top', 'lsof', 'ss'])
 const named = [...programsThatAsk.network, ...programsThatAsk.outside]
   .filter((program) => !judged.has(program))

@@ -1,4 +1,4 @@
-// Holds R-EASK-2a and R-EASK-3 of docs/spec: what git is let do, it can do in the wall, and with its folder shut it changes nothing.
+// Holds R-EASK-2a and R-EASK-3 of docs/spec: confined git can do what it is allowed to, and with its folder protected it changes nothing.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ const hidden = (
   'switch --detach HEAD~1,restore .,revert --no-edit HEAD,rebase --onto HEAD~1 HEAD,add -A,tag x,gc'
 ).split(',')
 
-/** A project with staged and unstaged changes, and a wall around it. */
+/** A project with staged and unstaged changes, and its confinement. */
 function begin(): {
   readonly cwd: string
   readonly run: (line: string, writesGit: boolean) => ReturnType<typeof runLine>
@@ -65,7 +65,7 @@ describe.skipIf(means === undefined)('Under confinement (needs bubblewrap)', () 
     async (rest) => {
       const { run, state } = begin()
       const before = state()
-      // Hidden from whoever reads the line.
+      // Hidden from the analysis.
       await run(`x=${rest.split(' ')[0]}; eval "git $x ${rest.split(' ').slice(1).join(' ')}"`, false)
       expect(state()).toBe(before)
     },

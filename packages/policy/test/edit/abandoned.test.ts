@@ -9,7 +9,7 @@ import { EditJournal } from '../../src/sandbox/edit-journal.ts'
 import { FolderScanner } from '../../src/sandbox/folder-scan.ts'
 import { means, place } from './support.ts'
 
-/** The program of this repository, which has a confined command running when it is killed. */
+/** A program that is killed while its confined command runs. */
 const program = `
 import { spawn } from 'node:child_process'
 import { EditWall } from ${JSON.stringify(join(dirname(fileURLToPath(import.meta.url)), '../../dist/sandbox/wall.js'))}
@@ -49,12 +49,12 @@ test.skipIf(means === undefined)('leaves files alone that appeared after the pro
   const { project, state, run, write } = place()
   const journal = new EditJournal(state, [project])
   journal.open(baselineOf([project], new FolderScanner().scan([project]), []), undefined)
-  // Its process is running: nothing is left.
+  // Its process is running, so nothing is abandoned.
   expect(journal.takeAbandoned()).toEqual([])
   const [file = ''] = readdirSync(journal.folder)
   const path = join(journal.folder, file)
   const stored = JSON.parse(readFileSync(path, 'utf8')) as object
-  // Another process had that number, and it noted a minute ago that the command runs.
+  // The process id was reused, and the command was last seen a minute ago.
   writeFileSync(path, JSON.stringify({ ...stored, startedTicks: '1' }))
   const minuteAgo = new Date(Date.now() - 60_000)
   utimesSync(path, minuteAgo, minuteAgo)

@@ -29,7 +29,7 @@ const perl = '/usr/bin/perl'
 interface World extends Place {
   /** The folder of all caches of confined commands. */
   readonly folder: string
-  /** That of this project. */
+  /** The folder of this project. */
   own(): string
 }
 
@@ -41,8 +41,8 @@ function put(folder: string, files: Readonly<Record<string, string>>): void {
   }
 }
 
-/** All that can be told of a folder: names, kinds, modes, times of change and contents. */
-function told(folder: string): readonly string[] {
+/** Everything observable in a folder: names, kinds, modes, times of change and contents. */
+function snapshotOf(folder: string): readonly string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => !name.startsWith('.halting'))
@@ -68,7 +68,7 @@ function world(kind: 'overlay' | 'plain', sharing?: World): World {
     home,
     directories: [made.project],
     path: '/usr/bin:/bin',
-    // One that starts nothing: no overlay is found to work.
+    // A program that starts nothing: detection finds no overlays.
     bubblewrap: kind === 'overlay' ? (means?.file ?? '') : '/bin/false',
   })
   const own = (): string => {
@@ -87,7 +87,7 @@ const real = {
   'go/pkg/mod/module/file': 'module',
 }
 
-/** What signs in, or is private, beside caches and in them. */
+/** Credentials and private data next to caches and inside them. */
 const secrets = (
   '.npmrc .yarnrc.yml .cargo/credentials .cargo/credentials.toml .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties ' +
   '.gradle/init.gradle .gradle/init.d/own.gradle .composer/auth.json .gem/credentials .bundle/config .ivy2/.credentials .sbt/1.0/credentials.sbt ' +
@@ -102,18 +102,18 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
   it('never write to the caches of the person, and persist for the next confined command', async () => {
     const at = world(kind)
     put(at.home, real)
-    const before = told(at.home)
+    const before = snapshotOf(at.home)
     const poison =
       'for f in .cache/go-build/ab/entry .cache/pip/http/entry .cache/ccache/0/entry .npm/_cacache/content/entry .cargo/registry/index/entry ' +
       'go/pkg/mod/module/file; do mkdir -p ~/${f%/*} && echo poison >~/$f; done; mkdir -p ~/.cache/new; echo poison >~/.cache/new/entry; rm -rf ~/.cache/pip; true'
     expect(await at.run(poison)).toMatchObject({ exitCode: 0 })
-    expect(told(at.home)).toEqual(before)
+    expect(snapshotOf(at.home)).toEqual(before)
     const again = await at.run(
       'cd ~ && cat .cache/go-build/ab/entry .cache/ccache/0/entry .cache/new/entry; ls .cache/pip',
     )
     expect(again.output).toMatch(kind === 'overlay' ? /^(poison\n){3}ls: .*No such file/ : /^(poison\n){3}/)
-    // A command without the wall has the person's home, and no path leads from there to what was written.
-    expect(told(at.home).filter((line) => line.includes('poison'))).toEqual([])
+    // An unconfined command has the person's home, and no path leads from there to the written files.
+    expect(snapshotOf(at.home).filter((line) => line.includes('poison'))).toEqual([])
   })
 
   it('hide credentials from every access path', async () => {
@@ -131,7 +131,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
     const at = world(kind)
     put(at.home, real)
     await at.run('true')
-    const before = told(at.home)
+    const before = snapshotOf(at.home)
     const folder = at.own()
     const names = [at.folder, folder, dirname(at.folder), `/proc/self/root${folder}`, `/proc/1/root${folder}`]
     const tries = [
@@ -146,7 +146,7 @@ describe.skipIf(means === undefined).each(['overlay', 'plain'] as const)('caches
       `(${tries.join('; ')}) 2>/dev/null; grep -c 'caches/.*written' /proc/self/mountinfo`,
     )
     expect(output).not.toMatch(/written|slots|overlays\.json/)
-    expect(told(at.home)).toEqual(before)
+    expect(snapshotOf(at.home)).toEqual(before)
     expect(readdirSync(folder).includes('x') || readdirSync(at.folder).includes('x')).toBe(false)
   })
 
@@ -263,13 +263,13 @@ describe.skipIf(means === undefined)('overlays of caches', () => {
           for (const name of ['.', 'd', 'd/e', 'a']) utimesSync(join(folder, name), 1, 1)
         }
         rmSync(at.folder, { recursive: true, force: true })
-        const before = told(cache)
+        const before = snapshotOf(cache)
         const lines = steps.map((words) => words.join('')).join('; ')
         const line = `umask 022; (${lines}) 2>/dev/null; ${show}`
         const inCache = await at.run(`cd ~/.cache/pip; ${line}`)
         const inCopy = await at.run(`cd copy; ${line}`)
         expect(inCache.output).toBe(inCopy.output)
-        expect(told(cache)).toEqual(before)
+        expect(snapshotOf(cache)).toEqual(before)
         expect((await at.run(`cd ~/.cache/pip; ${show}`)).output).toBe(inCopy.output)
       }),
       { numRuns: isDeep ? 40 : 5 },

@@ -28,7 +28,7 @@ describe.skipIf(process.platform !== 'linux')('detection of workspace confinemen
     const memory = join(home, 'memory.json')
     expect(detectEdits({ path, directories: [project], home, memory })).toMatchObject({ kind: 'bubblewrap' })
     const stored = JSON.parse(readFileSync(memory, 'utf8')) as { circumstances: string }
-    // It is not tried again: the program that would be tried fails.
+    // It is not tested again: the program for the test would fail.
     const broken = failing(bin, 'No permissions to create a new namespace')
     const options = { path: broken, directories: [project], home, memory }
     expect(detectEdits(options)).toMatchObject({ kind: 'bubblewrap', file: join(bin, 'bwrap') })

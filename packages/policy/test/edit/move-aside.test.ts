@@ -1,4 +1,4 @@
-// Holds R-EWALL-5 of docs/spec: whatever a command does with names, what is obeyed later is what was there before, and nothing is lost.
+// Holds R-EWALL-5 of docs/spec: whatever a command does with names, the control files are those that existed before, and nothing is lost.
 import { type Arbitrary, array, assert, constantFrom, oneof, property, record } from 'fast-check'
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { baselineOf, moveIntrudersAside } from '../../src/sandbox/edit-baseline.
 import { FolderScanner, type Identity, identityOf } from '../../src/sandbox/folder-scan.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A path below the project: few names, so that commands meet each other. */
+/** A path below the project, of few names, so that steps affect each other. */
 const path = array(
   constantFrom('a', 'b', '.vscode', '.envrc', '.git', '.github', 'workflows', 'HEAD', 'objects', 'refs'),
   {
@@ -25,26 +25,26 @@ const step: Arbitrary<Step> = oneof(
   record({ kind: constantFrom('move' as const, 'link' as const), path, to: path }),
 )
 
-let written = 0
+let fileTexts = 0
 
-/** Does what a command could do: where `isShut`, the kernel refuses. */
+/** Does what a command could do; the kernel refuses it if `isShut`. */
 function play(project: string, step: Step, isShut: (path: string) => boolean): void {
   const at = join(project, step.path)
   const to = step.kind === 'move' || step.kind === 'link' ? join(project, step.to) : at
   if (isShut(at) || (step.kind === 'move' && isShut(to))) return
   try {
-    if (step.kind === 'write') writeFileSync(at, `text ${(written += 1)}\n`, { flag: 'wx' })
+    if (step.kind === 'write') writeFileSync(at, `text ${(fileTexts += 1)}\n`, { flag: 'wx' })
     if (step.kind === 'folder') mkdirSync(at)
-    // What a command removes is lost by its own will: links alone.
+    // What a command removes is gone: only links are checked.
     if (step.kind === 'remove' && identityOf(at)?.kind === 'link') rmSync(at)
     if (step.kind === 'move' && identityOf(to) === undefined) renameSync(at, to)
     if (step.kind === 'link') symlinkSync(to, at)
   } catch {
-    // Nothing is there, or something is in the way.
+    // It does not exist, or its place is taken.
   }
 }
 
-/** Not by `recursive`, which follows links on some Nodes. */
+/** Does not use `recursive`, which follows links on some Node versions. */
 function textsBelow(...folders: readonly string[]): readonly string[] {
   const found = folders.flatMap((folder) =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -67,7 +67,7 @@ test('a control file after the command existed before it, and nothing is lost', 
       const scan = scanner.scan([project])
       const baseline = baselineOf([project], scan, [])
       const nodes = new Set(baseline.obeyed.map(([, { node }]) => node))
-      /** In or at something that was obeyed before, wherever it is now: it is mounted. */
+      /** Inside or at an earlier control file, wherever that is now: it is mounted. */
       const isShut = (at: string): boolean => {
         const parts = at.slice(project.length + 1).split('/')
         return parts.some((_, index) => {
@@ -101,7 +101,7 @@ test('an unchanged folder is not read again, and a changed one is', () => {
   mkdirSync(join(project, 'a/b'), { recursive: true })
   for (let round = 0; round < 3; round += 1) {
     expect(scanner.scan([project]).folders).toHaveLength(round + 3)
-    // Also at once after it was read.
+    // Also directly after it was read.
     mkdirSync(join(project, `a/b/c${round}`))
     mkdirSync(join(project, `a/b/c${round}/.claude`))
     expect([...scanner.scan([project]).controlFiles.keys()]).toHaveLength(round + 1)

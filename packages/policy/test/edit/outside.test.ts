@@ -1,4 +1,5 @@
-// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a, R-EWALL-9 and R-EWALL-9a of docs/spec where a command puts links and other folders in the place of those that were scanned.
+// Holds R-EWALL-2, R-EWALL-5, R-EWALL-8, R-EWALL-8a, R-EWALL-9 and R-EWALL-9a of docs/spec for commands that replace scanned folders by links and other
+// folders.
 import {
   existsSync,
   mkdirSync,

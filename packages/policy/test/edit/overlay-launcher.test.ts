@@ -28,7 +28,7 @@ const means = detectOverlays({ path, writable: [], bubblewrap, folder: probe })
 rmSync(probe, { recursive: true, force: true })
 const perl = means.kind === 'overlay' ? means.perl : ''
 
-/** A folder with `lower/known/file`, `lower/.secret`, `lower/deep/token`, and where an overlay of it is mounted. */
+/** A folder with `lower/known/file`, `lower/.secret`, `lower/deep/token`, and a mount point for an overlay of it. */
 function world(name = ''): { readonly root: string; readonly overlay: Overlay; readonly at: string } {
   const root = temporaryFolder()
   const own = join(root, `own${name}`)

@@ -42,7 +42,7 @@ const identity = { GIT_AUTHOR_NAME: 'a', GIT_AUTHOR_EMAIL: 'a@b', GIT_COMMITTER_
 describe.skipIf(means === undefined)('a control file', () => {
   const folderNames = Object.values(controlFileGroups.folders).flatMap((names) => names.split(' '))
   const fileNames = Object.values(controlFileGroups.files).flatMap((names) => names.split(' '))
-  // Of these what is obeyed alone is shut.
+  // In these folders only the control files are protected.
   const partly = ['.aws', '.kube', '.gnupg', '.docker', '.cargo', '.bundle']
 
   test('remains unchanged under every listed name', async () => {
@@ -212,7 +212,7 @@ describe.skipIf(means === undefined)('a control file', () => {
     await expect(async () => run('true')).rejects.toThrow(/not UTF-8.*Rename it/)
   })
 
-  test('that existed before is never moved, whoever created it', async () => {
+  test('that existed before is never moved, independent of its author', async () => {
     const { run, project, write } = place()
     write({ '.vscode/x': 'mine', 'sub/.claude/y': 'mine' })
     expect((await run('true')).aftermath.takenBack).toEqual([])
@@ -302,7 +302,7 @@ describe.skipIf(means === undefined)('repositories', () => {
   test('are not maintained in the background after a commit, as that would end with the command', async () => {
     const { run, project, write } = repository()
     git(project, 'config', 'gc.auto', '1')
-    // git guesses from one folder how many objects there are.
+    // git estimates the number of objects from one folder.
     for (const digit of [1, 2, 3]) write({ [`.git/objects/17/${String(digit).repeat(38)}`]: '' })
     const isOfCleaning = (name: string): boolean => /^gc\.|\.lock$|^pack$/.test(name)
     const left = (): readonly string[] => [

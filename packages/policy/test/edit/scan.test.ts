@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { type FolderScan, FolderScanner } from '../../src/sandbox/folder-scan.ts'
 
-/** A folder that was changed long enough ago. */
+/** A folder whose last change is long enough ago. */
 async function projectWith(folders: readonly string[]): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'halting-scan-'))
   for (const folder of folders) mkdirSync(join(root, folder), { recursive: true })

@@ -15,7 +15,7 @@ type Bubblewrap = Extract<EditMeans, { readonly kind: 'bubblewrap' }>
 const tried = mkdtempSync(join(tmpdir(), 'halting-edit-test-'))
 const found = detectEdits({ path: process.env['PATH'] ?? '', directories: [tried], home: '/nowhere' })
 rmSync(tried, { recursive: true })
-/** Undefined on machines on which commands cannot be confined to a workspace: these tests are skipped there. */
+/** Undefined on machines that cannot confine commands to a workspace: these tests are skipped there. */
 export const means: Bubblewrap | undefined = found.kind === 'bubblewrap' ? found : undefined
 
 /** A project, a home and a wall, each in folders of their own. */

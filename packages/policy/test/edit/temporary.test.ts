@@ -21,7 +21,7 @@ import type { PlacePattern } from '../../src/sandbox/expand.ts'
 import { processFolderName } from '../../src/sandbox/process-folders.ts'
 import { means, place } from './support.ts'
 
-/** A name in the real /tmp that nobody else uses, removed with the test. */
+/** A unique name in the real /tmp, removed with the test. */
 function ownName(): string {
   const path = mkdtempSync('/tmp/W-edit-')
   rmSync(path, { recursive: true })
@@ -156,13 +156,13 @@ describe.skipIf(means === undefined)('/tmp', () => {
     const hidden = `.${basename(ownName())}`
     writeFileSync(file, 'mine\n')
     await run(`cat ${file}; echo > /tmp/${hidden}; false`)
-    // Other sessions have such folders at the same time.
+    // Other sessions may have such folders at the same time.
     const [own = ''] = readdirSync('/tmp').filter(
       (name) => name.startsWith('halting-confined-') && existsSync(join('/tmp', name, 'aside', hidden)),
     )
     expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     expect(readdirSync(join('/tmp', own, '1'))).toEqual([])
-    // The empty folder is used again.
+    // The empty folder is reused.
     await run(`cat ${file}; rm /tmp/${hidden}; false`)
     expect(readdirSync(join('/tmp', own))).toEqual(['1', 'aside', 'etc'])
     wall.dispose()

@@ -1,4 +1,4 @@
-// What is done at once comes to the same as what is done by the threads of the pool.
+// Synchronous calls and calls of the thread pool have the same results.
 import { constants, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,15 +52,15 @@ test('both disks read a file the same, in any order of reads', async () => {
       fc.array(step, { maxLength: 6 }),
       async (size, steps) => {
         writeFileSync(at('file'), Buffer.from(Array.from({ length: size }, (_, index) => index % 251)))
-        const told: unknown[][] = []
+        const results: unknown[][] = []
         for (const disk of [localDisk, threadPoolDisk]) {
           const file = await disk.open(at('file'), constants.O_RDONLY)
           const one: unknown[] = []
           for (const each of steps) one.push(await outcome(() => perform(file, each)))
           await file.close()
-          told.push(one)
+          results.push(one)
         }
-        expect(told[0]).toEqual(told[1])
+        expect(results[0]).toEqual(results[1])
       },
     ),
     { numRuns: 25 },
@@ -118,7 +118,7 @@ test('a file that is being closed keeps its descriptor while the pool reads it',
   const buffer = Buffer.alloc(2_000_000)
   const reading = file.read(buffer, 0, buffer.length)
   const closing = file.close()
-  // It would get the number that is free.
+  // Otherwise it would get the free descriptor.
   const other = await localDisk.open(at('other'), constants.O_RDONLY)
   const { bytesRead } = await reading
   await Promise.all([closing, other.close()])

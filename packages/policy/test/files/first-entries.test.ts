@@ -1,4 +1,4 @@
-// Holds R-RULE-7d of docs/spec: what vanishes while a folder is listed hides nothing else that is in it.
+// Holds R-RULE-7d of docs/spec: an entry that vanishes while a folder is listed hides no other entry.
 import { Dir, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'

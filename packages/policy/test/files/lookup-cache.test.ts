@@ -1,4 +1,4 @@
-// What one judgement finds out once is what it would find each time, and the next judgement looks again.
+// The cached lookups of one judgement equal uncached ones, and the next judgement looks up again.
 import { existsSync, mkdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { realPath as realPathNow } from '@halting/journal/files'
 import { assert, constantFrom, array, integer, oneof, property, record, tuple } from 'fast-check'
@@ -33,7 +33,7 @@ function make(
     else if (kind === 'file') writeFileSync(place, '')
     else symlinkSync(kind === 'link' ? to : kind === 'link to root' ? join(root, to) : '/proc/self/root', place)
   } catch {
-    // Something else is there, or the folder is not.
+    // Something else exists there, or the folder does not.
   }
 }
 
@@ -89,7 +89,7 @@ test('cached lookups do not outlive their judgement', () => {
   expect(look()).toEqual([place, 2])
   symlinkSync(folder, place)
   expect(look()).toEqual([folder, 4])
-  // Also where a judgement fails.
+  // Also if a judgement fails.
   expect(() =>
     withLookupCache(() => {
       realPath(place)
@@ -107,7 +107,7 @@ test('a port that creates a file during a judgement sees it', () => {
     expect(statOf(place)).toBeUndefined()
     const seen = withoutLookupCache(() => (writeFileSync(place, ''), statOf(place)?.isFile()))
     expect(seen).toBe(true)
-    // What was found stays so until the judgement ends.
+    // Cached results remain until the judgement ends.
     expect(statOf(place)).toBeUndefined()
   })
   expect(statOf(place)?.isFile()).toBe(true)

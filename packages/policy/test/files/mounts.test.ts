@@ -1,4 +1,4 @@
-// Holds R-PLACE-7 of docs/spec: what may wait is known by what is mounted.
+// Holds R-PLACE-7 of docs/spec: the mounts decide which paths may block.
 import { array, assert, constantFrom, property, record } from 'fast-check'
 import { expect, test } from 'vitest'
 import { LocalMounts } from '../../src/files/mounts.ts'

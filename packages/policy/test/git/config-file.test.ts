@@ -1,4 +1,4 @@
-// Holds R-RULE-7q of docs/spec: what git reads in a configuration file is what the judge reads in it.
+// Holds R-RULE-7q of docs/spec: the judge reads the same settings in a configuration file as git.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function readByGit(text: string): Reading {
 
 const isVerbatim = readByGit('[a]b = x\ty')?.[0]?.[1] === 'x\ty'
 
-/** Before 2.45 git made a space of each tab inside a value. */
+/** Before 2.45 git replaced each tab inside a value by a space. */
 function comparable(reading: Reading): Reading {
   return reading?.map(([name, value]) => [name, isVerbatim ? value : value?.replaceAll(/[\t\r]/g, ' ')])
 }
@@ -92,7 +92,7 @@ test('random files are parsed as git parses them, or rejected if git rejects the
     ),
     { numRuns: drawn(2_000) },
   )
-  // Else the generator says nothing about values.
+  // Otherwise the generator would not test values.
   expect(readable).toBeGreaterThan(drawn(2_000) / 10)
 }, 300_000)
 

@@ -1,4 +1,4 @@
-// Holds R-LEARN-1a of docs/spec: rules of one person are no change of the project.
+// Holds R-LEARN-1a of docs/spec: personal rules are not a change of the project.
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
@@ -25,7 +25,7 @@ const rule = {
   rules: [{ toolName: 'Bash', ruleContent: 'npm test' }],
 } as const
 
-/** A folder for temporary files is never trusted, so that these stand beside. */
+/** A temporary folder is never trusted, so these folders are elsewhere. */
 function place(): { readonly root: string; readonly home: string } {
   const base = join(homedir(), '.cache/halting-tests')
   mkdirSync(base, { recursive: true })
@@ -51,8 +51,8 @@ function repository(path: string): string {
   return path
 }
 
-/** As a person who answers "for this project, for me". */
-async function keepIn(cwd: string, home: string): Promise<void> {
+/** As for a person who answers "for this project, for me". */
+async function storeRuleIn(cwd: string, home: string): Promise<void> {
   const owner = { cwd, home, env: {} }
   await changeTrust(
     owner,
@@ -72,8 +72,8 @@ test('a personal file does not appear in git status, and no tracked file changes
   const exclude = join(cwd, '.git/info/exclude')
   writeFileSync(exclude, '# mine\n*.swp')
   chmodSync(exclude, 0o640)
-  await keepIn(cwd, home)
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect([git(cwd, 'status', '--porcelain'), readFileSync(exclude, 'utf8')]).toEqual(['', `# mine\n*.swp\n${line}\n`])
   expect(statSync(exclude).mode & 0o777).toBe(0o640)
 })
@@ -109,7 +109,7 @@ test.each([
   const { root, home } = place()
   const cwd = made(join(root, 'project'))
   mkdirSync(cwd, { recursive: true })
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
@@ -118,7 +118,7 @@ test('the same holds for the file of another program', async () => {
   const cwd = repository(join(root, 'project'))
   mkdirSync(join(cwd, '.claude'))
   writeFileSync(join(cwd, '.claude/settings.local.json'), '{}')
-  await keepIn(cwd, home)
+  await storeRuleIn(cwd, home)
   expect(git(cwd, 'status', '--porcelain')).toBe('')
 })
 
@@ -142,13 +142,13 @@ test('no other file is written: neither through a link, nor in a repository that
   rmSync(join(linked, '.git/info'), { recursive: true, force: true })
   mkdirSync(join(linked, '.git/info'))
   symlinkSync(elsewhere, join(linked, '.git/info/exclude'))
-  await keepIn(linked, home)
+  await storeRuleIn(linked, home)
   const other = repository(join(root, 'other'))
   rmSync(join(other, '.git/info'), { recursive: true, force: true })
   const naming = join(root, 'naming')
   mkdirSync(naming)
   writeFileSync(join(naming, '.git'), `gitdir: ${join(other, '.git')}\n`)
-  await keepIn(naming, home)
+  await storeRuleIn(naming, home)
   expect([readFileSync(elsewhere, 'utf8'), lstatSync(join(linked, '.git/info/exclude')).isSymbolicLink()]).toEqual([
     'theirs\n',
     true,
@@ -160,9 +160,9 @@ test('the rule is stored even without a repository, and if the file is not text'
   const { root, home } = place()
   const plain = join(root, 'plain')
   mkdirSync(plain)
-  await keepIn(plain, home)
+  await storeRuleIn(plain, home)
   const odd = repository(join(root, 'odd'))
   writeFileSync(join(odd, '.git/info/exclude'), Buffer.from([0xff, 0x0a]))
-  await keepIn(odd, home)
+  await storeRuleIn(odd, home)
   expect(readFileSync(join(odd, '.git/info/exclude'))).toEqual(Buffer.from([0xff, 0x0a]))
 })

@@ -1,4 +1,4 @@
-// Holds R-RULE-7r of docs/spec: the paths that git reads in an index are those that the judge checks, whatever the file is.
+// Holds R-RULE-7r of docs/spec: the judge checks exactly the paths that git reads in an index, for any file.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,7 @@ function foldersOf(paths: readonly string[]): ReadonlySet<string> {
   return folders
 }
 
-/** Undefined where git refuses the index. */
+/** Undefined if git rejects the index. */
 function pathsByGit(bytes: Buffer): readonly string[] | undefined {
   writeFileSync(file, bytes)
   const args = ['-c', 'index.threads=3', 'ls-files', '-z', '--cached', '--sparse']

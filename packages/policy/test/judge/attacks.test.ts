@@ -1,11 +1,11 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against commands that got through judges of this kind before.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against commands that bypassed similar judges before.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { judged } from './support.ts'
 
-/** A project with a link that leads out, a secret, and a file whose name is an option. */
+/** A project with a link to the outside, a secret, and a file whose name is an option. */
 function project(): string {
   const outside = temporaryFolder()
   mkdirSync(join(outside, 'deep'))
@@ -21,7 +21,7 @@ function project(): string {
 }
 
 test.each([
-  // Paths as the kernel reads them.
+  // Paths as the kernel resolves them.
   'cat link/../x',
   'cat ./link/../x',
   'head -1 sub/../link/../x',

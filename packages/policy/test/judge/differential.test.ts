@@ -1,4 +1,5 @@
-// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec: what bash runs of a line is what the analysis names, or nobody vouches for the line.
+// Holds A1 of packages/policy/src/shell/analysis.ts and R-RULE-7 of docs/spec: the analysis names everything that bash runs for a line, or claims
+// nothing.
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -32,10 +33,10 @@ afterAll(() => {
 
 const trial: Trial = { world, hasRules: false, programs: join(world.root, 'marks') }
 
-/** What would go on for long where programs are real. */
+/** Lines that would run for long with real programs. */
 const isEndless = (line: string): boolean => /\b(?:sleep|yes|tail|top|watch)\b/.test(line)
 
-/** New lines, each once. */
+/** New lines, without duplicates. */
 function makeLines(maker: LineMaker, many: number, seen: Set<string>): readonly string[] {
   const made = new Set(Array.from({ length: many }, () => maker.next()))
   const lines = [...made].filter((line) => !line.includes('\0') && !seen.has(line))

@@ -1,4 +1,4 @@
-// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm where nobody judges it, and none is let through.
+// Holds R-RULE-1b, R-RULE-5 and R-RULE-7 of docs/spec against a corpus of hostile commands: each does its harm if nobody judges it, and none is allowed.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hardenedEnvironment } from '../../src/git/git-environment.ts'
@@ -23,7 +23,7 @@ const isThere = (program: string): boolean => spawnSync('sh', ['-c', `command -v
 const programs = new Map([...new Set(rows.flatMap(({ needs }) => needs))].map((name) => [name, isThere(name)]))
 const missing = (row: HostileRow): readonly string[] => row.needs.filter((name) => programs.get(name) !== true)
 
-/** The rules that a person would have, none of which is about what the corpus does. */
+/** Rules that a person would have, unrelated to the commands of the corpus. */
 const usual = [
   'Bash(git status:*)',
   'Bash(npm test:*)',
@@ -37,7 +37,7 @@ const usual = [
 const worlds = new Map<string, World>()
 const outerHome = process.env['HOME']
 
-/** One world for all rows before which the same stands. */
+/** One world for all rows with the same setup. */
 function worldOf({ setup }: HostileRow): World {
   const known = worlds.get(setup)
   if (known !== undefined) return known
@@ -54,7 +54,7 @@ function worldOf({ setup }: HostileRow): World {
 
 const placed = (text: string, { root }: World): string => text.replaceAll('@W', root)
 
-/** By which rules and modes a row is let through. */
+/** The rules and modes that allow a row. */
 function waysThrough(row: HostileRow): readonly string[] {
   const world = worldOf(row)
   process.env['HOME'] = world.home
@@ -94,7 +94,7 @@ test('the corpus has at least 500 different commands', () => {
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([])
 })
 
-/** What runs without a rule gets an environment of its own: what is let through is run as the tool runs it. */
+/** Commands without a rule get a special environment: allowed commands are run as the tool runs them. */
 async function isDisarmed(row: HostileRow): Promise<boolean> {
   const world = worldOf(row)
   const command = placed(row.command, world)
@@ -116,10 +116,10 @@ function inPieces<T>(items: readonly T[], size: number): readonly (readonly T[])
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
 }
 
-const told = ({ group, command }: HostileRow, { printed, changed }: Outcome): string =>
+const describeRow = ({ group, command }: HostileRow, { printed, changed }: Outcome): string =>
   `${group}: ${command}\n    ${printed.slice(0, 300)} changed ${changed.join(' ')}`
 
-/** A program that the row runs and that this machine has not; undefined where all are there. */
+/** A program that the row runs and that is missing on this machine; undefined if none is. */
 function absentProgram({ printed }: Outcome): string | undefined {
   const named = [
     ...printed.matchAll(/([\w.+-]+): (?:command )?not found|run command [‘']([\w.+-]+)[’']: No such file/g),
@@ -128,7 +128,7 @@ function absentProgram({ printed }: Outcome): string | undefined {
 }
 
 describe.skipIf(!isBubblewrapThere)('without judging (needs bubblewrap)', () => {
-  // A part of them for somebody who waits.
+  // Only a part of them in quick runs.
   const run = sampled(rows, { deep: 12, quick: 24 }).filter((row) => missing(row).length === 0)
   const skipped = [...programs].filter(([, is]) => !is).map(([name]) => name)
 
@@ -149,7 +149,7 @@ describe.skipIf(!isBubblewrapThere)('without judging (needs bubblewrap)', () => 
       })
       return outcomes.flat()
     }
-    // A command has five seconds, which on a busy machine may be too few: once more.
+    // A command has five seconds, which may be too few on a busy machine: retry once.
     const again = (await harmless(run)).flatMap(([row, outcome]) => {
       const program = absentProgram(outcome)
       if (program !== undefined) absent.add(program)
@@ -157,6 +157,6 @@ describe.skipIf(!isBubblewrapThere)('without judging (needs bubblewrap)', () => 
     })
     const left = await harmless(again)
     if (absent.size > 0) console.log(`not shown, for want of ${[...absent].join(', ')}`)
-    expect(left.map(([row, outcome]) => told(row, outcome)).join('\n')).toBe('')
+    expect(left.map(([row, outcome]) => describeRow(row, outcome)).join('\n')).toBe('')
   }, 900_000)
 })

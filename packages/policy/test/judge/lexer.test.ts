@@ -21,8 +21,8 @@ const daily = readFileSync(new URL('corpus/friction.txt', import.meta.url), 'utf
 
 const join = '\\\n'
 
-/** What each script prints. No programs are found, so a word that was cut in two runs nothing. */
-function printed(scripts: readonly string[]): readonly string[] {
+/** The output of each script. No programs are found, so a wrongly split word runs nothing. */
+function outputsOf(scripts: readonly string[]): readonly string[] {
   const options = { cwd: temporaryFolder(), encoding: 'utf8', env: { PATH: '/nowhere' } } as const
   const functions = `show() { printf '<%s>' "$@"; printf '\\n'; }; cat() { while read -r line; do printf '%s\\n' "$line"; done; }; `
   return scripts.map((script) => spawnSync('/bin/bash', ['-c', functions + script], options).stdout)
@@ -77,7 +77,7 @@ describe('line continuations', () => {
       return lexed.kind === 'read' ? [{ script, text: lexed.text }] : []
     })
     expect(read.length).toBeGreaterThan(scripts.length / 3)
-    const [raw, joined] = [printed(read.map(({ script }) => script)), printed(read.map(({ text }) => text))]
+    const [raw, joined] = [outputsOf(read.map(({ script }) => script)), outputsOf(read.map(({ text }) => text))]
     expect(read.map(({ script }, index) => [script, joined[index]])).toEqual(
       read.map(({ script }, index) => [script, raw[index]]),
     )
@@ -137,7 +137,7 @@ afterEach(() => {
   else process.env['LC_ALL'] = restored
 })
 
-// In GBK the last byte of the sign and the backslash are one character, so that the quote ends and the rest runs.
+// In GBK the last byte of the sign and the backslash form one character, so that the quote ends and the rest runs.
 test('text asks if another encoding would change its meaning', () => {
   const line = String.raw`echo "€"; ls #"`
   expect(judged(line, { cwd: '/' })).toBe('allow')

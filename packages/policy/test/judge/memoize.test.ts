@@ -1,4 +1,4 @@
-// Holds R-RULE-7t of docs/spec: what is remembered of texts is what is found anew, and what depends on the environment is not remembered.
+// Holds R-RULE-7t of docs/spec: cached results about texts equal new ones, and results that depend on the environment are not cached.
 import { array, assert, integer, property } from 'fast-check'
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test, vi } from 'vitest'

@@ -1,4 +1,4 @@
-// Holds R-RULE-5a of docs/spec: a file that stands under several names is denied under each.
+// Holds R-RULE-5a of docs/spec: a file with several names is denied under each of them.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Holds R-RULE-5 of docs/spec against paths that lead elsewhere than they say: each does so, and neither a tool nor a command opens it.
+// Holds R-RULE-5 of docs/spec against misleading paths: each leads elsewhere, and neither a tool nor a command opens it.
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
@@ -54,9 +54,9 @@ prepare()
 const lines = readFileSync(new URL('corpus/paths.txt', import.meta.url), 'utf8').split('\n')
 const from = lines.indexOf('== denied')
 const isPath = (line: string): boolean => line !== '' && !line.startsWith('==') && !line.startsWith('//')
-const placed = (line: string): string => line.replaceAll('@W', world.root)
-const outside = lines.slice(0, from).filter(isPath).map(placed)
-const denied = lines.slice(from).filter(isPath).map(placed)
+const corpusPaths = (line: string): string => line.replaceAll('@W', world.root)
+const outside = lines.slice(0, from).filter(isPath).map(corpusPaths)
+const denied = lines.slice(from).filter(isPath).map(corpusPaths)
 
 const quoted = (path: string): string =>
   path.startsWith('~/') ? `~/'${path.slice(2)}'` : `'${path.replaceAll("'", String.raw`'\''`)}'`
@@ -70,7 +70,7 @@ function toolSays(name: 'Read' | 'Grep' | 'Edit', path: string, options: Partial
   return decision instanceof Promise ? 'later' : decision.behavior
 }
 
-/** Tools take `..` off by text, and open what is left. */
+/** Tools resolve `..` as text, and open the result. */
 function isOpenedByTool(path: string): boolean {
   try {
     return canary.test(

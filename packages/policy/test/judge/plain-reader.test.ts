@@ -1,4 +1,4 @@
-// Holds R-RULE-7t of docs/spec: a line that text alone makes up is read as the parser and the lexer read it.
+// Holds R-RULE-7t of docs/spec: the fast reader of plain lines agrees with the parser and the lexer.
 import { array, assert, constantFrom, oneof, property, stringMatching, tuple } from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -44,7 +44,7 @@ const spaced = array(tuple(piece, constantFrom(' ', ' ', ' ', ' ', '', '  ')), {
 )
 const anyText = stringMatching(/^[a-c2>&|;'" =$.~-]{1,14}$/)
 
-/** Behind a line end the same line is read by the parser and the lexer. */
+/** After a line end, the parser and the lexer read the same line. */
 function sameAsRead(line: string): boolean {
   if (readPlainLine(line) === undefined) return false
   expect(analyseShell(line)).toEqual(analyseShell(`${line}\n`))

@@ -1,4 +1,4 @@
-// What the kernel tells of processes is not read without a rule, wherever the agent works (spec R-RULE-7d), and what it tells of the machine is (R-RULE-10a).
+// Data of processes in /proc is not read without a rule, in any folder (spec R-RULE-7d), and data of the machine is (R-RULE-10a).
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { Dir, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -83,9 +83,14 @@ test('file tools can read the same files', () => {
   ]).toEqual([asks, asks, asks, asks, asks, asks, { behavior: 'allow' }])
 })
 
-const told = ['cat /etc/os-release', 'head -3 /proc/meminfo', 'grep -c processor /proc/cpuinfo', 'cat < /proc/version']
+const publicReads = [
+  'cat /etc/os-release',
+  'head -3 /proc/meminfo',
+  'grep -c processor /proc/cpuinfo',
+  'cat < /proc/version',
+]
 
-test.each(told)('%s runs in any folder, unless a rule denies it', (command) => {
+test.each(publicReads)('%s runs in any folder, unless a rule denies it', (command) => {
   const cwd = temporaryFolder()
   expect([judged(command, { cwd }), judged(command, { cwd, mode: 'dontAsk' })]).toEqual(['allow', 'allow'])
   expect(judged(command, { cwd, deny: ['Read(//etc/**)', 'Read(//usr/lib/**)', 'Read(//proc/**)'] })).toBe('deny')

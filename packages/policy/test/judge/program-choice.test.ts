@@ -1,4 +1,5 @@
-// Holds R-RULE-7e and R-RULE-7k of docs/spec: programs that load code run by themselves, unless a file or a folder of the project chooses what they load.
+// Holds R-RULE-7e and R-RULE-7k of docs/spec: programs that load code run without asking, unless a file or a folder of the project chooses what they
+// load.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -149,7 +150,7 @@ test('pip runs if it and its Python are outside, unless the line writes', () => 
     judged('touch x; pip list', rules),
     judged('cp lib/x lib/y && pip show x', rules),
     judged('pip list > packages', rules),
-    // Not the whole line runs without a rule: then pip would ask its index for a newer one.
+    // A part of the line needs a rule: then pip would ask its index for a newer version.
     judged('make; pip list', rules),
     judged('pip list', { ...rules, additionalDirectories: [outside] }),
   ]).toEqual(['ask', 'ask', 'ask', 'ask', 'ask'])

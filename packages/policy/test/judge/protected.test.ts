@@ -1,4 +1,4 @@
-// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec: what is run or obeyed later is changed by a rule alone that spells its name.
+// Holds R-RULE-7b, R-RULE-7n and R-RULE-7o of docs/spec: only a rule that spells out its name allows changing a control file.
 import {
   linkSync,
   mkdirSync,
@@ -57,7 +57,7 @@ function says(name: string, path: string, options: Partial<PermissionOptions>): 
   return decision instanceof Promise ? 'later' : decision.behavior
 }
 
-/** What people write who want edits to run, and name nothing by it. */
+/** Broad rules of people who want edits to run, which name no file. */
 const broad: readonly (readonly string[])[] = [
   ['Edit'],
   ['Write', 'Edit', 'NotebookEdit'],
@@ -70,7 +70,7 @@ const broad: readonly (readonly string[])[] = [
   ['Edit(.[a-z]*)', 'Edit(~/.?*/**)', 'Edit(/.gi?/**)', 'Edit(//etc*/**)', 'Edit(**/[.]*)'],
 ]
 
-const elsewhere = `
+const outsidePlaces = `
   @/home/.bashrc @/home/.ssh/authorized_keys @/home/.config/autostart/x.desktop @/home/.config/systemd/user/x.service
   @/home/.local/bin/git @/home/.gitconfig @/home/.config/git/config @/home/.vim/plugin/x.vim @/home/.m2/settings.xml @/home/.anything
   @/home/bin/git @/home/Library/LaunchAgents/x.plist @/home/.halting/settings.json @/home/.pam_environment @/settings/x
@@ -83,7 +83,7 @@ const elsewhere = `
   .split(/\s+/)
 
 describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 4, quick: 16 }))(
+  test.each(sampled([...ofProject, ...outsidePlaces], { deep: 4, quick: 16 }))(
     '%s is changed by no tool without a rule that names it',
     (name) => {
       const path = placed(name)
@@ -153,7 +153,7 @@ describe.each(['default', 'acceptEdits'] as const)('in the mode %s', (mode) => {
   })
 })
 
-test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
+test.each(sampled([...ofProject, ...outsidePlaces], { deep: 1, quick: 3 }))(
   '%s can be changed in bypassPermissions, and after approval by a hook',
   (name) => {
     expect(says('Write', placed(name), { mode: 'bypassPermissions' })).toBe('allow')
@@ -290,7 +290,7 @@ describe('a rule that names it', () => {
     expect(says('Write', 'h/x', { mode: 'acceptEdits', allow: ['Edit(.git/hooks/**)'] })).toBe('allow')
   })
 
-  test.each(sampled([...ofProject, ...elsewhere], { deep: 1, quick: 3 }))(
+  test.each(sampled([...ofProject, ...outsidePlaces], { deep: 1, quick: 3 }))(
     'is offered for %s, and allows it',
     (name) => {
       for (const [options, asked] of [

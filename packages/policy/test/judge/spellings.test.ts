@@ -1,4 +1,4 @@
-// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec: deny and ask rules are about what a command does, however it is written.
+// Holds R-RULE-1f to R-RULE-1i and R-RULE-5d of docs/spec: deny and ask rules apply to what a command does, in any spelling.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function rulesOf(title: string): { readonly deny?: readonly string[]; readonly a
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'halting-spellings-')))
 const outerHome = process.env['HOME']
-// Aliases of whoever runs this are not looked at.
+// Aliases of the user who runs the tests are ignored.
 beforeAll(() => {
   process.env['HOME'] = folder
 })
@@ -96,7 +96,7 @@ test('rules about files apply to changes by git', () => {
     ),
   )
   expect(found).toEqual([])
-  // A rule that asks asks about what is denied above.
+  // An ask rule applies to everything that is denied above.
   const named = groups.find(({ title }) => title === 'deny')?.commands ?? []
   const asked = named.filter((command) => judged(command, { cwd, allow: ['Bash'], ask: ['Edit(./src/**)'] }) !== 'ask')
   expect(asked).toEqual([])

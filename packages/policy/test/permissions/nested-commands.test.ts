@@ -75,7 +75,8 @@ describe('a command with any nesting', () => {
     fc.assert(
       fc.property(wrapped, (command) => {
         expect(behaviorOf(permissions, command)).toBe('ask')
-        // And it is that command that was missing, not the nesting that was not understood; quotes in an expansion may ask, whatever they hold.
+        // The missing rule must be about that command, not about a nesting that was not understood. Quotes in an expansion may ask, whatever they
+        // contain.
         const mayAsk = /\$\{y:-.*'/s.test(command)
         expect(behaviorOf(allowing, command)).toMatch(mayAsk ? /^(?:allow|ask)$/ : /^allow$/)
       }),

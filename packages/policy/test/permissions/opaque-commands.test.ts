@@ -1,4 +1,4 @@
-// Spec R-RULE-1c: without a sandbox, in bypassPermissions, what deny rules for files cannot be held against asks.
+// Spec R-RULE-1c: without a sandbox, in bypassPermissions, commands ask if deny rules for files cannot be checked for them.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ function requestOf(command: string, more: Partial<PermissionRequest> = {}): Perm
   }
 }
 
-const held = { holds: () => true }
+const sandboxed = { holds: () => true }
 
 test.each<readonly [string, Partial<PermissionOptions>, 'allow' | 'deny']>([
   ['make', {}, 'deny'],
@@ -35,21 +35,21 @@ test.each<readonly [string, Partial<PermissionOptions>, 'allow' | 'deny']>([
   ['ls && make', {}, 'deny'],
   ['timeout 5 make', {}, 'deny'],
   ['find . -name x | xargs make', {}, 'deny'],
-  // What can be judged runs.
+  // Commands that can be analyzed run.
   ['ls -l', {}, 'allow'],
   ['cat README.md > copy && rm -f copy', {}, 'allow'],
   ['mkdir -p a/b && touch a/b/c && mv a/b/c a/d', {}, 'allow'],
   ['echo hi; true', {}, 'allow'],
-  // A rule answers for its part, and for no other.
+  // A rule vouches for its part, and for no other.
   ['make', { allow: ['Bash(make:*)'] }, 'allow'],
   ['timeout 5 make all', { allow: ['Bash(make:*)'] }, 'allow'],
   ['make && npm test', { allow: ['Bash(make:*)'] }, 'deny'],
   ['make && npm test', { allow: ['Bash'] }, 'allow'],
-  // Without a deny rule for files, with one for commands alone, and in a sandbox the mode is what it was.
+  // Without a deny rule for files, with a deny rule for commands only, and in a sandbox the mode is unaffected.
   ['make', { deny: [] }, 'allow'],
   ['make', { deny: ['Bash(rm:*)'] }, 'allow'],
   ['make', { deny: ['Edit(src/**)'] }, 'deny'],
-  ['make', { sandbox: held }, 'allow'],
+  ['make', { sandbox: sandboxed }, 'allow'],
 ])('%s with %j: %s', async (command, options, behavior) => {
   expect((await permissionsOf(options).decide(requestOf(command))).behavior).toBe(behavior)
 })

@@ -1,4 +1,4 @@
-// Holds R-RULE-9c of docs/spec: a rule that lets any program run is named as such.
+// Holds R-RULE-9c of docs/spec: a rule that lets any program run is reported as such.
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { runsAnything } from '../../src/permissions/runs-anything.ts'
 import { expect, test } from 'vitest'

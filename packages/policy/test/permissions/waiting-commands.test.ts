@@ -1,4 +1,4 @@
-// Holds R-WAIT-13 and R-WAIT-14 of docs/spec: what Wait looks at again and again is judged as Bash and Read judge it.
+// Holds R-WAIT-13 and R-WAIT-14 of docs/spec: what Wait polls is judged as Bash and Read judge it.
 import type { PermissionRequest } from '@halting/core'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -13,8 +13,8 @@ function requestOf(name: string, input: PermissionRequest['call']['input'], read
   return { call: { type: 'tool_use', id: 'c', name, input }, tool, readOnly }
 }
 
-/** What all of the rules say of a call, without the name of its tool. */
-async function saidOf(options: Partial<PermissionOptions>, request: PermissionRequest): Promise<unknown> {
+/** All decisions of the rules about a call, without the name of its tool. */
+async function decisionsOf(options: Partial<PermissionOptions>, request: PermissionRequest): Promise<unknown> {
   const permissions = createPermissions({ cwd, ...options })
   const decision = await permissions.decide(request)
   const said = [
@@ -64,7 +64,7 @@ test('a command of Wait is judged like one of Bash, under any rules and modes', 
         const readOnly = isReadOnlyCommand(command)
         const options = { ...given, mode } as Partial<PermissionOptions>
         const [bash, wait] = [requestOf('Bash', { command }, readOnly), requestOf('Wait', { command }, readOnly)]
-        expect(await saidOf(options, wait)).toEqual(await saidOf(options, bash))
+        expect(await decisionsOf(options, wait)).toEqual(await decisionsOf(options, bash))
       },
     ),
     { numRuns: 60 },
@@ -72,7 +72,7 @@ test('a command of Wait is judged like one of Bash, under any rules and modes', 
 })
 
 test('every command in the corpus of attacks is judged like for Bash', async () => {
-  // Some of them: how they are judged is one function.
+  // A sample: a single function judges them.
   for (const { command, deny, allow } of readCorpus('commands-denied').filter((_, index) => index % 5 === 0)) {
     const permissions = createPermissions({ cwd, deny, allow })
     const [bash, wait] = await Promise.all(

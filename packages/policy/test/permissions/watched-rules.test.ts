@@ -1,4 +1,4 @@
-// Holds R-GOAL-36b of docs/spec: a rule for files whose changes are noticed otherwise.
+// Holds R-GOAL-36b of docs/spec: a rule for files whose changes are detected in another way.
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
 import { createPermissions } from '../../src/permissions/permissions.ts'
@@ -6,7 +6,7 @@ import { createPermissions } from '../../src/permissions/permissions.ts'
 const cwd = '/nowhere/project'
 const watched = { rule: 'Edit(tests/**)', projectDirectory: cwd, isWatched: true } as const
 const permissions = createPermissions({ cwd, mode: 'bypassPermissions', deny: [watched] })
-// Of a request the rules look at these alone.
+// True: the rules read only these fields of a request.
 const tool = { name: 'Bash' } as unknown as PermissionRequest['tool']
 const decided = async (name: string, input: PermissionRequest['call']['input']): Promise<string> => {
   const request: PermissionRequest = { call: { type: 'tool_use', id: 'c', name, input }, tool, readOnly: false }

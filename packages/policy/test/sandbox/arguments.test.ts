@@ -1,4 +1,4 @@
-// What bubblewrap and sandbox-exec are told (spec R-BOX-1, R-BOX-2), and the filter of system calls, as tables.
+// The arguments of bubblewrap and sandbox-exec (spec R-BOX-1, R-BOX-2), and the system call filter, as tables.
 import { createPermissions } from '../../src/permissions/permissions.ts'
 import { describe, expect, test } from 'vitest'
 import { bubblewrapArguments } from '../../src/sandbox/bubblewrap.ts'
@@ -23,7 +23,7 @@ const plain: SandboxDescription = {
 const command = { file: 'bash', args: ['-c', 'ls'], directory: '/p' }
 const means = { filterDescriptor: 4, canDisableUserNamespaces: true }
 
-/** What is mounted for a description, from the first place of its own on. */
+/** The mounts for a description, from its first own place on. */
 function mounts(description: Partial<SandboxDescription>): string {
   const args = bubblewrapArguments({ ...plain, ...description }, command, means)
   const from = args.indexOf('/t', args.indexOf('/t', args.indexOf('/t') + 1) + 1) + 1
@@ -123,7 +123,7 @@ describe('sandbox-exec', () => {
   })
 })
 
-/** Runs a classic BPF program as the kernel does: what it answers to a call. */
+/** Runs a classic BPF program as the kernel does: its result for a call. */
 function answer(program: Uint8Array, call: { arch: number; number: number; args?: readonly number[] }): number {
   const view = new DataView(program.buffer)
   const data = [call.number, call.arch, 0, 0, ...(call.args ?? []).flatMap((value) => [value, 0])]

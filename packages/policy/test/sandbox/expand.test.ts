@@ -1,4 +1,4 @@
-// What the patterns of deny rules name on disk (spec R-BOX-2, R-BOX-2a).
+// The existing files that patterns of deny rules match (spec R-BOX-2, R-BOX-2a).
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPermissions } from '../../src/permissions/permissions.ts'

@@ -1,4 +1,4 @@
-// What needs to be asked about where a sandbox holds commands (spec R-BOX-2, R-BOX-7, R-BOX-8).
+// What needs approval if a sandbox confines commands (spec R-BOX-2, R-BOX-7, R-BOX-8).
 import { createPermissions, type PermissionOptions } from '../../src/permissions/permissions.ts'
 import type { PermissionRequest } from '@halting/core'
 import { expect, test } from 'vitest'
@@ -10,7 +10,7 @@ const outside = { holds: (_command: string): boolean => false }
 async function behaviorOf(command: string, options: Partial<PermissionOptions> = {}): Promise<string> {
   const permissions = createPermissions({ cwd: '/project', sandbox: { holds }, ...options })
   const call = { type: 'tool_use', id: 'c', name: 'Bash', input: { command } } as const
-  // Of a request the rules look at these alone.
+  // True: the rules read only these fields of a request.
   const request = { call, tool: { name: 'Bash' }, readOnly: false } as unknown as PermissionRequest
   return (await permissions.decide(request)).behavior
 }
@@ -23,7 +23,7 @@ test.each([
   ['npm install', { ask: ['Bash(npm:*)'] }, 'ask'],
   ['npm install', { deny: ['Bash(npm:*)'] }, 'deny'],
   ['npm install', { mode: 'plan' }, 'deny'],
-  // Whether a deny rule for commands fits cannot be seen; for files the kernel sees to it.
+  // Deny rules for commands cannot be checked here; the kernel enforces those for files.
   ['eval "$x"', { deny: ['Bash(rm:*)'] }, 'ask'],
   ['eval "$x"', { deny: ['Read(.env)'] }, 'allow'],
   ['eval "$x"', { deny: ['Read(.env)'], mode: 'bypassPermissions' }, 'allow'],

@@ -1,4 +1,5 @@
-// Holds rules of docs/spec: R-PROV-3, R-PROV-4, R-PROV-6, R-PROV-7, R-PROV-24 to R-PROV-26. Whose word counts about provider packages, and where they are looked for.
+// Holds rules of docs/spec: R-PROV-3, R-PROV-4, R-PROV-6, R-PROV-7, R-PROV-24 to R-PROV-26. Who may configure provider packages, and where they are
+// searched.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

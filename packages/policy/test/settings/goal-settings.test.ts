@@ -7,7 +7,7 @@ import { durationMs } from '@halting/core/adapters'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import { loadSettings, projectOffers } from '../../src/settings/settings.ts'
 
-/** Lays files out in a project and in the folder of a person, and loads. */
+/** Creates files in a project and in the person's folder, and loads the settings. */
 async function load(
   files: Readonly<Record<string, object>>,
   trustedBy: string | false = false,

@@ -17,7 +17,7 @@ const shared = '.halting/settings.json'
 const local = '.halting/settings.local.json'
 const managed = 'managed/managed-settings.json'
 
-/** Lays files out in a project, in the folder of a person and in that of an administrator, and loads. */
+/** Creates files in a project, in the person's folder and in that of an administrator, and loads the settings. */
 async function load(
   files: Readonly<Record<string, object | string>>,
   options: { readonly defaultLimits?: DefaultLimits; readonly given?: string } = {},
@@ -154,7 +154,7 @@ test.each([
   ['{"maxTurns": 5}', /unknown setting maxTurns\. Move maxTurns into limits: \{"limits": \{"maxTurns": …\}\}\.$/],
   ['{"Limits": {"maxTurns": 5}}', /unknown setting Limits\. Did you mean limits\? Fix or remove it\.$/],
   ['{"limits": 5}', /limits must be an object, such as \{"maxRunUsd": 5\} \(received 5\)\.$/],
-])('%s stops the program, whoever wrote it', async (text, problem) => {
+])('%s stops the program, independent of its author', async (text, problem) => {
   await expect(load({ [own]: text })).rejects.toThrow(problem)
   await expect(load({ [shared]: text })).rejects.toThrow(/ignore project settings, use --setting-sources user/)
 })
@@ -198,7 +198,7 @@ test("a project can only lower limits, and an administrator's are never exceeded
       expect(limitOf(files)).toBeLessThanOrEqual(limitOf(files.filter((file) => !ofProject(file))))
       const [first] = files.filter(({ file: { level } }) => level === 'managed')
       expect(limitOf(files)).toBeLessThanOrEqual(first?.fields.limits?.maxTurns ?? Infinity)
-      // Whatever does not count is named.
+      // Every ignored value is reported.
       const { ignored, warnings } = mergedLimits(files, defaults)
       expect(warnings).toHaveLength(ignored.length)
     }),

@@ -1,4 +1,4 @@
-// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec: an administrator's files, and what they keep for themselves.
+// Holds R-CONF-1c, R-CONF-7a and R-CONF-7b of docs/spec: an administrator's files, and the settings reserved for them.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const fileOf = (level: SettingsLevel, content: object) => ({
   json: JSON.stringify(content),
 })
 
-const weighed = (managed: object, others: Partial<Record<SettingsLevel, object>>): Promise<LoadedSettings> =>
+const merged = (managed: object, others: Partial<Record<SettingsLevel, object>>): Promise<LoadedSettings> =>
   mergeReadFiles(
     [
       fileOf('managed', managed),
@@ -37,7 +37,7 @@ const weighed = (managed: object, others: Partial<Record<SettingsLevel, object>>
 
 test('allowManagedHooksOnly: only the hooks of an administrator are called', async () => {
   const own = { PreToolUse: [{ matcher: 'Bash', hooks: [command] }] }
-  const { settings, ignored, origins, warnings } = await weighed(
+  const { settings, ignored, origins, warnings } = await merged(
     { allowManagedHooksOnly: true, hooks: own },
     { flag: { hooks }, local: { hooks }, project: { hooks }, user: { hooks } },
   )
@@ -62,16 +62,16 @@ test('allowManagedHooksOnly and disableAllHooks keep only the status line of an 
   const own = { type: 'command', command: 'own' }
   const mine = { type: 'command', command: 'mine' }
   const files = { project: { statusLine: mine }, user: { statusLine: mine } }
-  const only = await weighed({ allowManagedHooksOnly: true, statusLine: own }, files)
+  const only = await merged({ allowManagedHooksOnly: true, statusLine: own }, files)
   expect(only.settings).toEqual({ statusLine: own })
   expect(only.ignored).toMatchObject([
     { setting: 'statusLine', text: 'mine', from: '/project.json', why: 'allowManagedHooksOnly in /managed.json' },
     { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'allowManagedHooksOnly in /managed.json' },
   ])
-  expect((await weighed({ allowManagedHooksOnly: true }, files)).settings).toEqual({})
-  const off = await weighed({ statusLine: own }, { ...files, local: {}, flag: { disableAllHooks: true } })
+  expect((await merged({ allowManagedHooksOnly: true }, files)).settings).toEqual({})
+  const off = await merged({ statusLine: own }, { ...files, local: {}, flag: { disableAllHooks: true } })
   expect(off.settings).toEqual({ statusLine: own })
-  const none = await weighed({}, { user: { statusLine: mine, disableAllHooks: true } })
+  const none = await merged({}, { user: { statusLine: mine, disableAllHooks: true } })
   expect(none.settings).toEqual({})
   expect(none.ignored).toEqual([
     { setting: 'statusLine', text: 'mine', from: '/user.json', why: 'disableAllHooks in /user.json', forTrust: false },
@@ -80,7 +80,7 @@ test('allowManagedHooksOnly and disableAllHooks keep only the status line of an 
 })
 
 test('allowManagedPermissionRulesOnly: only the rules of an administrator allow, and restrictions of all files apply', async () => {
-  const { settings, ignored, warnings } = await weighed(
+  const { settings, ignored, warnings } = await merged(
     { allowManagedPermissionRulesOnly: true, permissions: { allow: ['Bash(npm test)'] } },
     { flag: { permissions }, project: { permissions }, user: { permissions } },
   )
@@ -108,14 +108,14 @@ test('settings that an administrator excludes do not ask for trust', () => {
 test.each(['flag', 'local', 'project', 'user'] as const)(
   'these settings have no effect in a file of the level %s',
   async (level) => {
-    const { settings, warnings } = await weighed({}, { [level]: { allowManagedHooksOnly: true, hooks } })
+    const { settings, warnings } = await merged({}, { [level]: { allowManagedHooksOnly: true, hooks } })
     expect(settings.hooks).toEqual(hooks)
     expect(warnings).toEqual([`allowManagedHooksOnly in /${level}.json is ignored: only an administrator can set it.`])
   },
 )
 
 test('an invalid value of an administrator stops the program', async () => {
-  await expect(weighed({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
+  await expect(merged({ allowManagedHooksOnly: 'yes' }, {})).rejects.toThrow(
     '/managed.json:1: allowManagedHooksOnly must be true or false (received "yes").',
   )
 })
@@ -153,7 +153,7 @@ const sandbox = {
 
 test('allowManagedDomainsOnly: the sandbox reaches only the domains of an administrator, and denials of others remain', async () => {
   const rules = { allow: ['WebFetch(domain:docs.example)', 'Bash(make)'] }
-  const { settings, ignored, warnings } = await weighed(
+  const { settings, ignored, warnings } = await merged(
     { sandbox: { network: { allowManagedDomainsOnly: true, allowedDomains: ['example.com'] } }, permissions: rules },
     { flag: { sandbox }, project: { sandbox }, user: { sandbox } },
   )
@@ -180,7 +180,7 @@ test('allowManagedDomainsOnly: the sandbox reaches only the domains of an admini
 })
 
 test('allowManagedReadPathsOnly: only an administrator opens paths that the sandbox protects', async () => {
-  const { settings } = await weighed(
+  const { settings } = await merged(
     { sandbox: { filesystem: { allowManagedReadPathsOnly: true, allowRead: ['/etc/ssh'] } } },
     { flag: { sandbox }, user: { sandbox } },
   )
@@ -193,7 +193,7 @@ test('allowManagedReadPathsOnly: only an administrator opens paths that the sand
 })
 
 test('in other files these settings have no effect, and an invalid value stops the program', async () => {
-  const { settings, warnings } = await weighed(
+  const { settings, warnings } = await merged(
     {},
     { user: { sandbox: { ...sandbox, network: { ...sandbox.network, allowManagedDomainsOnly: true } } } },
   )
@@ -201,7 +201,7 @@ test('in other files these settings have no effect, and an invalid value stops t
   expect(warnings).toEqual([
     'sandbox.network.allowManagedDomainsOnly in /user.json is ignored: only an administrator can set it.',
   ])
-  await expect(weighed({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
+  await expect(merged({ sandbox: { network: { allowManagedDomainsOnly: 'yes' } } }, {})).rejects.toThrow(
     '/managed.json:1: sandbox.network.allowManagedDomainsOnly must be true or false (received "yes").',
   )
 })

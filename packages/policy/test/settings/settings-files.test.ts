@@ -379,7 +379,7 @@ describe('no project file makes anything more open than without it, or breaks an
       const request = { call, readOnly: call.name === 'Read', tool: { name: call.name } } as unknown as Parameters<
         typeof permissions.decide
       >[0]
-      // True: the fields are those that these rules look at.
+      // True: these rules read only these fields.
       const decision = permissions.decide(request) as { readonly behavior: string }
       return permissions.denies(request) === undefined && decision.behavior === 'allow'
     })
@@ -464,7 +464,7 @@ describe('no project file makes anything more open than without it, or breaks an
       ),
       { numRuns: runs },
     )
-    // Both kinds are drawn.
+    // The generator must produce both kinds.
     expect(stopped).toBeGreaterThan(runs / 20)
     expect(stopped).toBeLessThan(runs * 0.9)
   })

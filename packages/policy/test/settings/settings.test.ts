@@ -8,15 +8,15 @@ import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-interface Laid {
+interface Layout {
   /** Files by path: `~/` is the person's folder, the others are in the project. */
   readonly files?: Readonly<Record<string, string | object>>
   readonly given?: string
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Lays files out in a project and in the folder of a person, and loads. */
-async function load({ files = {}, given, env = {} }: Laid): Promise<Pick<LoadedSettings, 'settings' | 'warnings'>> {
+/** Creates files in a project and in the person's folder, and loads the settings. */
+async function load({ files = {}, given, env = {} }: Layout): Promise<Pick<LoadedSettings, 'settings' | 'warnings'>> {
   const root = mkdtempSync(join(tmpdir(), 'halting-settings-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
   const home = join(root, 'home')
@@ -145,7 +145,7 @@ describe('an unreadable file is reported with its place', () => {
     [{ given: '{"apiKeyHelper":" "}' }, '--settings: apiKeyHelper must be a command (a string) (received " ").'],
     [{ given: '{"modelPrices":[]}' }, '--settings: modelPrices must be an object of prices by model ID (received []).'],
   ] as const)('%j', async (laid, message) => {
-    await expect(load(laid as Laid)).rejects.toThrow(message)
+    await expect(load(laid as Layout)).rejects.toThrow(message)
   })
 
   test('an empty file has no settings', async () => {

@@ -48,7 +48,7 @@ const rules = (
   ...more,
 })
 
-/** A folder for temporary files is never trusted, so that these stand beside. */
+/** A temporary folder is never trusted, so these folders are elsewhere. */
 function place(): SettingsWriterOptions & { readonly cwd: string; readonly home: string } {
   const base = join(homedir(), '.cache/halting-tests')
   mkdirSync(base, { recursive: true })
@@ -293,7 +293,7 @@ test('learned rules apply like rules of settings, deny before ask before allow',
     ),
     await behavior('make'),
     await behavior('make', rules(['Bash(make)'], 'userSettings', { type: 'removeRules' })),
-    // An answer takes no deny rule of the settings away.
+    // An answer cannot remove a deny rule of the settings.
     await behavior(
       'rm x',
       rules(['Bash(rm:*)'], 'userSettings', { type: 'removeRules', behavior: 'deny' }),
@@ -328,7 +328,7 @@ test('suggestions are stored where they take effect: neither in an untrusted fol
     const permissions = createPermissions({ cwd: options.cwd, keep: settingsWriter(options), suggestFor })
     const suggestions = permissions.suggest?.(requestOf('Bash', { command: 'npm test' })) ?? []
     expect(suggestions.map(({ destination }) => destination)).toEqual([suggestFor])
-    // It is no yes that comes to nothing.
+    // The suggestion has an effect.
     await permissions.keep?.(suggestions)
   }
 })
@@ -357,7 +357,7 @@ test('a suggestion would allow the call', async () => {
       ]).toEqual([name, { behavior: 'allow' }])
   }
   expect(permissions.suggest?.(requestOf('Bash', { command: 'rm -rf *' }))).toEqual([])
-  // What only a rule for all commands would let run (R-LEARN-6a).
+  // Commands that only a rule for all commands would allow (R-LEARN-6a).
   for (const command of ['echo \u001B]x', '$PROGRAM a', 'eval "$X"'])
     expect([command, permissions.suggest?.(requestOf('Bash', { command }))]).toEqual([command, []])
 })

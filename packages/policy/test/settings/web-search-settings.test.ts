@@ -1,4 +1,4 @@
-// Holds R-SEARCH-22 of docs/spec: who searches the web is for the person and an administrator to say, and for a project that is trusted.
+// Holds R-SEARCH-22 of docs/spec: the person, an administrator and a trusted project can choose who searches the web.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-// Holds R-TRY-4 and R-TRY-6 of docs/spec in the parts that trials are made of.
+// Holds R-TRY-4 and R-TRY-6 of docs/spec for the parts of trials.
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ describe('network counters of the kernel', () => {
     ],
     [quiet.replace('left 0', 'left 2'), { leftObjects: false, leftProcesses: true, usedNetwork: false }],
     [quiet.replace('objects 0', 'objects 1'), { leftObjects: true, leftProcesses: false, usedNetwork: false }],
-    // Nobody reported, or not to the end.
+    // No report, or an incomplete one.
     ['', undefined],
     [quiet.replace('left 0\n', ''), undefined],
     ['left 0\n', undefined],
@@ -84,7 +84,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
       ['rm -r d/e; mkdir d/e', 'd/e'],
       ['chmod 700 d/e', 'd/e'],
       ['mkdir __pycache__ && echo x > __pycache__/a.pyc', undefined],
-      // Somebody wants it gone.
+      // Removing it was the intention.
       ['rm -r p/__pycache__', 'p/__pycache__'],
       ['echo x > p/__pycache__/a.pyc', undefined],
       ['echo x > d/e/temporary; rm d/e/temporary', undefined],
@@ -133,7 +133,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
       why: `it may concern the process that ${path} names, which it does not see`,
     })
     expect(victim.exitCode).toBeNull()
-    // No process can have this number.
+    // No process can have this id.
     writeFileSync(path, '99999999\n')
     expect(await tryLine(project, line)).toMatchObject({ why: undefined })
   })
@@ -160,7 +160,7 @@ describe.skipIf(means === undefined)('A trial (needs bubblewrap and overlays)', 
     const line = 'cat ~/.cache/pip/known; echo new > ~/.cache/pip/new; rm ~/.cache/pip/known; ls ~/.cache'
     expect(await tryLine(project, line)).toEqual({ output: 'wheel\npip\n', exitCode: 0, why: undefined })
     expect(readdirSync(pip)).toEqual(['known'])
-    // Programs that cache find a folder for it where the person has none.
+    // Programs find a folder for caches even if the person has none.
     expect(await tryLine(project, 'touch ~/.cache/made')).toMatchObject({ exitCode: 0, why: undefined })
     expect(readdirSync(join(project.home, '.cache'))).toEqual(['pip', 'private'])
   })

@@ -1,4 +1,4 @@
-// Holds R-TRUST-4a of docs/spec: what scripts of hooks hold is a part of what was trusted.
+// Holds R-TRUST-4a of docs/spec: the content of hook scripts is part of what was trusted.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { changeTrust, type TrustOwner } from '../../src/trust/trust-store.ts'

@@ -177,7 +177,7 @@ describe('trusting a folder (spec R-TRUST-2)', () => {
     const { settings, ignored } = await loadSettings(owner)
     expect(settings).toEqual({ env: { NODE_ENV: 'test' } })
     expect(ignored.map(({ text }) => text)).toEqual(['PreToolUse(Bash): evil', 'Stop: late', 'CI=1'])
-    // The same command behind another matcher is another hook.
+    // The same command with another matcher is another hook.
     write(file, { hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'lint' }] }] } })
     expect((await loadSettings(owner)).settings.hooks).toBeUndefined()
   })
@@ -235,11 +235,11 @@ describe('trusting a folder (spec R-TRUST-2)', () => {
   })
 })
 
-describe('a trust record applies to (spec R-TRUST-3)', () => {
+describe('trust records (spec R-TRUST-3)', () => {
   const isTrusted = async (owner: TrustOwner, cwd: string): Promise<boolean> =>
     (await folderTrust({ ...owner, cwd })).trusted
 
-  test('the real path and everything inside, not a neighbor with the same prefix', async () => {
+  test('apply to the real path and everything inside, not to a neighbor with the same prefix', async () => {
     const owner = place()
     await trustNow(owner)
     mkdirSync(join(owner.cwd, 'inside/deep'), { recursive: true })
@@ -261,7 +261,7 @@ describe('a trust record applies to (spec R-TRUST-3)', () => {
     ])
   })
 
-  test('the target of a link at the time, not a later one', async () => {
+  test('apply to the target of a link at the time, not to a later one', async () => {
     const owner = place()
     mkdirSync(join(owner.root, 'evil'))
     symlinkSync(owner.cwd, join(owner.work, 'link'))
@@ -271,7 +271,7 @@ describe('a trust record applies to (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, join(owner.work, 'link'))).toBe(false)
   })
 
-  test('a folder inside a trusted one that was revoked, and one inside that which was trusted', async () => {
+  test('can revoke a folder inside a trusted one, and trust one inside that', async () => {
     const owner = place()
     const [vendored, ours] = [join(owner.cwd, 'vendored'), join(owner.cwd, 'vendored/ours')]
     mkdirSync(ours, { recursive: true })
@@ -288,7 +288,7 @@ describe('a trust record applies to (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, join(vendored, 'other'))).toBe(false)
   })
 
-  test('a revoked folder, whatever Claude Code recorded for it or for one around it', async () => {
+  test('that revoke a folder win over what Claude Code recorded for it or for one around it', async () => {
     const owner = place()
     write(join(owner.home, '.claude.json'), { projects: { [owner.work]: { hasTrustDialogAccepted: true } } })
     chmodSync(join(owner.home, '.claude.json'), 0o600)
@@ -302,14 +302,14 @@ describe('a trust record applies to (spec R-TRUST-3)', () => {
     [{ preferredNotifChannel: 'loud' }, undefined],
     [{}, undefined],
     ['no JSON', undefined],
-  ])('notifications, as a person has Claude Code send them: %j', async (written, expected) => {
+  ])('of Claude Code are next to its notification channel: %j', async (written, expected) => {
     const owner = place()
     write(join(owner.home, '.claude.json'), written)
     chmodSync(join(owner.home, '.claude.json'), 0o600)
     expect(await notificationChannelOfClaude(owner)).toBe(expected)
   })
 
-  test('nothing because of a .git that points into a trusted repository', async () => {
+  test('ignore a .git that points into a trusted repository', async () => {
     const owner = place()
     await trustNow(owner)
     mkdirSync(join(owner.cwd, '.git/worktrees/evil'), { recursive: true })
@@ -321,22 +321,25 @@ describe('a trust record applies to (spec R-TRUST-3)', () => {
     expect(await isTrusted(owner, evil)).toBe(false)
   })
 
-  test.each(['/', '/tmp', tmpdir(), dirname(homedir()), homedir()])('nothing if it is about %s', async (broad) => {
-    const owner = { ...place(), home: homedir() }
-    const env = { HALTING_CONFIG_DIR: join(owner.root, 'config'), CLAUDE_CONFIG_DIR: join(owner.root, 'config') }
-    const asked = { ...owner, env }
-    await changeTrust(
-      asked,
-      (records) => void records.set(realpathSync(broad), { trusted: true, since: '', offers: [] }),
-    )
-    write(join(owner.root, 'config/.claude.json'), {
-      projects: { [realpathSync(broad)]: { hasTrustDialogAccepted: true } },
-    })
-    chmodSync(join(owner.root, 'config/.claude.json'), 0o600)
-    expect(isTooBroad(realpathSync(broad), asked)).toBe(true)
-    expect(await isTrusted(asked, owner.cwd)).toBe(false)
-    expect(await isTrusted(asked, broad)).toBe(false)
-  })
+  test.each(['/', '/tmp', tmpdir(), dirname(homedir()), homedir()])(
+    'have no effect if they are about %s',
+    async (broad) => {
+      const owner = { ...place(), home: homedir() }
+      const env = { HALTING_CONFIG_DIR: join(owner.root, 'config'), CLAUDE_CONFIG_DIR: join(owner.root, 'config') }
+      const asked = { ...owner, env }
+      await changeTrust(
+        asked,
+        (records) => void records.set(realpathSync(broad), { trusted: true, since: '', offers: [] }),
+      )
+      write(join(owner.root, 'config/.claude.json'), {
+        projects: { [realpathSync(broad)]: { hasTrustDialogAccepted: true } },
+      })
+      chmodSync(join(owner.root, 'config/.claude.json'), 0o600)
+      expect(isTooBroad(realpathSync(broad), asked)).toBe(true)
+      expect(await isTrusted(asked, owner.cwd)).toBe(false)
+      expect(await isTrusted(asked, broad)).toBe(false)
+    },
+  )
 })
 
 describe('the file of trust records (spec R-TRUST-6)', () => {
@@ -356,7 +359,7 @@ describe('the file of trust records (spec R-TRUST-6)', () => {
     ['damaged', (path: string) => writeFileSync(path, readFileSync(path, 'utf8').slice(0, -9))],
     ['of another shape', (path: string) => writeFileSync(path, '{"folders":[]}')],
     [
-      'with a record that is none',
+      'with an invalid record',
       (path: string) => writeFileSync(path, '{"folders":{"/x":{"trusted":"yes","offers":[]}}}'),
     ],
     ['writable by others', (path: string) => chmodSync(path, 0o666)],

@@ -1,10 +1,10 @@
-/** Which of some lines are still of the kind that is looked for. */
+/** Selects the lines that still show the disagreement. */
 export type FindStill = (lines: readonly string[]) => Promise<readonly boolean[]>
 
 const maxRounds = 60
 const maxAtOnce = 150
 
-/** The line with as much taken out of it as can be while it is still of its kind. */
+/** The line, reduced as far as possible while it still shows the disagreement. */
 export async function shrink(line: string, findStill: FindStill): Promise<string> {
   let smallest = line
   let size = Math.ceil(line.length / 2)
@@ -20,7 +20,7 @@ export async function shrink(line: string, findStill: FindStill): Promise<string
   return smallest
 }
 
-/** The line without each piece of this length, and for single characters also without pairs around something. */
+/** The line without each piece of this length; for single characters also without pairs around something. */
 function withoutPieces(line: string, size: number): readonly string[] {
   const step = Math.max(1, Math.floor(size / 2), Math.ceil(line.length / maxAtOnce))
   const found = new Set<string>()
