@@ -55,18 +55,18 @@ export async function pinFolder(
 }
 
 async function pinByDescriptor(disk: Disk, path: string, makes: boolean): Promise<PinnedFolder> {
-  let held = await disk.open('/', O_PATH | O_DIRECTORY)
+  let pinned = await disk.open('/', O_PATH | O_DIRECTORY)
   try {
     for (const name of path.split('/').filter(Boolean)) {
-      const inner = await openPart(disk, pathInFolder(held, name), { path, makes })
-      await held.close()
-      held = inner
+      const inner = await openPart(disk, pathInFolder(pinned, name), { path, makes })
+      await pinned.close()
+      pinned = inner
     }
   } catch (thrown) {
-    await held.close()
+    await pinned.close()
     throw thrown
   }
-  return { pathOf: (name) => pathInFolder(held, name), check: async () => undefined, close: () => held.close() }
+  return { pathOf: (name) => pathInFolder(pinned, name), check: async () => undefined, close: () => pinned.close() }
 }
 
 function pathInFolder(folder: OpenFile, name: string): string {
@@ -108,13 +108,13 @@ export function inFolderSync<T>(path: string, use: (at: string) => T): T | undef
       const found = realPath(folder) === folder ? use(path) : undefined
       return realPath(folder) === folder ? found : undefined
     }
-    let held = openSync('/', O_PATH | O_DIRECTORY)
-    opened.push(held)
+    let pinned = openSync('/', O_PATH | O_DIRECTORY)
+    opened.push(pinned)
     for (const name of folder.split('/').filter(Boolean)) {
-      held = openSync(`/proc/self/fd/${held}/${name}`, O_PATH | O_DIRECTORY | O_NOFOLLOW)
-      opened.push(held)
+      pinned = openSync(`/proc/self/fd/${pinned}/${name}`, O_PATH | O_DIRECTORY | O_NOFOLLOW)
+      opened.push(pinned)
     }
-    return use(`/proc/self/fd/${held}/${basename(path)}`)
+    return use(`/proc/self/fd/${pinned}/${basename(path)}`)
   } catch (thrown) {
     // It was removed, or replaced by a link or a file.
     if (codeOf(thrown) === undefined) throw thrown

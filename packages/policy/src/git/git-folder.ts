@@ -139,11 +139,11 @@ function foreignNameProblem(gitFolder: string, commonFolder: string): string | u
     at('objects/pack/multi-pack-index.d/multi-pack-index-chain'),
   ]
   const tables = [commonFolder, gitFolder, ...worktrees].map((folder) => join(folder, 'reftable/tables.list'))
-  const odd =
+  const foreign =
     chains.find((file) => !allLinesMatch(file, /^(?:[\da-f]{40}|[\da-f]{64})$/)) ??
     tables.find((file) => !allLinesMatch(file, /^[\w-][\w.-]*$/)) ??
     packIndexes(commonFolder).find((file) => !namesOnlyPlainPacks(file))
-  return odd === undefined ? undefined : `${odd} names files in other places, or cannot be read`
+  return foreign === undefined ? undefined : `${foreign} names files in other places, or cannot be read`
 }
 
 function foldersOf(folder: string): readonly string[] {

@@ -81,8 +81,9 @@ function writingProblem(
 ): string | undefined {
   const [opaque] = analysis.opaque
   if (opaque !== undefined) return opaque
-  const odd = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
-  if (odd !== undefined || analysis.features.size > 0) return gitBesideUnknown(writer, odd ?? 'the rest')
+  const riskyVariable = analysis.variables.find((name) => !isHarmlessVariable(name) && !isShellLocal(name))
+  if (riskyVariable !== undefined || analysis.features.size > 0)
+    return gitBesideUnknown(writer, riskyVariable ?? 'the rest')
   const redirect = analysis.redirects.find(({ target }) => target.kind !== 'literal' && target.isPipe !== true)
   if (redirect !== undefined) return gitBesideUnknown(writer, redirect.target.source)
   for (const simple of analysis.commands) {

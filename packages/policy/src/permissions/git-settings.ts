@@ -81,8 +81,8 @@ export function repositoryPlaces(folder: string): readonly string[] {
 /** The git settings of the person, with the files that they include and name. */
 export function personalGitFiles(): readonly string[] {
   const config = process.env['XDG_CONFIG_HOME'] || join(homeFolder(), '.config')
-  const beside = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
-  return [...beside, ...personalFiles().flatMap((file) => withNamedFiles(file))]
+  const defaults = ['git/ignore', 'git/attributes'].map((name) => join(config, name))
+  return [...defaults, ...personalFiles().flatMap((file) => withNamedFiles(file))]
 }
 
 /** Whether a settings file, or one that it includes, contains a password or a token. */

@@ -80,11 +80,11 @@ const temporary = '/tmp'
 /** Whether confined commands write there. The home folder and read-only folders may be in it too. */
 function isVisible(path: string, { directories, readableFolders, env }: RuleBook): boolean {
   const home = env['HOME'] ?? ''
-  const kept = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
+  const readOnlyPlaces = [...readableFolders, ...(home === '' ? [] : [home])].flatMap(bothEnds)
   return bothEnds(path).every(
     (end) =>
       directories.some((folder) => isInside(end, folder)) ||
-      (isInside(end, temporary) && !kept.some((folder) => folder !== temporary && isInside(end, folder))),
+      (isInside(end, temporary) && !readOnlyPlaces.some((folder) => folder !== temporary && isInside(end, folder))),
   )
 }
 

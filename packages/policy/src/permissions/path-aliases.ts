@@ -85,8 +85,8 @@ function linkedNameUnder(path: string, patterns: readonly PathPattern[]): string
 function linkedFilesOf(patterns: readonly PathPattern[]): LinkedFiles {
   const atMs = performance.now()
   const key = JSON.stringify(patterns.map(({ anchors, source }) => [source, ...anchors]))
-  const kept = linkedFiles.get(key)
-  if (kept !== undefined && atMs <= kept.untilMs) return kept
+  const cached = linkedFiles.get(key)
+  if (cached !== undefined && atMs <= cached.untilMs) return cached
   const byFile = linkedFilesUnder(patterns)
   if (linkedFiles.size >= maxLists) linkedFiles.clear()
   // A command may create another name at any time. Rescanning takes at most a tenth of the time.

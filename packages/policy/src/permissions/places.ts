@@ -39,8 +39,11 @@ export const whereaboutsOf: (analysis: ShellAnalysis, shellDirectory: string) =>
       else if (isUnknown) break
       else {
         // The shell resolves the path as text, and with -P on disk.
-        const led = directories.flatMap((from) => [absolutePath(target.value, from), kernelPath(target.value, from)])
-        const all = [...new Set([...directories, ...led])]
+        const destinations = directories.flatMap((from) => [
+          absolutePath(target.value, from),
+          kernelPath(target.value, from),
+        ])
+        const all = [...new Set([...directories, ...destinations])]
         if (all.length > maxDirectories) isUnknown = true
         else directories = all
       }

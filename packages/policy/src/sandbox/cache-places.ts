@@ -196,13 +196,13 @@ function placesOf(row: CacheRow, { home, env }: CacheOptions): readonly CachePla
 /** Excludes folders that contain the home or a directory of the session, folders inside of one, folders of the system, and our own. */
 function isUsablePlace({ home, directories, folder }: CacheOptions): (place: CachePlace) => boolean {
   const homes = bothEnds(home)
-  const kept = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
+  const excluded = [...homes, ...[folder, dirname(folder)].flatMap(bothEnds)]
   const own = [...directories, folder].flatMap(bothEnds)
   return ({ path, real }) =>
     !leadsOutside(path, directories) &&
     [path, real].every(
       (end) =>
-        !kept.some((inner) => isInside(inner, end)) &&
+        !excluded.some((inner) => isInside(inner, end)) &&
         !own.some((other) => isInside(end, other) || isInside(other, end)) &&
         (homes.some((inner) => isInside(end, inner)) || !systemRoots.some((place) => isInside(end, place))),
     )

@@ -87,15 +87,17 @@ export function describe(options: DescribeOptions): DescribedSandbox {
   const places = (paths: readonly string[]): readonly Place[] => paths.flatMap((path) => placeAt(pathOf(path, options)))
   const writable = access === 'read-only' ? [] : places([...options.directories, ...settings.allowWrite])
   for (const { path } of writable) refuseTooMuch(path, home)
-  const kept = writable.filter(({ kind }) => kind === 'folder').map(({ path }) => protectedPlaces(path, options.plain))
+  const protectedTrees = writable
+    .filter(({ kind }) => kind === 'folder')
+    .map(({ path }) => protectedPlaces(path, options.plain))
   const editDenied = [
     ...expandedPlaces(options.denied.edit),
     ...patternPlaces(settings.denyWrite, options),
     ...places(options.keptFolders ?? []),
   ]
-  const made = kept.flatMap((one) => one.madeFiles)
+  const made = protectedTrees.flatMap((one) => one.madeFiles)
   const readOnly = [
-    ...kept.flatMap((one) => one.readOnly),
+    ...protectedTrees.flatMap((one) => one.readOnly),
     ...made.map(({ path }): Place => ({ path, kind: 'file' })),
     ...editDenied,
   ].filter(isInsideAny(writable))
@@ -108,14 +110,14 @@ export function describe(options: DescribeOptions): DescribedSandbox {
   )
   return {
     made,
-    gitFolders: kept.flatMap((one) => one.gitFolders),
-    plain: kept.flatMap((one) => one.plain),
-    unkept: kept.flatMap((one) => one.unprotected),
+    gitFolders: protectedTrees.flatMap((one) => one.gitFolders),
+    plain: protectedTrees.flatMap((one) => one.plain),
+    unkept: protectedTrees.flatMap((one) => one.unprotected),
     description: {
       writable: outermost(writable),
       readOnly: uniquePlaces(readOnly),
-      pinned: pinsOf(kept, editDenied, writable),
-      missing: [...new Set([...kept.flatMap((one) => one.missing), ...missingPlaces(options, writable)])],
+      pinned: pinsOf(protectedTrees, editDenied, writable),
+      missing: [...new Set([...protectedTrees.flatMap((one) => one.missing), ...missingPlaces(options, writable)])],
       masked: uniquePlaces([...closed, ...patternPlaces(settings.denyRead, options)]),
       readable: opened,
       denied: uniquePlaces(refuseRoot(expandedPlaces(options.denied.read), cwd)),
@@ -188,14 +190,14 @@ function refuseRoot(places: readonly Place[], cwd: string): readonly Place[] {
 }
 
 function pinsOf(
-  kept: readonly ProtectedPlaces[],
+  protectedTrees: readonly ProtectedPlaces[],
   readOnly: readonly Place[],
   writable: readonly Place[],
 ): readonly string[] {
   const between = readOnly.flatMap(({ path }) =>
     writable.flatMap((root) => (isInside(path, root.path) ? foldersBetween(root.path, path) : [])),
   )
-  return [...new Set([...kept.flatMap((one) => one.pinned), ...between])]
+  return [...new Set([...protectedTrees.flatMap((one) => one.pinned), ...between])]
 }
 
 function outermost(places: readonly Place[]): readonly Place[] {

@@ -35,7 +35,7 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
       : off('the only bubblewrap is in a folder that commands can write', 'bubblewrap')
   const known = rememberedAnswer(memory, directories)
   if (known !== undefined) return { kind: 'bubblewrap', file, canDisableUserNamespaces: known }
-  let said = ''
+  let reason = ''
   for (const canDisableUserNamespaces of [true, false]) {
     const means = { kind: 'bubblewrap', file, canDisableUserNamespaces } as const
     const failure = trialError(means, directories, home)
@@ -43,13 +43,13 @@ export function detectEdits({ path, directories, home, memory }: EditMeansOption
       writeMemory(memory, { canDisableUserNamespaces, directories })
       return means
     }
-    said = failure
+    reason = failure
   }
-  const lack = missingPartIn(said)
+  const lack = missingPartIn(reason)
   if (lack === 'proc') return off('bubblewrap cannot give commands a /proc of their own here', lack)
   if (lack === 'namespaces')
     return off(`bubblewrap is not allowed to make namespaces${isNested() ? ' in this container or sandbox' : ''}`, lack)
-  return off(`commands cannot be confined to this folder (${said})`)
+  return off(`commands cannot be confined to this folder (${reason})`)
 }
 
 /** What is missing, from the error of bubblewrap. If a limit is reached, it names the file in /proc with the limit. */

@@ -3,11 +3,11 @@ import { isSecretVariable } from './secret-variables.ts'
 
 /** The environment of a confined command: without API keys and connections to the host, and set up so that no program waits for a network. */
 export function editEnvironment(env: Environment): Environment {
-  const kept = Object.entries(env).filter(
+  const visible = Object.entries(env).filter(
     ([name]) => !isSecretVariable(name) && !/^(?:https?|all|no|ftp)_proxy$/i.test(name),
   )
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(visible),
     TMPDIR: '/tmp',
     TMP: '/tmp',
     TEMP: '/tmp',

@@ -117,7 +117,7 @@ function directoryMounts({ directories }: EditMounts): readonly string[] {
 }
 
 function shutMounts({ shut, directories, visible, readable, temporary }: EditMounts): readonly string[] {
-  const { readOnly: kept, pinned, placeholders } = shut
+  const { readOnly: readOnlyPaths, pinned, placeholders } = shut
   const roots = directories.map(realPath)
   const secrets = visible.secrets.filter(({ path }) => !roots.some((root) => isInside(realPath(path), root)))
   const masked = [...shut.masked, ...secrets]
@@ -135,10 +135,10 @@ function shutMounts({ shut, directories, visible, readable, temporary }: EditMou
   const isMasked = (path: string): boolean => folders.some((outer) => outer.path !== path && isInside(path, outer.path))
   const made = [...placeholders.folders, ...placeholders.files.map(({ path }) => path)]
   // A read-only folder is read-only as a whole, except for writable places in it.
-  const outer = kept.filter((path) => !pinned.some((inner) => isInside(inner, path)))
+  const outer = readOnlyPaths.filter((path) => !pinned.some((inner) => isInside(inner, path)))
   const mounts = [
     ...pinned.map((path) => ({ path, rank: 1, args: ['--bind-try', path, path] })),
-    ...[...kept.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
+    ...[...readOnlyPaths.filter((path) => !isPartOf(outer, path)), ...made].map((path) => ({
       path,
       rank: 2,
       args: readOnlyMount([path]),

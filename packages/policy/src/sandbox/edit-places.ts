@@ -58,14 +58,14 @@ export function protectTree(options: Options): ProtectedTree {
     if (repositories.includes(path)) return []
     return kind === 'link' ? [realPath(path)].filter((end) => end !== path && exists(end)) : [path]
   })
-  const kept = [...packagesOf([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
+  const protectedFolders = [...packagesOf([fileURLToPath(import.meta.url), process.execPath]), ...options.keptFolders]
   const denied = expandPlaces(confinement.denied.edit).flatMap((path) => [path, realPath(path)])
   const packages = linkedPackages(scan.packages)
   const readOnly = [
     ...git.flatMap((one) => one.readOnly),
     ...packages.readOnly,
     ...obeyed,
-    ...[...kept, ...denied, ...otherHardLinks(denied, roots)].map(realPath),
+    ...[...protectedFolders, ...denied, ...otherHardLinks(denied, roots)].map(realPath),
   ]
   // Nothing can be mounted over a link: links are compared afterwards.
   const inRoots = [...new Set(readOnly)].filter(

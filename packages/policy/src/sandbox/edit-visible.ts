@@ -112,11 +112,11 @@ function findPlaces(home: string, given: Environment, directories: readonly stri
 
 /** Variables with paths, without paths that commands control. */
 function withoutOutsideLinks(env: Environment, isOwn: (path: string) => boolean): Environment {
-  const kept = (value: string): boolean => !isAbsolute(value) || isOwn(value)
+  const isUsable = (value: string): boolean => !isAbsolute(value) || isOwn(value)
   return Object.fromEntries(
     Object.entries(env).flatMap(([name, value = '']) => {
-      if (name === 'PATH') return [[name, value.split(':').filter(kept).join(':')]]
-      return kept(value) ? [[name, value]] : []
+      if (name === 'PATH') return [[name, value.split(':').filter(isUsable).join(':')]]
+      return isUsable(value) ? [[name, value]] : []
     }),
   )
 }

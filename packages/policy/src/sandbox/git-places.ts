@@ -141,14 +141,15 @@ function nestedRepositories(root: string): readonly string[] {
   const found: string[] = []
   let foldersLeft = maxFolders
   const look = (folder: string, depth: number): void => {
-    const lookByBytes = (odd: PathBytes, left: number): void => {
+    const lookByBytes = (unnameable: PathBytes, left: number): void => {
       foldersLeft -= 1
-      const has = (name: string): boolean => statOf(Buffer.concat([odd.bytes, Buffer.from(`/${name}`)])) !== undefined
-      if (has('.git') || has('HEAD')) refuseUnnameable(odd)
+      const has = (name: string): boolean =>
+        statOf(Buffer.concat([unnameable.bytes, Buffer.from(`/${name}`)])) !== undefined
+      if (has('.git') || has('HEAD')) refuseUnnameable(unnameable)
       if (left < deepestRepository && foldersLeft > 0)
-        for (const inner of foldersByBytes(odd)) lookByBytes(inner, left + 1)
+        for (const inner of foldersByBytes(unnameable)) lookByBytes(inner, left + 1)
     }
-    for (const name of foldersIn(folder, (odd) => lookByBytes(odd, depth))) {
+    for (const name of foldersIn(folder, (unnameable) => lookByBytes(unnameable, depth))) {
       foldersLeft -= 1
       if (foldersLeft < 0) return
       if (name === '.git' || name === 'node_modules') continue

@@ -5,14 +5,14 @@ import { isExactPath } from '../files/paths.ts'
 import type { Place } from './description.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** The folders in a folder. Calls `onOdd` for those whose names are not UTF-8. */
-export function foldersIn(folder: string, onOdd: (odd: PathBytes) => void): readonly string[] {
+/** The folders in a folder. Calls `onUnnameable` for those whose names are not UTF-8. */
+export function foldersIn(folder: string, onUnnameable: (unnameable: PathBytes) => void): readonly string[] {
   const names = listOrEmpty(() =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
   )
   if (!names.every(isExactPath))
     for (const found of foldersByBytes({ path: folder, bytes: Buffer.from(folder) }))
-      if (!isExactPath(found.path)) onOdd(found)
+      if (!isExactPath(found.path)) onUnnameable(found)
   return names.filter(isExactPath)
 }
 

@@ -109,8 +109,13 @@ function targetOf(head: string): Target | undefined {
     const url = new URL(where)
     if (url.protocol !== 'http:') return undefined
     // One request per connection: a second one could name another host. The host header is the host that was checked.
-    const kept = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
-    const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, ...kept, 'Connection: close']
+    const headers = fields.filter((field) => !/^(?:proxy-[\w-]+|connection|host):/i.test(field))
+    const lines = [
+      `${method} ${url.pathname}${url.search} HTTP/1.1`,
+      `Host: ${url.host}`,
+      ...headers,
+      'Connection: close',
+    ]
     const port = url.port === '' ? 80 : Number(url.port)
     return validTarget({
       host: normalizeHost(url.hostname),

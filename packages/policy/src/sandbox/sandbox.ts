@@ -119,14 +119,14 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const file = findBubblewrap(process.env['PATH'] ?? '', [options.cwd, ...options.directories, ...writableOf(options)])
   const version = await bubblewrapVersion(file)
   const means: BubblewrapMeans = { filterDescriptor: undefined, canDisableUserNamespaces: version >= 0.008 }
-  const held = new SystemSandbox(options, { kind: 'bubblewrap', file, means }, packages)
+  const sandbox = new SystemSandbox(options, { kind: 'bubblewrap', file, means }, packages)
   try {
-    await held.check()
+    await sandbox.check()
   } catch (thrown) {
-    held.dispose()
+    sandbox.dispose()
     throw thrown
   }
-  return held
+  return sandbox
 }
 
 function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] {
@@ -225,7 +225,7 @@ class SystemSandbox implements Sandbox {
   sandboxed(command: SandboxCommand, described: DescribedSandbox): SandboxedCommand {
     const { description } = described
     if (this.#means.kind === 'bubblewrap') this.#placeholders.create(description.missing, described.made)
-    const held =
+    const confined =
       this.#means.kind === 'seatbelt'
         ? this.#bySeatbelt(command, description)
         : this.#byBubblewrap(command, description, this.#means)
@@ -235,12 +235,12 @@ class SystemSandbox implements Sandbox {
     this.#running += 1
     const release = once(() => this.#release())
     return {
-      ...held,
+      ...confined,
       started: (child) => {
-        for (const descriptor of held.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
+        for (const descriptor of confined.descriptors) if (typeof descriptor === 'number') closeSync(descriptor)
         if (child?.pid === undefined) return release()
         child.once('exit', release)
-        if (held.descriptors.includes('ipc')) serveChild(child, this.#proxy)
+        if (confined.descriptors.includes('ipc')) serveChild(child, this.#proxy)
       },
     }
   }
@@ -268,9 +268,9 @@ class SystemSandbox implements Sandbox {
     try {
       await run(file, [...args], { timeout: tryMs })
     } catch (thrown) {
-      const said = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
+      const reason = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(
-        `bubblewrap is installed but cannot create a sandbox: ${said}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
+        `bubblewrap is installed but cannot create a sandbox: ${reason}. It needs user namespaces: sysctl kernel.unprivileged_userns_clone=1 (Debian), an AppArmor profile for bwrap (Ubuntu 24.04: apt install apparmor-profiles), or a container that allows them. Nothing was run without it.`,
       )
     }
   }
@@ -317,9 +317,9 @@ class SystemSandbox implements Sandbox {
   }
 
   #environment(env: Environment, port: number | undefined): Environment {
-    const kept = Object.entries(env).filter(([name]) => !isSecretVariable(name))
+    const visible = Object.entries(env).filter(([name]) => !isSecretVariable(name))
     const temporary = { TMPDIR: this.#temporary, TMP: this.#temporary, TEMP: this.#temporary }
-    return { ...Object.fromEntries(kept), ...temporary, ...(port !== undefined && proxyVariables(port)) }
+    return { ...Object.fromEntries(visible), ...temporary, ...(port !== undefined && proxyVariables(port)) }
   }
 
   #release(): void {

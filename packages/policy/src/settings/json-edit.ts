@@ -28,7 +28,7 @@ export function withoutText(text: string, path: readonly string[], element: stri
     text[start] === '"' && JSON.parse(text.slice(start, end)) === element
   const gone = elements.map(isGone)
   const lastKept = gone.lastIndexOf(false)
-  const kept = elements[lastKept]
+  const lastElement = elements[lastKept]
   if (!gone.includes(true)) return text
   // Each element is removed with the comma after it, the last ones with the comma before them.
   const cuts = elements.flatMap(({ start }, index): readonly Span[] => {
@@ -37,7 +37,9 @@ export function withoutText(text: string, path: readonly string[], element: stri
   })
   const last = elements.at(-1)
   const end =
-    kept === undefined ? { start: list.start + 1, end: list.end - 1 } : { start: kept.end, end: last?.end ?? kept.end }
+    lastElement === undefined
+      ? { start: list.start + 1, end: list.end - 1 }
+      : { start: lastElement.end, end: last?.end ?? lastElement.end }
   let changed = ''
   let from = 0
   for (const cut of [...cuts, end]) {

@@ -72,14 +72,14 @@ const locks: readonly Lock[] = [
 /** A lock in a group of `sandbox`, for a list in the same group. */
 function sandboxLock(group: 'network' | 'filesystem', name: string, list: string, what: string): Lock {
   const groupOf = ({ sandbox }: Fields): Readonly<Record<string, unknown>> => {
-    const held = sandbox?.[group]
-    return isJsonObject(held) ? held : {}
+    const settings = sandbox?.[group]
+    return isJsonObject(settings) ? settings : {}
   }
   const withoutKey = (fields: Fields, key: string): Fields => {
     const { sandbox } = fields
-    const held = sandbox?.[group]
-    if (sandbox === undefined || !isJsonObject(held)) return fields
-    const { [key]: _, ...others } = held
+    const settings = sandbox?.[group]
+    if (sandbox === undefined || !isJsonObject(settings)) return fields
+    const { [key]: _, ...others } = settings
     return { ...fields, sandbox: { ...sandbox, [group]: others } }
   }
   return {

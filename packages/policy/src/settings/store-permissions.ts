@@ -130,8 +130,8 @@ export function checkInProject(path: string, cwd: string): void {
 
 /** What a person has just allowed needs no second question: it is recorded as trusted by name. */
 async function nameOffers(updates: readonly PermissionUpdate[], options: SettingsWriterOptions): Promise<void> {
-  const said = new Set(updates.flatMap(offersAddedBy))
-  const added = (await projectOffers(options)).filter(({ setting, text }) => said.has(`${setting} ${text}`))
+  const updateKeys = new Set(updates.flatMap(offersAddedBy))
+  const added = (await projectOffers(options)).filter(({ setting, text }) => updateKeys.has(`${setting} ${text}`))
   if (added.length === 0) return
   const folder = realPath(options.cwd)
   await changeTrust(options, (records) => {

@@ -49,7 +49,7 @@ export function optionsOf(grammar: Grammar): ReadonlyMap<string, Option> {
 }
 
 type ReadWords =
-  | { readonly kind: 'read'; readonly given: ParsedArguments }
+  | { readonly kind: 'read'; readonly parsed: ParsedArguments }
   /** `unseen`: only the shell knows a word, which may be anything; `unknown`: a word is known but not described. */
   | { readonly kind: 'unseen' | 'unknown'; readonly why: string }
 
@@ -95,8 +95,8 @@ class WordReader {
     if (this.#firstUnseen !== undefined)
       return { kind: writesOperands(this.#grammar) ? 'unknown' : 'unseen', why: this.#firstUnseen }
     const ordered = this.#hasLateOption ? this.#words.slice(this.#firstOperandAt) : undefined
-    const given = { options: this.#options, operands: this.#operands, ordered, beforeDashes: this.#beforeDashes }
-    return { kind: 'read', given }
+    const parsed = { options: this.#options, operands: this.#operands, ordered, beforeDashes: this.#beforeDashes }
+    return { kind: 'read', parsed }
   }
 
   /** Reads one word, and its value where that is the next one. Returns why the command is unknown, if it is. */
@@ -245,27 +245,27 @@ export function couldStartWithDash(pattern: string): boolean {
 export function effectsByGrammar(grammar: Grammar, args: readonly ShellWord[]): readonly Effect[] {
   const read = readWords(grammar, args)
   if (read.kind !== 'read') return [{ kind: read.kind, why: read.why }]
-  const { given } = read
-  const names = new Set(given.options.map(({ name }) => name))
+  const { parsed } = read
+  const names = new Set(parsed.options.map(({ name }) => name))
   const has = (wanted: readonly string[] | undefined): boolean => wanted?.some((name) => names.has(name)) === true
   const isTree = grammar.tree?.length === 0 || has(grammar.tree)
   if (isTree && has(grammar.follows)) return unknownEffect(followsLinksInFolder)
   const table = optionsOf(grammar)
   const effects: Effect[] = []
-  for (const { name, value } of given.options) {
+  for (const { name, value } of parsed.options) {
     const kind = table.get(name)?.kind ?? 'text'
     if (value !== undefined && kind !== 'text' && kind !== 'number') effects.push(...effectOf(kind, value, false))
   }
-  if (given.operands.length > 0 && grammar.operands.length === 0) return unknownEffect(operandsUnknown)
-  const kinds = kindsOfOperands(grammar, given.options)
-  effects.push(...operandEffects(grammar, given.operands, kinds, isTree))
-  if (grammar.defaultsToFolder === true && given.operands.length < kinds.length)
+  if (parsed.operands.length > 0 && grammar.operands.length === 0) return unknownEffect(operandsUnknown)
+  const kinds = kindsOfOperands(grammar, parsed.options)
+  effects.push(...operandEffects(grammar, parsed.operands, kinds, isTree))
+  if (grammar.defaultsToFolder === true && parsed.operands.length < kinds.length)
     effects.push(...effectOf(kinds.at(-1) ?? 'list', literalWord('.'), isTree))
-  if (given.ordered !== undefined && grammar.optionsAnywhere !== true) {
-    const early = given.options.filter(({ isLate }) => !isLate)
-    effects.push(...operandEffects(grammar, given.ordered, kindsOfOperands(grammar, early), isTree))
+  if (parsed.ordered !== undefined && grammar.optionsAnywhere !== true) {
+    const early = parsed.options.filter(({ isLate }) => !isLate)
+    effects.push(...operandEffects(grammar, parsed.ordered, kindsOfOperands(grammar, early), isTree))
   }
-  return [...effects, ...(grammar.check?.(given) ?? [])]
+  return [...effects, ...(grammar.check?.(parsed) ?? [])]
 }
 
 function kindsOfOperands({ operands, replacesFirst }: Grammar, options: readonly ParsedOption[]): readonly ValueKind[] {

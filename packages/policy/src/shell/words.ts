@@ -136,9 +136,9 @@ function couldHoldPattern(part: WordPart, scope: Scope): boolean {
   if (/^\$\((?:date|pwd|whoami|uname|nproc|id|hostname)(?: [\w+%:.-]+)*\)$/.test(part.text)) return false
   const name = nameOfVariable(part)
   if (name === undefined) return true
-  const held = scope.get(name)
+  const variable = scope.get(name)
   // The words of a loop are judged at the loop.
-  if (held !== undefined) return held.kind !== 'glob' && /[*?[\\]/.test(held.value)
+  if (variable !== undefined) return variable.kind !== 'glob' && /[*?[\\]/.test(variable.value)
   return !plainVariable.test(name)
 }
 
@@ -229,9 +229,11 @@ function piecesOf(
       return inner.includes(undefined) ? undefined : inner.flatMap((piece) => piece ?? [])
     }
     default: {
-      const held = scope.get(nameOfVariable(part) ?? '')
+      const variable = scope.get(nameOfVariable(part) ?? '')
       // Without quotes the value is split at spaces, and may contain patterns.
-      return held?.kind === 'literal' && /^[\w./,:=@%+-]+$/.test(held.value) ? [{ text: held.value }] : undefined
+      return variable?.kind === 'literal' && /^[\w./,:=@%+-]+$/.test(variable.value)
+        ? [{ text: variable.value }]
+        : undefined
     }
   }
 }
@@ -241,14 +243,14 @@ function quotedPiece(part: DoubleQuotedChild, scope: Scope, isFirst: boolean, en
   if (part.type === 'Literal') return { text: part.value }
   const name = nameOfVariable(part)
   if (name === undefined) return undefined
-  const held = scope.get(name)
-  if (held !== undefined && held.kind !== 'dynamic') return heldPiece(held, isFirst, endsFolder)
+  const variable = scope.get(name)
+  if (variable !== undefined && variable.kind !== 'dynamic') return variablePiece(variable, isFirst, endsFolder)
   if (!isFirst || !endsFolder || scope.has('')) return undefined
   return name === 'PWD' ? { text: '.' } : name === 'HOME' ? { text: '~', isHome: true } : undefined
 }
 
 /** The value of a variable, as a part of a word. A leading tilde was written as the home directory, or as `./~`. */
-function heldPiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boolean): Piece | undefined {
+function variablePiece({ value, kind }: ShellWord, isFirst: boolean, endsFolder: boolean): Piece | undefined {
   const isHome = value.startsWith('~')
   const isReadAsWritten = isFirst && (endsFolder || value.includes('/'))
   if ((isHome || value.startsWith('./~')) && !isReadAsWritten) return undefined

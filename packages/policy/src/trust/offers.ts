@@ -96,8 +96,8 @@ function isOffered(name: (typeof singleSettings)[number], fields: Fields): boole
 
 /** The sandbox settings that apply without trust. */
 function restrictionsOnly({ sandbox }: Fields, isWantedAnyway: boolean): Pick<Fields, 'sandbox'> {
-  const kept = sandbox === undefined ? {} : restrictionsOf(sandbox, isWantedAnyway)
-  return Object.keys(kept).length === 0 ? {} : { sandbox: kept }
+  const restrictions = sandbox === undefined ? {} : restrictionsOf(sandbox, isWantedAnyway)
+  return Object.keys(restrictions).length === 0 ? {} : { sandbox: restrictions }
 }
 
 export interface TrustDecision {
@@ -117,19 +117,19 @@ export function trustedFields(
 ): Fields {
   const { deny, ask, redactSecrets, allow, additionalDirectories, env, hooks, defaultMode, mcpServers, others } = fields
   const { disabledMcpjsonServers, autoMemoryEnabled, autoDreamEnabled, until, protect, limits, waitForLimits } = fields
-  const keptUntil = until?.filter((command) => lets(offer('until', command)))
-  const keptServers = Object.entries(mcpServers ?? {}).filter(
+  const trustedUntil = until?.filter((command) => lets(offer('until', command)))
+  const trustedServers = Object.entries(mcpServers ?? {}).filter(
     ([name, server]) => letsServer(name) || lets(serverOffer(name, server)),
   )
-  const keptHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
-    const kept = groups.map((group) => ({
+  const trustedHooks = Object.entries(hooks ?? {}).map(([event, groups]) => {
+    const trustedGroups = groups.map((group) => ({
       ...group,
       hooks: group.hooks.filter((handler) => lets(hookOffer(event, group.matcher ?? '', handler, projectDirectory))),
     }))
-    return [event, kept.filter((group) => group.hooks.length > 0)] as const
+    return [event, trustedGroups.filter((group) => group.hooks.length > 0)] as const
   })
-  const keptEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
-  const keptSingle = singleSettings.filter(
+  const trustedEnv = Object.entries(env ?? {}).filter(([name, value]) => lets(envOffer(name, value)))
+  const trustedSingle = singleSettings.filter(
     (name) => fields[name] !== undefined && lets(singleOffer(name, fields, projectDirectory)),
   )
   return {
@@ -142,7 +142,7 @@ export function trustedFields(
     // Only lower limits apply, which is checked when the files are merged.
     ...(limits && { limits }),
     ...(waitForLimits !== undefined && { waitForLimits }),
-    ...(keptUntil !== undefined && keptUntil.length > 0 && { until: keptUntil }),
+    ...(trustedUntil !== undefined && trustedUntil.length > 0 && { until: trustedUntil }),
     ...(protect && { protect: protect.filter((glob) => lets(offer('protect', glob))) }),
     ...(allow && { allow: allow.filter((rule) => lets(offer('permissions.allow', rule))) }),
     ...(additionalDirectories && {
@@ -150,13 +150,13 @@ export function trustedFields(
         lets(offer('permissions.additionalDirectories', path)),
       ),
     }),
-    ...(env && { env: Object.fromEntries(keptEnv) }),
-    ...(hooks && { hooks: Object.fromEntries(keptHooks) }),
+    ...(env && { env: Object.fromEntries(trustedEnv) }),
+    ...(hooks && { hooks: Object.fromEntries(trustedHooks) }),
     ...(defaultMode !== undefined && lets(offer('permissions.defaultMode', defaultMode)) && { defaultMode }),
-    ...(mcpServers && { mcpServers: Object.fromEntries(keptServers) }),
+    ...(mcpServers && { mcpServers: Object.fromEntries(trustedServers) }),
     ...(disabledMcpjsonServers && { disabledMcpjsonServers }),
     ...restrictionsOnly(fields, isSandboxed),
-    ...Object.fromEntries(keptSingle.map((name) => [name, fields[name]])),
+    ...Object.fromEntries(trustedSingle.map((name) => [name, fields[name]])),
     others,
   }
 }
@@ -230,9 +230,9 @@ function hookOffer(
   handler: NonNullable<Fields['hooks']>[string][number]['hooks'][number],
   projectDirectory: string,
 ): Offer {
-  const { type, ...said } = handler
+  const { type, ...fields } = handler
   // Other fields can change the effect: a header may send a variable, `async` keeps a guard from deciding.
-  const { command, url, prompt, statusMessage: _, ...more } = said as { readonly [field: string]: unknown }
+  const { command, url, prompt, statusMessage: _, ...more } = fields as { readonly [field: string]: unknown }
   const runs = String(command ?? url ?? prompt)
   const rest = Object.keys(more).length === 0 ? '' : ` ${JSON.stringify(more)}`
   const text = `${event}${matcher === '' ? '' : `(${matcher})`}: ${type === 'command' ? '' : `${type} `}${runs}${rest}`

@@ -96,7 +96,7 @@ function programCheck(
   names: readonly string[],
   isHarmless: (program: string) => boolean,
   why: string,
-): (given: ParsedArguments) => readonly Effect[] {
+): (parsed: ParsedArguments) => readonly Effect[] {
   return ({ options, operands }) => {
     const giving = options.filter(({ name }) => names.includes(name))
     // Only some implementations accept an option after an operand; for the others the operand is the program.

@@ -148,8 +148,10 @@ function execEffects(
   return roots.flatMap((root) => {
     const found: ShellWord = { ...root, isFound: true }
     // A program may treat its second or third name differently.
-    const given = words.flatMap((word) => (word.value !== '{}' ? [word] : takesMany ? [found, found, found] : [found]))
-    return describe(given).flatMap((effect) => effectBelow(effect, found, isNoLink))
+    const expanded = words.flatMap((word) =>
+      word.value !== '{}' ? [word] : takesMany ? [found, found, found] : [found],
+    )
+    return describe(expanded).flatMap((effect) => effectBelow(effect, found, isNoLink))
   })
 }
 

@@ -173,9 +173,9 @@ function commits(rest: Words): boolean {
     hasMessage ||= givesMessage.test(value)
     if (commitValues.test(value)) {
       at += 1
-      const given = rest[at]
-      if (given === undefined || (given.kind !== 'literal' && given.isOne !== true)) return false
-      if (/^--fixup$/.test(value) && !isFixupWithoutEditor(given.value)) return false
+      const argument = rest[at]
+      if (argument === undefined || (argument.kind !== 'literal' && argument.isOne !== true)) return false
+      if (/^--fixup$/.test(value) && !isFixupWithoutEditor(argument.value)) return false
     } else if (name === '--fixup' && !isFixupWithoutEditor(value.slice('--fixup='.length))) return false
     else if (!commitFlags.test(value) && !commitValues.test(name) && !/^-[aqvnsoi]*m./s.test(value)) return false
   }

@@ -29,7 +29,7 @@ interface GitArguments {
   readonly value: (...names: readonly string[]) => Words
 }
 
-type Writes = (given: GitArguments) => GitWrites
+type Writes = (parsed: GitArguments) => GitWrites
 
 const nothing: GitWrites = { paths: [], isWholeTree: false }
 const wholeTree: GitWrites = { paths: [], isWholeTree: true }
@@ -43,14 +43,14 @@ function namedPaths({ operands, paths = [], mayHave }: GitArguments): GitWrites 
 }
 
 /** `-e` takes a pattern of files that remain. */
-function cleanWrites(given: GitArguments): GitWrites {
-  const excluded = given.value('-e', '--exclude')
-  return namedPaths({ ...given, operands: given.operands.filter((word) => !excluded.includes(word)) })
+function cleanWrites(parsed: GitArguments): GitWrites {
+  const excluded = parsed.value('-e', '--exclude')
+  return namedPaths({ ...parsed, operands: parsed.operands.filter((word) => !excluded.includes(word)) })
 }
 
-function checkoutWrites(given: GitArguments): GitWrites {
-  const { operands, paths, mayHave } = given
-  if (paths === undefined && createsBranch(given, ['-b', '-B', '--orphan'])) return nothing
+function checkoutWrites(parsed: GitArguments): GitWrites {
+  const { operands, paths, mayHave } = parsed
+  if (paths === undefined && createsBranch(parsed, ['-b', '-B', '--orphan'])) return nothing
   const isForced = mayHave('-f', '--force')
   const isPlain = operands.length === 0 && paths === undefined
   if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
@@ -65,13 +65,13 @@ function createsBranch({ words, operands }: GitArguments, names: readonly string
   const [name] = operands
   const isOne = name !== undefined && (name.kind === 'literal' || name.isOne === true)
   if (at === -1 || operands.length !== 1 || !isOne || name !== words[at + 1]) return false
-  return !givenBehind(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
+  return !parseArguments(words.filter((word) => word !== name)).mayHave('-f', '--force', '--discard-changes')
 }
 
-function stashWrites(given: GitArguments): GitWrites {
-  if (begins(given, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
-  const { paths = [], mayHave } = given
-  const namesPaths = paths.length > 0 && begins(given, /^push$/) && !mayHave('--pathspec-from-file')
+function stashWrites(parsed: GitArguments): GitWrites {
+  if (begins(parsed, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
+  const { paths = [], mayHave } = parsed
+  const namesPaths = paths.length > 0 && begins(parsed, /^push$/) && !mayHave('--pathspec-from-file')
   return namesPaths ? pathWrites(paths) : wholeTree
 }
 
@@ -94,25 +94,26 @@ function begins({ words }: GitArguments, names: RegExp): boolean {
 }
 
 function unless(harmless: RegExp, otherwise: Writes): Writes {
-  return (given) => (begins(given, harmless) ? nothing : otherwise(given))
+  return (parsed) => (begins(parsed, harmless) ? nothing : otherwise(parsed))
 }
 
 const writes: Readonly<Record<string, Writes>> = {
-  rm: (given) => (given.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(given)),
-  mv: (given) => (given.has('-n', '--dry-run') ? nothing : namedPaths(given)),
+  rm: (parsed) => (parsed.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(parsed)),
+  mv: (parsed) => (parsed.has('-n', '--dry-run') ? nothing : namedPaths(parsed)),
   checkout: checkoutWrites,
-  switch: (given) => (createsBranch(given, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
-  restore: (given) => (given.has('-S', '--staged') && !given.mayHave('-W', '--worktree') ? nothing : namedPaths(given)),
-  clean: (given) => (given.has('-n', '--dry-run') ? nothing : cleanWrites(given)),
+  switch: (parsed) => (createsBranch(parsed, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
+  restore: (parsed) =>
+    parsed.has('-S', '--staged') && !parsed.mayHave('-W', '--worktree') ? nothing : namedPaths(parsed),
+  clean: (parsed) => (parsed.has('-n', '--dry-run') ? nothing : cleanWrites(parsed)),
   stash: stashWrites,
   reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : nothing),
   apply: applyWrites,
   'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : nothing),
-  'checkout-index': (given) => {
-    const { paths, isWholeTree } = namedPaths(given)
+  'checkout-index': (parsed) => {
+    const { paths, isWholeTree } = namedPaths(parsed)
     return {
-      paths: [...paths, ...given.value('--prefix')],
-      isWholeTree: isWholeTree || given.mayHave('-a', '--all'),
+      paths: [...paths, ...parsed.value('--prefix')],
+      isWholeTree: isWholeTree || parsed.mayHave('-a', '--all'),
     }
   },
   worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => pathWrites(operands.slice(1))),
@@ -123,17 +124,17 @@ const writes: Readonly<Record<string, Writes>> = {
   lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, always),
   clone: cloneWrites,
   init: ({ operands, value }) => pathWrites([...operands, ...value('--separate-git-dir')]),
-  'format-patch': (given) => {
-    const folder = given.value('-o', '--output-directory')
-    return given.has('--stdout') ? nothing : folder.length > 0 ? pathWrites(folder) : wholeTree
+  'format-patch': (parsed) => {
+    const folder = parsed.value('-o', '--output-directory')
+    return parsed.has('--stdout') ? nothing : folder.length > 0 ? pathWrites(folder) : wholeTree
   },
   archive: ({ value }) => pathWrites(value('-o', '--output')),
   bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => pathWrites(operands.slice(1))),
-  'merge-file': (given) => (given.has('-p', '--stdout') ? nothing : pathWrites(given.operands)),
-  config: (given) =>
-    given.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(given, /^(?:get|list)$/)
+  'merge-file': (parsed) => (parsed.has('-p', '--stdout') ? nothing : pathWrites(parsed.operands)),
+  config: (parsed) =>
+    parsed.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(parsed, /^(?:get|list)$/)
       ? nothing
-      : pathWrites(given.value('-f', '--file')),
+      : pathWrites(parsed.value('-f', '--file')),
   mailinfo: ({ operands }) => pathWrites(operands),
   mailsplit: ({ value }) => pathWrites(value('-o')),
   'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? pathWrites(operands) : nothing),
@@ -166,11 +167,11 @@ function findWrites(words: Words): GitWrites | undefined {
     if (word === undefined) return nothing
     // Any subcommand is possible.
     if (word.kind !== 'literal') return wholeTree
-    const given = givenBehind(words.slice(at + 1))
+    const parsed = parseArguments(words.slice(at + 1))
     const name = word.value.toLowerCase()
-    const own = Object.hasOwn(writes, name) ? (writes[name]?.(given) ?? nothing) : nothing
+    const own = Object.hasOwn(writes, name) ? (writes[name]?.(parsed) ?? nothing) : nothing
     // `git diff --output=x`.
-    return { ...own, paths: [...own.paths, ...given.value('--output')] }
+    return { ...own, paths: [...own.paths, ...parsed.value('--output')] }
   })
   const paths = found.flatMap((one) => one.paths)
   const isWholeTree = found.some((one) => one.isWholeTree)
@@ -181,7 +182,7 @@ function findWrites(words: Words): GitWrites | undefined {
 const flags =
   /^(?:-[fqrvkdxX]+|--(?:force|quiet|cached|staged|verbose|ignore-unmatch|stat|check|numstat|summary|index|3way|reverse|recursive))$/
 
-function givenBehind(words: Words): GitArguments {
+function parseArguments(words: Words): GitArguments {
   const dashes = words.findIndex(({ value }) => value === '--')
   const before = dashes === -1 ? words : words.slice(0, dashes)
   // git accepts abbreviated long options, and combined letters.

@@ -29,7 +29,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     args.map(({ couldBePattern: _, ...word }) => word),
   )
   if (read.kind !== 'read') return unknownEffect(read.why)
-  const { options, operands } = read.given
+  const { options, operands } = read.parsed
   const folders = options.filter(({ name }) => name === '-C')
   const setting = options.find(({ name, value }) => name === '-c' && !isHarmlessSetting(value))?.value
   if (setting !== undefined) return unknownEffect(gitSettingNotHarmless(setting.value.split('=', 1)[0] ?? ''))
@@ -43,19 +43,19 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
   const known = Object.hasOwn(gitCommands, command.value) ? gitCommands[command.value] : undefined
   const grammar = isByVerb ? configByVerb : known
   if (grammar === undefined) return unknownEffect(mayChange(`git ${command.value}`))
-  const given = readWords(grammar, rest)
+  const result = readWords(grammar, rest)
   // After an option, git reads the name as a file for a new stash: `git stash -p list`.
   if (command.value === 'stash' && !/^(?:list|show)$/.test(rest[0]?.value ?? '')) return unknownEffect(gitStashChanges)
   const folder = folders[0]?.value ?? literalWord('.')
-  if (given.kind !== 'read')
-    return given.kind === 'unknown'
-      ? unknownEffect(given.why)
+  if (result.kind !== 'read')
+    return result.kind === 'unknown'
+      ? unknownEffect(result.why)
       : [
           { kind: 'list', word: folder },
           { kind: 'git', folder, history: true, entersSubmodules: intoSubmodules.has(command.value), readsIndex: true },
-          { kind: 'unseen', why: given.why },
+          { kind: 'unseen', why: result.why },
         ]
-  const refused = refusal(command.value, given.given)
+  const refused = refusal(command.value, result.parsed)
   if (refused !== undefined) return unknownEffect(refused)
   if (folder.value !== '.' && rest.some(({ kind }) => kind === 'glob')) return unknownEffect(gitPatternElsewhere)
   const paths = effectsByGrammar(grammar, rest).flatMap((effect): readonly Effect[] => {
@@ -69,10 +69,10 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     {
       kind: 'git',
       folder,
-      history: showsContent(command.value, given.given),
+      history: showsContent(command.value, result.parsed),
       entersSubmodules: intoSubmodules.has(command.value),
       readsIndex: indexReaders.has(command.value),
-      ...shownSettings(command.value, given.given),
+      ...shownSettings(command.value, result.parsed),
     },
     ...paths,
   ]
@@ -95,10 +95,10 @@ function isHarmlessSetting(word: ShellWord | undefined): boolean {
 }
 
 /** URLs of repositories may contain tokens, and so may headers: a command that prints them is checked against their values. */
-function shownSettings(command: string, given: ParsedArguments): { readonly shows?: ShownSettings } {
-  const { operands, options } = given
+function shownSettings(command: string, parsed: ParsedArguments): { readonly shows?: ShownSettings } {
+  const { operands, options } = parsed
   const [first, second] = operands.map(({ value }) => value)
-  if (command === 'remote') return first !== undefined || has(given, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
+  if (command === 'remote') return first !== undefined || has(parsed, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
   if (command !== 'config') return {}
   const looksUp = options.every(({ name }) => !/^(?:--list|-l|--get-regexp|--get-urlmatch|--regexp|--all)$/.test(name))
   const name = first === 'get' ? second : first
@@ -135,33 +135,33 @@ const placesOfSettings: ReadonlySet<string> = new Set(
 const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
 /** Why it may change something anyway: with operands, some subcommands do something else. */
-function refusal(command: string, given: ParsedArguments): string | undefined {
-  const [first] = given.operands.map(({ value }) => value)
-  if (given.options.some(startsGpg)) return runsGpg
+function refusal(command: string, parsed: ParsedArguments): string | undefined {
+  const [first] = parsed.operands.map(({ value }) => value)
+  if (parsed.options.some(startsGpg)) return runsGpg
   // Some converters of the C library write beyond their buffers, and the text comes from the author of the repository.
-  if (given.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
+  if (parsed.options.some(({ name, value }) => name === '--encoding' && !/^utf-?8$/i.test(value?.value ?? '')))
     return convertsEncoding
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
-        return first === undefined || has(given, lists)
+        return first === undefined || has(parsed, lists)
       case 'tag':
-        return first === undefined || has(given, [...lists, '-l'])
+        return first === undefined || has(parsed, [...lists, '-l'])
       case 'remote':
         return (
           first === undefined ||
-          (first === 'get-url' && given.options.every(({ name }) => name === '--push' || name === '--all'))
+          (first === 'get-url' && parsed.options.every(({ name }) => name === '--push' || name === '--all'))
         )
       case 'config':
         // A pattern may become a name and a value, and what looks like an option may be one of them.
-        if (given.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
+        if (parsed.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
-          has(given, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
+          has(parsed, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
           // A single name is looked up.
-          (given.operands.length === 1 &&
-            given.options.every(({ name }) => placesOfSettings.has(name)) &&
+          (parsed.operands.length === 1 &&
+            parsed.options.every(({ name }) => placesOfSettings.has(name)) &&
             /^[a-z][\w-]*\./i.test(first ?? ''))
         )
       case 'reflog':
@@ -219,12 +219,12 @@ function namesCommit({ value, kind }: ShellWord): boolean {
 }
 
 /** Whether present or past content of tracked files is shown. */
-function showsContent(command: string, given: ParsedArguments): boolean {
+function showsContent(command: string, parsed: ParsedArguments): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
-    return has(given, patches)
-  if (command === 'show' && !given.operands.every(namesCommit)) return true
+    return has(parsed, patches)
+  if (command === 'show' && !parsed.operands.every(namesCommit)) return true
   if (command === 'diff' || command === 'show' || command === 'whatchanged')
-    return !has(given, summaries) || has(given, patches)
-  if (command === 'status') return has(given, ['-v', '--verbose'])
+    return !has(parsed, summaries) || has(parsed, patches)
+  if (command === 'status') return has(parsed, ['-v', '--verbose'])
   return command === 'blame' || command === 'grep' || command === 'cat-file'
 }

@@ -42,10 +42,10 @@ function commandOfFinder(form: Words, finder: string): Words {
 /** It does not begin with a dash. */
 const foundPath = { value: '{}', kind: 'dynamic', isOne: true } as const
 
-/** The command of a program that passes on words: after `:::` they are given in the command line. */
+/** The command of a program that passes on words: after `:::` they are named in the command line. */
 function commandOfFeeder(form: Words, feeder: Words): Words {
-  const given = form.findIndex(({ value }) => value.startsWith(':::'))
-  return [...withPlaceholders(given === -1 ? form : form.slice(0, given), feeder), unseenRest]
+  const listAt = form.findIndex(({ value }) => value.startsWith(':::'))
+  return [...withPlaceholders(listAt === -1 ? form : form.slice(0, listAt), feeder), unseenRest]
 }
 
 /** Programs that pass on words that they read. */
@@ -65,11 +65,11 @@ function withPlaceholders(form: Words, feeder: Words): Words {
 
 function placeholdersOf([, ...args]: Words): readonly string[] {
   const values = args.map(({ value }) => value)
-  const given = values.flatMap((value, at) => {
+  const named = values.flatMap((value, at) => {
     const attached = /^(?:-[A-Za-z0-9]*?[IJi]|--replace=?)(.*)$/s.exec(value)?.[1]
     return attached === undefined ? [] : [attached === '' ? (values[at + 1] ?? '') : attached]
   })
-  return ['{}', ...given.filter((mark) => mark !== '')]
+  return ['{}', ...named.filter((mark) => mark !== '')]
 }
 
 /** The same command by its usual name and form; undefined if it already has that form. */
