@@ -93,14 +93,14 @@ function isSameProgram(form: PatternForm, written: string, plain: string, family
 }
 
 const maxKnown = 500
-const known = new Map<string, readonly PatternForm[]>()
+const parsedPatterns = new Map<string, readonly PatternForm[]>()
 
 function formsOf(pattern: string): readonly PatternForm[] {
-  const before = known.get(pattern)
+  const before = parsedPatterns.get(pattern)
   if (before !== undefined) return before
-  if (known.size >= maxKnown) known.clear()
+  if (parsedPatterns.size >= maxKnown) parsedPatterns.clear()
   const forms = compile(pattern)
-  known.set(pattern, forms)
+  parsedPatterns.set(pattern, forms)
   return forms
 }
 

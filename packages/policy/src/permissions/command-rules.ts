@@ -1,7 +1,7 @@
 import { patchToolName } from '../files/patch-format.ts'
 import { cachedPerJudgement } from '../files/lookup-cache.ts'
 import { analyseShell, maxWords, type ShellAnalysis, type SimpleCommand } from '../shell/analysis.ts'
-import { takesAnything } from '../shell/command-effects.ts'
+import { takesArbitraryText } from '../shell/command-effects.ts'
 import type { Effect } from '../shell/effects.ts'
 import { effectsOfCommand, isHarmlessSink, isReadOnlySimpleCommand } from '../shell/read-only.ts'
 import { literalWord } from '../shell/read-grammar.ts'
@@ -31,7 +31,7 @@ import {
   rulesOfKind,
   denyAndAskRules,
 } from './rule-book.ts'
-import { mayNameRuledFile } from './unresolved-paths.ts'
+import { mayNameFileOfRules } from './unresolved-paths.ts'
 import {
   aliasMayChangeFiles,
   exportsRuledFiles,
@@ -42,8 +42,8 @@ import {
   unknownFiles,
 } from './command-texts.ts'
 
-export const read: Access = { kind: 'read', toolName: 'Read' }
-export const edit: Access = { kind: 'edit', toolName: 'Edit' }
+export const readAccess: Access = { kind: 'read', toolName: 'Read' }
+export const editAccess: Access = { kind: 'edit', toolName: 'Edit' }
 
 /** The first deny or ask rule that matches any part of a command line: a command in it, or a file that it names. */
 export function ruleForCommand(
@@ -111,7 +111,8 @@ function ruleForFiles(
   for (const { direction, target } of analysis.redirects) {
     if (isHarmlessSink(target)) continue
     for (const place of possiblePlaces(target, whereabouts)) {
-      const rule = direction === 'out' ? ruleForPath(rules, edit, place) : patternForPath(rules, read, place)
+      const rule =
+        direction === 'out' ? ruleForPath(rules, editAccess, place) : patternForPath(rules, readAccess, place)
       if (rule !== undefined) return rule
     }
   }
@@ -135,7 +136,9 @@ function ruleForFiles(
         const names = deniableNames(rules, place)
         // A folder includes its contents.
         const ends = isTree ? names.flatMap((end) => [end, `${end}/${probe}`]) : names
-        const rule = patternForEnds(rules, read, ends) ?? (changesFiles ? patternForEnds(rules, edit, ends) : undefined)
+        const rule =
+          patternForEnds(rules, readAccess, ends) ??
+          (changesFiles ? patternForEnds(rules, editAccess, ends) : undefined)
         if (rule !== undefined) return rule
       }
     }
@@ -164,7 +167,7 @@ function isReadOfTree(effect: Effect): effect is ReadOfTree {
 
 /** If nothing is known about a program, every word may be a file, and so may the text after `=`, `@`, `:` or the letter of an option. */
 const wordsThatAreFiles = memoizeByObject(([name, ...args]: readonly ShellWord[]): readonly NamedFile[] => {
-  if (name === undefined || takesAnything(name.value)) return []
+  if (name === undefined || takesArbitraryText(name.value)) return []
   return args.flatMap((word) => {
     const values = [
       word.value,
@@ -258,7 +261,7 @@ export function storedVersionsDoubt(command: string, book: RuleBook): string | u
 
 /** `xargs cat`: the words come from its input. */
 function passesOnArguments({ words }: SimpleCommand): boolean {
-  return words.some(({ value }) => nameOf(value) === 'xargs') && !takesAnything(words.at(1)?.value ?? 'echo')
+  return words.some(({ value }) => nameOf(value) === 'xargs') && !takesArbitraryText(words.at(1)?.value ?? 'echo')
 }
 
 /** Programs that copy, pack, search or remove whole folders. */
@@ -290,7 +293,7 @@ function reachOf(
   const usesTrees = treePrograms.has(name)
   for (const { word } of wordsThatAreFiles([literalWord(name), ...literal]).slice(0, maxWords)) {
     for (const place of placesOf(word, whereabouts).paths) {
-      const changed = patternForPath(rules, edit, place)
+      const changed = patternForPath(rules, editAccess, place)
       if (changed !== undefined) return mayChangeFileOf(name, changed.source)
       if ((name === 'cp' || name === 'mv') && relocateProblem(place, rules) !== undefined)
         return movedLinkMayReachFile(name)
@@ -315,7 +318,7 @@ function fileDoubt(
   const isOpen = (word: ShellWord, isTree: boolean, about: readonly PermissionRule[]): boolean => {
     if (about.length === 0) return false
     const places = placesOf(word, whereabouts)
-    return places.isUnknown || mayNameRuledFile(about, places, isTree, isStill)
+    return places.isUnknown || mayNameFileOfRules(about, places, isTree, isStill)
   }
   /** From a folder below the root, git shows the whole work tree. */
   const showsFitting = (folder: ShellWord): boolean => {
@@ -339,7 +342,7 @@ function fileDoubt(
         if (effect.kind === 'git' && effect.history && showsFitting(effect.folder)) return showsRuledFiles
       }
     } else if (passesOnArguments(command)) return unknownFiles
-    else if (!takesAnything(words[0]?.value ?? '')) {
+    else if (!takesArbitraryText(words[0]?.value ?? '')) {
       const problem = reachOf(words, rules, whereabouts)
       if (problem !== undefined) return problem
       const rest = words

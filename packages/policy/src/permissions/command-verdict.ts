@@ -15,7 +15,7 @@ import {
 import { memoizeByPair } from '../shell/memoize.ts'
 import { type ShellWord, sourceOf, valuesOf } from '../shell/words.ts'
 import { formsOf } from '../shell/wrappers.ts'
-import { doubtAbout, edit, read } from './command-rules.ts'
+import { doubtAbout, editAccess, readAccess } from './command-rules.ts'
 import { isFoundFirst, gitProblem, secretPrinted, workTreeAround } from './git-settings.ts'
 import { programChoiceProblem } from './program-choice.ts'
 import { canConfine, type ConfinablePart, confinementProblem, showsProcesses } from './read-confinement.ts'
@@ -33,7 +33,7 @@ import {
   denyAndAskRules,
 } from './rule-book.ts'
 import { containsLinkTo } from './tree-rules.ts'
-import { mayNameRuledFile } from './unresolved-paths.ts'
+import { mayNameFileOfRules } from './unresolved-paths.ts'
 import {
   changesNothingRuled,
   changesWholeFolder,
@@ -240,7 +240,7 @@ function redirectVerdicts(
   if (isHarmlessSink(target) || (direction === 'in' && target.isPipe === true)) return []
   const part = `${direction === 'out' ? '>' : '<'} ${target.source}`
   const places = placesOf(target, whereabouts)
-  const access = direction === 'out' ? edit : read
+  const access = direction === 'out' ? editAccess : readAccess
   if (target.kind !== 'literal' || places.isUnknown)
     return [{ part, allowedBy: undefined, why: unknownTarget, wouldAllow: 'Bash' }]
   if (direction === 'out' && places.paths.some(isHardLinked))
@@ -380,20 +380,20 @@ function readProblem({ kind, word }: Extract<Effect, { word: ShellWord }>, place
   if (!isConfined && couldBeOption(word, places, isHardened)) return patternMayBeOption
   const all = [...places.paths, ...places.below]
   const isOpen = (path: string): boolean =>
-    isPathAllowed(book, read, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
+    isPathAllowed(book, readAccess, path) || (isConfined && book.wall?.reads(path, kind === 'list') === true)
   const outside = all.find((path) => !isOpen(path))
   if (outside !== undefined) return noRuleForReading(outside)
   if (kind !== 'read' && kind !== 'list' && all.some((path) => containsProcesses(bothEnds(path))))
     return searchesProcesses
   const isDeep = kind === 'read tree' || kind === 'read through links'
   if (!isConfined && kind === 'read through links' && all.some((path) => leadsOut(path, place))) return followsLinksOut
-  return kind !== 'list' && mayNameRuledFile(readRules(book), places, isDeep, isStill) ? mayReadRuledFile : undefined
+  return kind !== 'list' && mayNameFileOfRules(readRules(book), places, isDeep, isStill) ? mayReadRuledFile : undefined
 }
 
 function leadsOut(folder: string, { book, linksThatLeadOut }: CommandContext): boolean {
   const known = linksThatLeadOut.get(folder)
   if (known !== undefined) return known
-  const found = containsLinkTo(folder, (end) => !isPathAllowed(book, read, end))
+  const found = containsLinkTo(folder, (end) => !isPathAllowed(book, readAccess, end))
   linksThatLeadOut.set(folder, found)
   return found
 }
@@ -426,8 +426,8 @@ function writeProblem(
   if (places.paths.some(isHardLinked)) return hasHardLinks
   const found = new Set(places.paths)
   for (const path of [...places.paths, ...places.below]) {
-    if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, edit, path)) {
-      const isByRule = isPathAllowed(book, edit, path) && kind === 'write'
+    if (book.mode !== 'acceptEdits' || !isPathAllowed({ ...book, allow: [] }, editAccess, path)) {
+      const isByRule = isPathAllowed(book, editAccess, path) && kind === 'write'
       if (!isByRule) return noRuleForChanging(path)
     }
     // The folder that contains the matches of a pattern is not itself a match.

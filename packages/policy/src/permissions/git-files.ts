@@ -11,7 +11,7 @@ import { gitMayChangeRuledFile } from './command-texts.ts'
 
 type Words = readonly ShellWord[]
 
-const edit: Access = { kind: 'edit', toolName: 'Edit' }
+const editAccess: Access = { kind: 'edit', toolName: 'Edit' }
 
 /** A name that only patterns for all files of a folder match. */
 const probe = '\u0001'
@@ -28,7 +28,7 @@ export function ruleForGitWrites(
     for (const path of gitWrites(words)?.paths ?? []) {
       for (const place of placesOfPathspec(path, from)) {
         const ends = deniableNames(rules, place).flatMap((end) => [end, `${end}/${probe}`])
-        const rule = patternForEnds(rules, edit, ends)
+        const rule = patternForEnds(rules, editAccess, ends)
         if (rule !== undefined) return rule
       }
     }
@@ -42,7 +42,7 @@ export function doubtAboutGitWrites(
   commands: readonly Words[],
   whereabouts: Whereabouts,
 ): string | undefined {
-  const about = rules.filter(({ tool, spec }) => tool === edit.toolName && spec.kind === 'path')
+  const about = rules.filter(({ tool, spec }) => tool === editAccess.toolName && spec.kind === 'path')
   if (about.length === 0) return undefined
   const mayBeAmong = gitMayChangeRuledFile
   for (const words of commands.filter(isGit)) {

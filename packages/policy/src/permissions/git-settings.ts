@@ -245,7 +245,7 @@ export function settingsInForce(folder: string): readonly GitSetting[] | undefin
   const found = findRepository(realPath(folder))
   if (found?.kind === 'unclear') return undefined
   const own = found === undefined ? [] : settingsFiles(found).map(settingsOf)
-  return joined([
+  return concatIfComplete([
     ...personalFiles()
       .toReversed()
       .map((file) => withIncluded(file)),
@@ -256,7 +256,7 @@ export function settingsInForce(folder: string): readonly GitSetting[] | undefin
 function withIncluded(file: string, depth = 0): readonly GitSetting[] | undefined {
   const settings = depth > 5 ? undefined : personalSettingsOf(file)
   if (settings === undefined) return undefined
-  return joined(
+  return concatIfComplete(
     settings.map((setting) => {
       if (!isInclude(setting.section, setting.key)) return [setting]
       const path = includedFile(file, setting.value ?? '')
@@ -265,6 +265,6 @@ function withIncluded(file: string, depth = 0): readonly GitSetting[] | undefine
   )
 }
 
-function joined<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
+function concatIfComplete<T>(lists: readonly (readonly T[] | undefined)[]): readonly T[] | undefined {
   return lists.some((list) => list === undefined) ? undefined : lists.flatMap((list) => list ?? [])
 }

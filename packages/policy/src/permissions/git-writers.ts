@@ -19,17 +19,17 @@ import {
   unknownRepository,
 } from './command-texts.ts'
 
-const ofReferences = ['reference-transaction']
-const ofIndex = ['post-index-change']
-const ofCommits = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-rewrite']
+const referenceHooks = ['reference-transaction']
+const indexHooks = ['post-index-change']
+const commitHooks = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit', 'post-rewrite']
 
 /** Hooks that a command may run, by subcommand. */
-const hooks: Readonly<Record<string, readonly string[]>> = {
-  commit: [...ofCommits, ...ofReferences, ...ofIndex],
-  tag: ofReferences,
-  branch: ofReferences,
-  checkout: ['post-checkout', ...ofReferences, ...ofIndex],
-  switch: ['post-checkout', ...ofReferences, ...ofIndex],
+const hooksBySubcommand: Readonly<Record<string, readonly string[]>> = {
+  commit: [...commitHooks, ...referenceHooks, ...indexHooks],
+  tag: referenceHooks,
+  branch: referenceHooks,
+  checkout: ['post-checkout', ...referenceHooks, ...indexHooks],
+  switch: ['post-checkout', ...referenceHooks, ...indexHooks],
 }
 
 /**
@@ -77,7 +77,7 @@ export function gitWriterProblem(
     const folderOfHooks = named === undefined ? join(found.commonFolder, 'hooks') : pathInSetting(named, found.workTree)
     if (folderOfHooks === undefined) return gitRunsHook(command, named ?? '')
     const skipped = words.some(({ value }) => /^(?:--no-verify|-[aqvsoi]*n[aqvsoi]*m?)$/.test(value)) ? verifying : []
-    const hook = (hooks[sub?.value ?? ''] ?? ofIndex).find(
+    const hook = (hooksBySubcommand[sub?.value ?? ''] ?? indexHooks).find(
       (name) => !skipped.includes(name) && isExecutableFile(join(folderOfHooks, name)),
     )
     if (hook !== undefined) return gitRunsHook(command, hook)

@@ -6,8 +6,8 @@ import type { PermissionRule } from './rule.ts'
 import { couldMatchBelow, patternForPath } from './rule-book.ts'
 import { linkToRuledFile, movedLinkLeadsElsewhere, tooManyFiles } from './command-texts.ts'
 
-const read = { kind: 'read', toolName: 'Read' } as const
-const edit = { kind: 'edit', toolName: 'Edit' } as const
+const readAccess = { kind: 'read', toolName: 'Read' } as const
+const editAccess = { kind: 'edit', toolName: 'Edit' } as const
 
 /** A symbolic link. */
 interface Link {
@@ -54,8 +54,8 @@ export function relocateProblem(path: string, rules: readonly PermissionRule[]):
 
 function isAbout(rules: readonly PermissionRule[], end: string): boolean {
   return (
-    patternForPath(rules, read, end) !== undefined ||
-    patternForPath(rules, edit, end) !== undefined ||
+    patternForPath(rules, readAccess, end) !== undefined ||
+    patternForPath(rules, editAccess, end) !== undefined ||
     (isDirectory(end) && couldMatchBelow(rules, end))
   )
 }

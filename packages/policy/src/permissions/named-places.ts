@@ -6,7 +6,7 @@ import { effectsOfCommand, isHarmlessEffect, isHarmlessSink } from '../shell/rea
 import { gitFolders, isGit } from '../shell/subcommands/git-commands.ts'
 import type { ShellWord } from '../shell/words.ts'
 import { changedOperands } from './confined-questions.ts'
-import { read } from './command-rules.ts'
+import { readAccess } from './command-rules.ts'
 import { innermost, placesOf, type Whereabouts } from './places.ts'
 import { isHardLinked, containsProtected, isProtected } from './protected.ts'
 import { isPathAllowed, type RuleBook } from './rule-book.ts'
@@ -93,7 +93,7 @@ function readProblem(word: ShellWord, isListed: boolean, whereabouts: Whereabout
   const closed = [...paths, ...below].find(
     (path) =>
       !isVisible(path, book) &&
-      !isPathAllowed(book, read, path) &&
+      !isPathAllowed(book, readAccess, path) &&
       withoutLookupCache(() => book.wall?.reads(path, isListed)) !== true,
   )
   return closed === undefined ? undefined : noRuleForReading(closed)

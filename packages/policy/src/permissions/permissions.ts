@@ -195,7 +195,7 @@ export function createPermissions(options: PermissionOptions): RulePermissions {
     remedyFor: (request) => remedyFor(asServerCall(request) ?? request, bookInMode(request)),
     explain: (command) => explain(command, rules.book),
     deniesReading: (path, rights = {}) => isHidden(path, rules.withLearned(rights)),
-    asksToRead: (path, rights = {}) => ruleForPath(rules.withLearned(rights).ask, read, path) !== undefined,
+    asksToRead: (path, rights = {}) => ruleForPath(rules.withLearned(rights).ask, readAccess, path) !== undefined,
     confinementOf({ callId, command, agentId, fields, ...rights }) {
       const decided = confinements.get(callKey(callId, agentId))
       // A person may have replaced the command after the decision: the new command is judged by itself.
@@ -342,9 +342,9 @@ function inferredConfinement(
 }
 
 function isHidden(path: string, { deny }: RuleBook): boolean {
-  if (patternForPath(deny, read, path) !== undefined) return true
+  if (patternForPath(deny, readAccess, path) !== undefined) return true
   // The real path and other names of such a path are unknown.
-  return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, read))
+  return !isExactPath(path) && deny.some((rule) => isPathRuleFor(rule, readAccess))
 }
 
 /** A plain approval means the first update of such a call, if its mode is available in the session. */
@@ -439,7 +439,7 @@ function bashRequest(command: string, fields: CommandCall['fields'] = {}): Permi
   }
 }
 
-const read: Access = { kind: 'read', toolName: 'Read' }
+const readAccess: Access = { kind: 'read', toolName: 'Read' }
 const maxJudged = 1_000
 
 // Spec R-PLACE-1a.

@@ -70,14 +70,14 @@ export interface Places {
   readonly isUnknown: boolean
 }
 
-const nowhere: Places = { paths: [], below: [], isUnknown: true }
+const noPlaces: Places = { paths: [], below: [], isUnknown: true }
 
 /** Every path that a word may mean. */
 export const placesOf: (word: ShellWord, whereabouts: Whereabouts) => Places = cachedPerJudgement(
   (word, whereabouts) => {
-    if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return nowhere
+    if (word.kind === 'dynamic' || word.value.split('/').length > maxSegments) return noPlaces
     // Bytes that are not UTF-8, as in `$'\xff'`: the file that they name cannot be inspected.
-    if (!isExactPath(word.value)) return nowhere
+    if (!isExactPath(word.value)) return noPlaces
     const isAbsolute = /^(?:\/|~(?:\/|$))/.test(word.value)
     const directories = isAbsolute ? ['/'] : whereabouts.directories
     const isUnknown = !isAbsolute && whereabouts.isUnknown

@@ -55,7 +55,7 @@ function protectedAmong(directories: readonly string[], around: Surroundings): P
     const root = depthOf(own[0]?.directory ?? '/')
     return new Set([
       ...controlFileIndexes(names.slice(root)).map((at) => at + root),
-      ...ofBareRepository(names).filter((at) => at >= root),
+      ...bareRepositoryIndexes(names).filter((at) => at >= root),
       ...(isInside(path, '/dev/shm') ? [] : folders).map((folder) => depthOf(folder) - 1),
     ])
   }
@@ -90,7 +90,7 @@ function smallText(path: string): string {
 }
 
 /** git treats a folder with a `HEAD` as a repository: then its settings and hooks have an effect. */
-function ofBareRepository(names: readonly string[]): readonly number[] {
+function bareRepositoryIndexes(names: readonly string[]): readonly number[] {
   return names.flatMap((name, at) => {
     const isHead = at === names.length - 1 && /^head$/i.test(name)
     const isPart = /^(?:config|config\.worktree|commondir|gitdir|hooks)$/i.test(name)

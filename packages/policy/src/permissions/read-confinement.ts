@@ -118,10 +118,10 @@ export function repositoriesRead(effects: readonly Effect[], whereabouts: Wherea
   return [...new Set(folders)].flatMap(repositoryPlaces).flatMap(bothEnds)
 }
 
-const word = String.raw`(?:[\w./:=@%+,~^{}*?\[\]#-]|'[^'\n]*'|"[^"$\\\x60\n]*")+`
-const redirect = String.raw`(?:2>&1|[12]?>>? ?${word}|< ?${word})`
-const command = String.raw`${word}(?: +(?:${word}|${redirect}))*`
-const line = new RegExp(String.raw`^ *${command}(?: *(?:&&|\|\||;|\|) *${command})* *;? *$`)
+const wordPattern = String.raw`(?:[\w./:=@%+,~^{}*?\[\]#-]|'[^'\n]*'|"[^"$\\\x60\n]*")+`
+const redirectPattern = String.raw`(?:2>&1|[12]?>>? ?${wordPattern}|< ?${wordPattern})`
+const commandPattern = String.raw`${wordPattern}(?: +(?:${wordPattern}|${redirectPattern}))*`
+const plainLinePattern = new RegExp(String.raw`^ *${commandPattern}(?: *(?:&&|\|\||;|\|) *${commandPattern})* *;? *$`)
 const longest = 2_000
 
 /**
@@ -129,15 +129,15 @@ const longest = 2_000
  * or backslash, and it has no operators but `&&`, `||`, `;`, `|` and redirects to such words. Takes linear time.
  */
 function isPlainLine(text: string): boolean {
-  return text.length <= longest && line.test(text)
+  return text.length <= longest && plainLinePattern.test(text)
 }
 
 /** Checked by hand: with any arguments that their grammars accept, they write nothing and run nothing. */
-const harmless: ReadonlySet<string> = new Set(
+const harmlessPrograms: ReadonlySet<string> = new Set(
   'head tail wc grep sort uniq cut tr echo printf cd true false pwd ls cat basename dirname sleep'.split(' '),
 )
 
 /** Whether a command may run unconfined in a simple line in which another part runs by a rule. */
 function isHarmlessBesideRules({ words }: SimpleCommand): boolean {
-  return words.length === 0 || harmless.has(words[0]?.value ?? '')
+  return words.length === 0 || harmlessPrograms.has(words[0]?.value ?? '')
 }

@@ -14,9 +14,9 @@ interface FreeRun {
   readonly anywhere?: true
 }
 
-const code = (how: string): FreeRun => ({ how })
-const anywhere = (how: string): FreeRun => ({ how, anywhere: true })
-const theCommand = code('the command that it is given')
+const runsCode = (how: string): FreeRun => ({ how })
+const runsAnywhere = (how: string): FreeRun => ({ how, anywhere: true })
+const runsGivenCommand = runsCode('the command that it is given')
 
 const containers: FreeRun = {
   how: 'run, exec, build',
@@ -145,54 +145,54 @@ const freeRuns: Readonly<Record<string, FreeRun>> = {
   terraform: { how: 'apply: provisioners', subcommands: { apply: 'provisioners', init: 'any provider', plan: 'external data' } },
   tofu: { how: 'apply: provisioners', subcommands: { apply: 'provisioners', init: 'any provider', plan: 'external data' } },
   gh: { how: 'extensions, aliases', subcommands: { alias: 'aliases', extension: 'any extension', 'extension exec': 'any extension' } },
-  ansible: anywhere('modules such as shell'),
-  'ansible-playbook': code('any playbook'),
-  make: anywhere('--eval, SHELL=, any makefile'),
-  just: code('--command, any justfile'),
-  rake: anywhere('-e, any Rakefile'),
-  gradle: anywhere('--init-script, any build'),
-  mvn: anywhere('plugins, any pom.xml'),
-  cmake: code('-P, -E'),
-  ninja: anywhere('any build file'),
-  find: anywhere('-exec'),
-  fd: anywhere('-x'),
-  rg: anywhere('--pre'),
-  sed: anywhere('the commands e and w'),
-  awk: code('system()'),
-  sort: anywhere('--compress-program'),
-  split: anywhere('--filter'),
-  tar: anywhere('--checkpoint-action, --to-command'),
-  zip: anywhere('-TT'),
-  rsync: anywhere('-e'),
-  ssh: anywhere('commands on other machines, ProxyCommand'),
-  scp: anywhere('-S, ProxyCommand'),
-  sftp: anywhere('-S, ProxyCommand'),
-  wget: anywhere('--use-askpass'),
-  man: anywhere('--pager'),
-  less: anywhere('! and LESSOPEN'),
-  more: anywhere('!'),
-  fzf: anywhere('--preview'),
-  psql: anywhere('\\!'),
-  mysql: anywhere('\\!'),
-  sqlite3: anywhere('.shell'),
-  gdb: anywhere('--eval-command'),
-  lldb: anywhere('--one-line'),
-  screen: anywhere('the command that it is given'),
-  tmux: anywhere('the command that it is given'),
-  script: anywhere('the command that it is given'),
+  ansible: runsAnywhere('modules such as shell'),
+  'ansible-playbook': runsCode('any playbook'),
+  make: runsAnywhere('--eval, SHELL=, any makefile'),
+  just: runsCode('--command, any justfile'),
+  rake: runsAnywhere('-e, any Rakefile'),
+  gradle: runsAnywhere('--init-script, any build'),
+  mvn: runsAnywhere('plugins, any pom.xml'),
+  cmake: runsCode('-P, -E'),
+  ninja: runsAnywhere('any build file'),
+  find: runsAnywhere('-exec'),
+  fd: runsAnywhere('-x'),
+  rg: runsAnywhere('--pre'),
+  sed: runsAnywhere('the commands e and w'),
+  awk: runsCode('system()'),
+  sort: runsAnywhere('--compress-program'),
+  split: runsAnywhere('--filter'),
+  tar: runsAnywhere('--checkpoint-action, --to-command'),
+  zip: runsAnywhere('-TT'),
+  rsync: runsAnywhere('-e'),
+  ssh: runsAnywhere('commands on other machines, ProxyCommand'),
+  scp: runsAnywhere('-S, ProxyCommand'),
+  sftp: runsAnywhere('-S, ProxyCommand'),
+  wget: runsAnywhere('--use-askpass'),
+  man: runsAnywhere('--pager'),
+  less: runsAnywhere('! and LESSOPEN'),
+  more: runsAnywhere('!'),
+  fzf: runsAnywhere('--preview'),
+  psql: runsAnywhere('\\!'),
+  mysql: runsAnywhere('\\!'),
+  sqlite3: runsAnywhere('.shell'),
+  gdb: runsAnywhere('--eval-command'),
+  lldb: runsAnywhere('--one-line'),
+  screen: runsAnywhere('the command that it is given'),
+  tmux: runsAnywhere('the command that it is given'),
+  script: runsAnywhere('the command that it is given'),
   direnv: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
   mise: { how: 'exec, run', subcommands: { exec: 'the command that it is given', run: 'tasks' } },
   asdf: { how: 'exec', subcommands: { exec: 'the command that it is given' } },
-  ...parseRows('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', code('-c, any script')),
-  ...parseRows('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', code('code as an argument, any script')),
-  ...parseRows('java dotnet', code('any program')),
-  ...parseRows('gawk mawk nawk', code('system()')),
-  ...parseRows('vim vi nvim view ex ed emacs', anywhere('commands of the editor')),
-  ...parseRows('npx bunx pnpx uvx', code('any package')),
+  ...parseRows('bash sh zsh dash ksh mksh ash fish csh tcsh pwsh powershell', runsCode('-c, any script')),
+  ...parseRows('python pypy perl ruby node php lua rscript julia osascript tclsh groovy scala elixir ghci', runsCode('code as an argument, any script')),
+  ...parseRows('java dotnet', runsCode('any program')),
+  ...parseRows('gawk mawk nawk', runsCode('system()')),
+  ...parseRows('vim vi nvim view ex ed emacs', runsAnywhere('commands of the editor')),
+  ...parseRows('npx bunx pnpx uvx', runsCode('any package')),
   ...parseRows(
     'xargs parallel env sudo doas su runuser exec command builtin time timeout nohup nice ionice chrt taskset setsid stdbuf flock watch strace ' +
       'ltrace entr chroot unshare nsenter busybox toybox eval source . corepack systemd-run hyperfine unbuffer expect at batch',
-    theCommand,
+    runsGivenCommand,
   ),
 } // prettier-ignore
 
@@ -243,7 +243,7 @@ function freeRunOf(given: readonly ShellWord[]): FoundFreeRun | undefined {
   const free = { program: plain, how: freedom.how }
   if (operand === undefined) return free
   const behind = words.slice(words.indexOf(operand))
-  if (runsItsArguments(words) && freedom === theCommand) {
+  if (runsItsArguments(words) && freedom === runsGivenCommand) {
     // The program that a runner runs is fixed; that program may be able to run anything.
     const command = argumentFirst.has(plain) ? behind.slice(1) : behind
     return command.length === 0 ? free : freeRunOf(command)

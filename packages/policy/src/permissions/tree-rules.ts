@@ -6,8 +6,8 @@ import type { PermissionRule } from './rule.ts'
 import { couldMatchBelow, ruleForPath } from './rule-book.ts'
 
 const maxEntries = 3000
-const read = { kind: 'read', toolName: 'Read' } as const
-const edit = { kind: 'edit', toolName: 'Edit' } as const
+const readAccess = { kind: 'read', toolName: 'Read' } as const
+const editAccess = { kind: 'edit', toolName: 'Edit' } as const
 
 /** Whether a folder contains, at any depth, a file that a path rule matches. Also true if there is too much to check, or a name that is not UTF-8. */
 export function containsMatch(rules: readonly PermissionRule[], folder: string): boolean {
@@ -21,7 +21,8 @@ export function containsMatch(rules: readonly PermissionRule[], folder: string):
     left -= names.length
     for (const name of names) {
       const path = join(next, name)
-      if (ruleForPath(ofPaths, read, path) !== undefined || ruleForPath(ofPaths, edit, path) !== undefined) return true
+      if (ruleForPath(ofPaths, readAccess, path) !== undefined || ruleForPath(ofPaths, editAccess, path) !== undefined)
+        return true
       open.push(path)
     }
   }

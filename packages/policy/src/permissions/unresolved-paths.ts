@@ -12,7 +12,7 @@ import { type GlobPattern, reachedPositions, tokenMatches, type Token } from '..
  * Whether a word may name unchecked files of rules: inside a folder, or under a name that does not exist yet. `isStill`: the line writes nothing, so
  * that the present files on disk decide.
  */
-export function mayNameRuledFile(
+export function mayNameFileOfRules(
   rules: readonly PermissionRule[],
   places: Places,
   isTree: boolean,

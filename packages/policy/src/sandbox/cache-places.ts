@@ -31,13 +31,13 @@ interface CacheRow {
   readonly isAlwaysThere?: boolean
 }
 
-const words = (text: string): readonly string[] => text.split(' ')
+const splitWords = (text: string): readonly string[] => text.split(' ')
 
 /**
  * What build tools store in the folder of caches. Browsers, mail programs, editors and cloud tools store private data and credentials there too
  * (`gcloud`, `gh`, `aws`, `azure`, `mozilla`). A list of visible names excludes those that nobody thought of.
  */
-const toolsInCaches = words(
+const toolsInCaches = splitWords(
   'act-cache ansible-compat autotools bazel bazelisk black bloop bootsnap buf bun bundler buildkit c2nim cabal cargo cargo-xwin cargo-zigbuild ccache ' +
     'Cypress clangd clippy cmake coc composer conan conda coursier cpm cppcheck crystal ctags dart deno deptry detekt dub dune electron electron-builder ' +
     'elixir_make elm emscripten esbuild eslint fontconfig flit flutter foojay foundry ghcide ghcup gitlint gleam go-build go-mod gofumpt goimports ' +
@@ -52,7 +52,7 @@ const toolsInCaches = words(
 )
 
 /** Downloads in the folder of caches that builds only read. */
-const loadedCaches = words(
+const loadedCaches = splitWords(
   'bazelisk coursier Cypress deno electron electron-builder foundry go-mod huggingface/hub helm ms-playwright ms-playwright-go node node-gyp nix pip ' +
     'pre-commit prisma prisma-nodejs puppeteer selenium svm torch/hub trivy uv',
 )
@@ -64,18 +64,18 @@ const rows: readonly CacheRow[] = [
     variables: ['XDG_CACHE_HOME'],
     shown: toolsInCaches,
     // Tools of Hugging Face store a token next to the models.
-    hidden: words('huggingface/token huggingface/stored_tokens'),
+    hidden: splitWords('huggingface/token huggingface/stored_tokens'),
     parts: loadedCaches,
     isAlwaysThere: true,
   },
   // `.npmrc` is next to it. Logs contain arguments of commands.
   {
     place: '.npm',
-    variables: words('npm_config_cache NPM_CONFIG_CACHE'),
+    variables: splitWords('npm_config_cache NPM_CONFIG_CACHE'),
     hidden: ['_logs'],
-    parts: words('_cacache _npx _prebuilds'),
+    parts: splitWords('_cacache _npx _prebuilds'),
   },
-  { place: '.yarn/berry', variables: ['YARN_GLOBAL_FOLDER'], parts: words('cache index') },
+  { place: '.yarn/berry', variables: ['YARN_GLOBAL_FOLDER'], parts: splitWords('cache index') },
   { place: '.yarn-cache', variables: ['YARN_CACHE_FOLDER'], parts: [] },
   { place: '.local/share/pnpm/store', variables: ['PNPM_HOME'], below: 'store' },
   { place: '.pnpm-store' },
@@ -89,34 +89,39 @@ const rows: readonly CacheRow[] = [
   {
     place: '.gradle',
     variables: ['GRADLE_USER_HOME'],
-    shown: words('caches wrapper native jdks notifications workers kotlin-profile'),
-    parts: words('wrapper jdks'),
+    shown: splitWords('caches wrapper native jdks notifications workers kotlin-profile'),
+    parts: splitWords('wrapper jdks'),
   },
   // Excludes `.credentials`, which `.sbt` has among its settings.
-  { place: '.ivy2', shown: words('cache local jars'), parts: words('cache local jars') },
+  { place: '.ivy2', shown: splitWords('cache local jars'), parts: splitWords('cache local jars') },
   { place: '.sbt/boot' },
   { place: '.sbt/launchers' },
   // Excludes `NuGet.Config`.
   { place: '.nuget/packages', variables: ['NUGET_PACKAGES'] },
-  { place: '.local/share/NuGet', shown: words('http-cache plugins-cache v3-cache'), parts: [] },
+  { place: '.local/share/NuGet', shown: splitWords('http-cache plugins-cache v3-cache'), parts: [] },
   // Excludes `.gem/credentials`, `.bundle/config` and `.composer/auth.json`.
   { place: '.gem/specs', variables: ['GEM_SPEC_CACHE'] },
   { place: '.bundle/cache', variables: ['BUNDLE_USER_CACHE'] },
-  { place: '.composer/cache', variables: ['COMPOSER_CACHE_DIR'], parts: words('files repo vcs') },
+  { place: '.composer/cache', variables: ['COMPOSER_CACHE_DIR'], parts: splitWords('files repo vcs') },
   { place: '.bun/install/cache', variables: ['BUN_INSTALL_CACHE_DIR'] },
-  { place: '.stack', variables: ['STACK_ROOT'], hidden: ['config.yaml'], parts: words('pantry programs snapshots') },
+  {
+    place: '.stack',
+    variables: ['STACK_ROOT'],
+    hidden: ['config.yaml'],
+    parts: splitWords('pantry programs snapshots'),
+  },
   // Excludes `.cabal/config`, which may contain a password.
   { place: '.cabal/packages', variables: ['CABAL_DIR'], below: 'packages' },
   { place: '.cabal/store', variables: ['CABAL_DIR'], below: 'store' },
   // Excludes `hex.config`, which contains keys.
-  { place: '.hex', variables: ['HEX_HOME'], shown: words('packages cache.ets docs'), parts: ['packages'] },
+  { place: '.hex', variables: ['HEX_HOME'], shown: splitWords('packages cache.ets docs'), parts: ['packages'] },
   { place: '.mix', variables: ['MIX_HOME'] },
-  { place: '.conan', hidden: words('.conan.db credentials.json artifacts.properties'), parts: ['data'] },
+  { place: '.conan', hidden: splitWords('.conan.db credentials.json artifacts.properties'), parts: ['data'] },
   {
     place: '.conan2',
     variables: ['CONAN_HOME'],
-    hidden: words('.conan.db credentials.json source_credentials.json remotes.json'),
-    parts: words('p profiles'),
+    hidden: splitWords('.conan.db credentials.json source_credentials.json remotes.json'),
+    parts: splitWords('p profiles'),
   },
   { place: '.terraform.d/plugin-cache', variables: ['TF_PLUGIN_CACHE_DIR'] },
   // Its settings may name a remote store with a password.
@@ -126,22 +131,22 @@ const rows: readonly CacheRow[] = [
   { place: '.pub-cache/git', variables: ['PUB_CACHE'], below: 'git' },
   {
     place: '.julia',
-    shown: words('artifacts clones compiled environments packages registries scratchspaces'),
-    parts: words('artifacts clones environments packages registries'),
+    shown: splitWords('artifacts clones compiled environments packages registries scratchspaces'),
+    parts: splitWords('artifacts clones environments packages registries'),
   },
   { place: '.konan' },
   { place: '.swiftpm/cache' },
   { place: '.nv/ComputeCache', variables: ['CUDA_CACHE_PATH'], parts: [] },
   { place: '.triton/cache', variables: ['TRITON_CACHE_DIR'], parts: [] },
-  { variables: ['HF_HOME'], hidden: words('token stored_tokens'), parts: words('hub datasets') },
+  { variables: ['HF_HOME'], hidden: splitWords('token stored_tokens'), parts: splitWords('hub datasets') },
   {
-    variables: words(
+    variables: splitWords(
       'GOMODCACHE HF_HUB_CACHE TORCH_HOME DENO_DIR COREPACK_HOME PLAYWRIGHT_BROWSERS_PATH PUPPETEER_CACHE_DIR CYPRESS_CACHE_FOLDER ELECTRON_CACHE ' +
         'COURSIER_CACHE BAZELISK_HOME PIP_CACHE_DIR UV_CACHE_DIR POETRY_CACHE_DIR PIPENV_CACHE_DIR PRE_COMMIT_HOME',
     ),
   },
   {
-    variables: words(
+    variables: splitWords(
       'GOCACHE GOLANGCI_LINT_CACHE STATICCHECK_CACHE SCCACHE_DIR ZIG_GLOBAL_CACHE_DIR RUFF_CACHE_DIR MYPY_CACHE_DIR PYTHONPYCACHEPREFIX NUMBA_CACHE_DIR ' +
         'MPLCONFIGDIR NODE_COMPILE_CACHE TURBO_CACHE_DIR NX_CACHE_DIRECTORY BABEL_CACHE_PATH',
     ),

@@ -110,15 +110,15 @@ const reserved6 = [
 
 /** Created when the first address is checked: no start needs it. */
 function addressLists(): { readonly reserved: BlockList; readonly global6: BlockList } {
-  if (lists !== undefined) return lists
+  if (blockLists !== undefined) return blockLists
   const [reserved, global6] = [new BlockList(), new BlockList()]
   for (const [network, bits] of reserved4) reserved.addSubnet(network, bits, 'ipv4')
   for (const [network, bits] of reserved6) reserved.addSubnet(network, bits, 'ipv6')
   global6.addSubnet('2000::', 3, 'ipv6')
-  lists = { reserved, global6 }
-  return lists
+  blockLists = { reserved, global6 }
+  return blockLists
 }
-let lists: ReturnType<typeof addressLists> | undefined
+let blockLists: ReturnType<typeof addressLists> | undefined
 
 /** Whether an address belongs to the internet, not to this machine or its networks. */
 export function isPublicAddress(address: string): boolean {

@@ -32,7 +32,7 @@ export interface ToolCachesOptions {
 const freshMs = 10_000
 const hourMs = 3_600_000
 const mountTimeoutMs = 5_000
-const nothing: EnteredCaches = { mounts: [], env: {} }
+const noCaches: EnteredCaches = { mounts: [], env: {} }
 
 // Spec R-CACHE-2.
 /**
@@ -64,7 +64,7 @@ export class ToolCaches implements ProjectCaches {
   enter(env: Environment): EnteredCaches {
     try {
       const folder = this.#prepared()
-      if (folder === undefined) return nothing
+      if (folder === undefined) return noCaches
       const places = this.#placesFor(env)
       if (existsSync(join(folder, 'slots/failed'))) this.#findFailure(folder, places)
       const means = this.#overlays(folder)
@@ -76,7 +76,7 @@ export class ToolCaches implements ProjectCaches {
         this.#entered = { places, key, caches: this.#overlaid({ folder, perl: means.perl, env, places }) }
       return this.#entered.caches
     } catch {
-      return nothing
+      return noCaches
     }
   }
 

@@ -180,7 +180,7 @@ export class FolderScanner {
       const known = this.#known.get(folder)
       if (known !== undefined && isFresh(known, stats) && known.roots === roots.length) return known
       const { dev, ino, ctimeMs: statusChangedMs } = stats
-      const listing = { ...read(folder, depthIn(roots, folder)), dev, ino, roots: roots.length, statusChangedMs }
+      const listing = { ...readFolder(folder, depthIn(roots, folder)), dev, ino, roots: roots.length, statusChangedMs }
       this.#known.set(folder, listing)
       return listing
     } catch {
@@ -212,7 +212,7 @@ function depthIn(roots: readonly string[], folder: string): number {
   return roots.includes(dirname(folder)) ? 1 : 2
 }
 
-function read(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'statusChangedMs' | 'roots'> {
+function readFolder(folder: string, depth: number): Omit<Listing, 'dev' | 'ino' | 'statusChangedMs' | 'roots'> {
   const readAtMs = Date.now()
   const entries = readdirSync(folder, { withFileTypes: true })
   const names = new Set(entries.map(({ name }) => name))

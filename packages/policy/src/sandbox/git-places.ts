@@ -26,23 +26,23 @@ export interface MadeFile {
   readonly text: string
 }
 
-const none: GitPlaces = { readOnly: [], missing: [], madeFiles: [], folders: [], withoutCommon: [] }
+const noPlaces: GitPlaces = { readOnly: [], missing: [], madeFiles: [], folders: [], withoutCommon: [] }
 
 /** Every git folder that git would find from a folder or below it, within the depth and number that a scan of some milliseconds allows. */
 export function gitPlacesIn(root: string, isGit: boolean): GitPlaces {
-  const own = isGit ? partsOf(root, root) : /\/\.git\//.test(root) ? modulesIn(root, root) : none
-  return joined([own, ...[join(root, '.git'), ...nestedRepositories(root)].map((git) => placesOf(git, root))])
+  const own = isGit ? partsOf(root, root) : /\/\.git\//.test(root) ? modulesIn(root, root) : noPlaces
+  return joinPlaces([own, ...[join(root, '.git'), ...nestedRepositories(root)].map((git) => placesOf(git, root))])
 }
 
 /** The control files of one git folder, which is named by a `.git` in a writable folder. */
 export function placesOf(git: string, root: string): GitPlaces {
   const kind = kindOf(git)
-  if (kind === undefined) return none
-  if (kind === 'folder') return joined([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
+  if (kind === undefined) return noPlaces
+  if (kind === 'folder') return joinPlaces([partsOf(git, root), modulesIn(join(git, 'modules'), root)])
   // The `.git` of a worktree or submodule is a file that names the folder.
   const folder = gitFolderInFile(git)
   const isOpen = folder !== undefined && isInside(folder, root) && !folder.includes('/.git/')
-  return joined([{ ...none, readOnly: [{ path: git, kind }] }, isOpen ? partsOf(folder, root) : none])
+  return joinPlaces([{ ...noPlaces, readOnly: [{ path: git, kind }] }, isOpen ? partsOf(folder, root) : noPlaces])
 }
 
 /** Whether git would treat a folder without a `.git` as a repository. */
@@ -52,7 +52,7 @@ export function isGitFolder(folder: string): boolean {
 }
 
 function partsOf(git: string, root: string): GitPlaces {
-  if (kindOf(git) !== 'folder') return none
+  if (kindOf(git) !== 'folder') return noPlaces
   const at = (name: string): string => join(git, name)
   const isMissing = (name: string): boolean => kindOf(at(name)) === undefined
   const config = settingsIn(at('config'))
@@ -71,7 +71,7 @@ function partsOf(git: string, root: string): GitPlaces {
     ...perWorktree,
     ...trees.flatMap((tree) => perWorktree.map((name) => join(tree.slice(git.length), name))),
   ]
-  return joined([
+  return joinPlaces([
     {
       readOnly: [git, ...trees].flatMap((folder) => settings.flatMap((name) => placeAt(join(folder, name)))),
       missing: hasOwnCommon ? [] : ['hooks'].filter(isMissing).map(at),
@@ -100,18 +100,20 @@ function settingsIn(file: string): readonly GitSetting[] {
 function namedPaths(settings: readonly GitSetting[], folder: string, root: string, depth = 0): GitPlaces {
   const places = settings.map(({ section, key, value = '' }): GitPlaces => {
     const isHooks = section === 'core' && key === 'hookspath'
-    if (!isHooks && !isInclude(section, key)) return none
+    if (!isHooks && !isInclude(section, key)) return noPlaces
     const named = value === '' ? undefined : pathInSetting(value, isHooks ? dirname(folder) : folder)
     const path = named === undefined ? root : realPath(named)
-    if (path === root || !isInside(path, root)) return none
+    if (path === root || !isInside(path, root)) return noPlaces
     if (kindOf(path) !== undefined) {
-      const further = isHooks || depth > 4 ? none : namedPaths(settingsIn(path), dirname(path), root, depth + 1)
-      return joined([{ ...none, readOnly: placeAt(path) }, further])
+      const further = isHooks || depth > 4 ? noPlaces : namedPaths(settingsIn(path), dirname(path), root, depth + 1)
+      return joinPlaces([{ ...noPlaces, readOnly: placeAt(path) }, further])
     }
     const [first = path] = firstMissing(path)
-    return isHooks || first !== path ? { ...none, missing: [first] } : { ...none, madeFiles: [{ path, text: '' }] }
+    return isHooks || first !== path
+      ? { ...noPlaces, missing: [first] }
+      : { ...noPlaces, madeFiles: [{ path, text: '' }] }
   })
-  return joined(places)
+  return joinPlaces(places)
 }
 
 const deepestName = 4
@@ -120,10 +122,10 @@ const deepestName = 4
 function modulesIn(folder: string, root: string, depth = 1): GitPlaces {
   const found = foldersIn(folder, refuseUnnameable).map((name): GitPlaces => {
     const inner = join(folder, name)
-    if (exists(join(inner, 'HEAD'))) return joined([partsOf(inner, root), modulesIn(join(inner, 'modules'), root)])
-    return depth < deepestName ? modulesIn(inner, root, depth + 1) : none
+    if (exists(join(inner, 'HEAD'))) return joinPlaces([partsOf(inner, root), modulesIn(join(inner, 'modules'), root)])
+    return depth < deepestName ? modulesIn(inner, root, depth + 1) : noPlaces
   })
-  return joined(found)
+  return joinPlaces(found)
 }
 
 /** @throws SandboxError Always: nothing can be mounted over a path that no string can name. */
@@ -163,7 +165,7 @@ function nestedRepositories(root: string): readonly string[] {
   return found
 }
 
-function joined(all: readonly GitPlaces[]): GitPlaces {
+function joinPlaces(all: readonly GitPlaces[]): GitPlaces {
   return {
     readOnly: all.flatMap((one) => one.readOnly),
     missing: all.flatMap((one) => one.missing),

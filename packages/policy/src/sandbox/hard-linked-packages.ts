@@ -13,7 +13,7 @@ export interface LinkedPackages {
 const nestedCaches = ['.cache', '.vite', '.vite-temp', '.vitest', '.tmp', '.astro']
 
 const linkedCache = new Map<string, { readonly changedMs: number; readonly found: LinkedPackages }>()
-const none: LinkedPackages = { readOnly: [], writable: [] }
+const noPackages: LinkedPackages = { readOnly: [], writable: [] }
 
 /**
  * The package folders (`node_modules`, `.venv`) that pnpm, bun or uv filled with hard links to their store. One file is enough to detect it, as they
@@ -35,9 +35,9 @@ function inNodeModules(folder: string): LinkedPackages {
   const store = join(folder, '.pnpm')
   if (exists(store)) {
     const packages = namesIn(store).flatMap((name) => packagesIn(join(store, name, 'node_modules')))
-    return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : none
+    return isLinked(packages, 'package.json') ? { readOnly: [store], writable: [] } : noPackages
   }
-  if (!isLinked(packagesIn(folder), 'package.json')) return none
+  if (!isLinked(packagesIn(folder), 'package.json')) return noPackages
   return { readOnly: [folder], writable: nestedCaches.map((name) => join(folder, name)).filter(exists) }
 }
 

@@ -24,10 +24,10 @@ const headTimeMs = 30_000
  * X2: never connects to addresses of this machine or of a private network, whatever the name.
  */
 export function serveProxy(server: Server, options: ProxyOptions): void {
-  server.on('connection', (client: Socket) => serve(client, options))
+  server.on('connection', (client: Socket) => serveClient(client, options))
 }
 
-function serve(client: Socket, options: ProxyOptions): void {
+function serveClient(client: Socket, options: ProxyOptions): void {
   let head = Buffer.alloc(0)
   client.setTimeout(headTimeMs, () => client.destroy())
   client.on('error', () => client.destroy())
@@ -41,7 +41,7 @@ function serve(client: Socket, options: ProxyOptions): void {
     client.off('data', read)
     client.pause()
     client.setTimeout(0)
-    void forward(client, head.subarray(0, end).toString('latin1'), head.subarray(end + 4), options)
+    void forwardRequest(client, head.subarray(0, end).toString('latin1'), head.subarray(end + 4), options)
   }
   client.on('data', read)
 }
@@ -54,15 +54,15 @@ interface Target {
   readonly isTunnel: boolean
 }
 
-async function forward(client: Socket, head: string, rest: Buffer, options: ProxyOptions): Promise<void> {
+async function forwardRequest(client: Socket, head: string, rest: Buffer, options: ProxyOptions): Promise<void> {
   const target = targetOf(head)
-  if (target === undefined) return refuse(client, 400, 'this proxy takes CONNECT and http:// requests')
+  if (target === undefined) return refuseRequest(client, 400, 'this proxy takes CONNECT and http:// requests')
   const { host, port } = target
   const address = await addressOf(host, options)
   if (client.destroyed) return
   if (typeof address !== 'string') {
     options.onRefused?.(host, address.why)
-    return refuse(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
+    return refuseRequest(client, 403, `${host} is not reachable from the sandbox: ${address.why}`)
   }
   const open = options.open ?? ((to: string, at: number) => connect({ host: to, port: at }))
   const upstream = open(address, port)
@@ -83,7 +83,7 @@ async function forward(client: Socket, head: string, rest: Buffer, options: Prox
     client.pipe(upstream)
   })
   upstream.on('error', (error) => {
-    if (!isConnected) refuse(client, 502, error.message)
+    if (!isConnected) refuseRequest(client, 502, error.message)
     else end()
   })
   client.on('error', end)
@@ -148,7 +148,7 @@ async function addressOf(host: string, options: ProxyOptions): Promise<string | 
 
 const titles: Readonly<Record<number, string>> = { 400: 'Bad Request', 403: 'Forbidden', 502: 'Bad Gateway' }
 
-function refuse(client: Socket, status: number, why: string): void {
+function refuseRequest(client: Socket, status: number, why: string): void {
   const body = `${why}\n`
   const head = `HTTP/1.1 ${status} ${titles[status] ?? ''}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`
   client.end(head + body)

@@ -100,7 +100,7 @@ export interface Sandbox {
   dispose(): void
 }
 
-const run = promisify(execFile)
+const runFile = promisify(execFile)
 /** A bwrap that does not answer is unusable, and the program does not wait for it. */
 const tryMs = 20_000
 
@@ -136,7 +136,7 @@ function writableOf({ cwd, home, settings }: SandboxOptions): readonly string[] 
 /** `0.8.0` as 0.008. */
 async function bubblewrapVersion(file: string): Promise<number> {
   try {
-    const { stdout } = await run(file, ['--version'], { timeout: tryMs })
+    const { stdout } = await runFile(file, ['--version'], { timeout: tryMs })
     const [major = 0, minor = 0] = (/(\d+)\.(\d+)/.exec(stdout) ?? []).slice(1).map(Number)
     return major + minor / 1000
   } catch (thrown) {
@@ -266,7 +266,7 @@ class SystemSandbox implements Sandbox {
       canDisableUserNamespaces: false,
     })
     try {
-      await run(file, [...args], { timeout: tryMs })
+      await runFile(file, [...args], { timeout: tryMs })
     } catch (thrown) {
       const reason = thrown instanceof Error && 'stderr' in thrown ? String(thrown.stderr).trim() : String(thrown)
       throw new SandboxError(

@@ -27,7 +27,7 @@ export function seatbeltProfile(description: SandboxDescription, proxyPort?: num
     '(allow ipc-posix-sem)',
     '(allow file-read*)',
     '(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/stdout") (literal "/dev/stderr"))',
-    `(allow file-write* (subpath ${quoted(temporary)}))`,
+    `(allow file-write* (subpath ${quoteString(temporary)}))`,
     ...placeRules(description),
     ...(description.network === 'proxy' && proxyPort !== undefined
       ? [`(allow network-outbound (remote ip "localhost:${proxyPort}"))`]
@@ -51,7 +51,7 @@ function placeRules(description: SandboxDescription): readonly string[] {
   return [
     ...rules.toSorted((one, other) => depth(one.place) - depth(other.place)).map(toRule),
     // A folder above a read-only place must not be renamed, as its path would then name another file.
-    ...pinned.map((path) => `(deny file-write-unlink (literal ${quoted(path)}))`),
+    ...pinned.map((path) => `(deny file-write-unlink (literal ${quoteString(path)}))`),
     ...denied.map((place) => toRule({ place, operation: 'deny file-read* file-write*' })),
   ]
 }
@@ -61,9 +61,9 @@ function toRule({ place, operation }: { readonly place: Place; readonly operatio
 }
 
 function filterOf({ path, kind }: Place): string {
-  return `(${kind === 'file' ? 'literal' : 'subpath'} ${quoted(path)})`
+  return `(${kind === 'file' ? 'literal' : 'subpath'} ${quoteString(path)})`
 }
 
-function quoted(path: string): string {
+function quoteString(path: string): string {
   return `"${path.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`
 }

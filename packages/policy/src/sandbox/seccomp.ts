@@ -202,8 +202,8 @@ function programFor(machine: Architecture, options: SeccompOptions): readonly In
           [returnValue, 0, 0, notPermitted],
         ] as const)
       : []),
-    ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuse(number, notPermitted)),
-    ...unknownEverywhere.flatMap((number) => refuse(number, noSuchCall)),
+    ...[...machine.refused, ...refusedEverywhere, ...readers].flatMap((number) => refuseCall(number, notPermitted)),
+    ...unknownEverywhere.flatMap((number) => refuseCall(number, noSuchCall)),
     // socket: only these families. socketpair is another call and remains allowed.
     ...inspected(machine.socket, argumentAt(0), onlyThese(familiesOf(options), notPermitted)),
     ...[machine.clone, machine.unshare].flatMap((number) =>
@@ -227,7 +227,7 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
   ]
   return [
     ...inspected(ioctl, argumentAt(1), [
-      ...terminalInput.flatMap((request) => refuse(request, notPermitted)),
+      ...terminalInput.flatMap((request) => refuseCall(request, notPermitted)),
       [returnValue, 0, 0, allowCall],
     ]),
     ...[...modes, [fchmodat2, 2] as const].flatMap(([number, mode]) =>
@@ -243,7 +243,7 @@ function projectRules({ ioctl, modes, creates }: Architecture): readonly Instruc
       ]),
     ),
     // Its flags and mode are in memory, which a filter cannot see.
-    ...refuse(openat2, noSuchCall),
+    ...refuseCall(openat2, noSuchCall),
   ]
 }
 
@@ -266,17 +266,17 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
     ),
     // Signals for a descriptor, leases and change notifications reach other processes.
     ...inspected(read.fcntl, argumentAt(1), [
-      ...ownerRequests.flatMap((request) => refuse(request, notPermitted)),
+      ...ownerRequests.flatMap((request) => refuseCall(request, notPermitted)),
       [returnValue, 0, 0, allowCall],
     ]),
     // A pair of datagram sockets could send to any socket that has a path.
     ...inspected(read.socketpair, argumentAt(1), [[and, 0, 0, 0xf], ...onlyThese([stream, sequence], notPermitted)]),
-    ...refuse(read.connect, notPermitted),
-    ...refuse(openat2, noSuchCall),
+    ...refuseCall(read.connect, notPermitted),
+    ...refuseCall(openat2, noSuchCall),
     ...read.open.flatMap(([number, argument]) =>
       inspected(number, argumentAt(argument), [
         [and, 0, 0, openAccess | openTruncate],
-        ...refuse(openTruncate, notPermitted),
+        ...refuseCall(openTruncate, notPermitted),
         [returnValue, 0, 0, allowCall],
       ]),
     ),
@@ -285,7 +285,7 @@ function readerRules({ ioctl, read }: Architecture, scopesSignals: boolean): rea
       : [
           // Process 0 is the process group of the caller, which contains only the command.
           ...inspected(read.kill, argumentAt(0), onlyThese([0], notPermitted)),
-          ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuse(number, notPermitted)),
+          ...[...read.otherSignals, pidfdSendSignal].flatMap((number) => refuseCall(number, notPermitted)),
         ]),
   ]
 }
@@ -295,7 +295,7 @@ const ownerRequests = [8, 10, 15, 1024, 1026]
 const [stream, sequence] = [1, 5]
 const [openAccess, openTruncate] = [0o3, 0o1000]
 
-function refuse(number: number, answer: number): readonly Instruction[] {
+function refuseCall(number: number, answer: number): readonly Instruction[] {
   return [
     [jumpEqual, 0, 1, number],
     [returnValue, 0, 0, answer],
@@ -303,7 +303,7 @@ function refuse(number: number, answer: number): readonly Instruction[] {
 }
 
 function onlyThese(values: readonly number[], otherwise: number): readonly Instruction[] {
-  return [...values.flatMap((value) => refuse(value, allowCall)), [returnValue, 0, 0, otherwise]]
+  return [...values.flatMap((value) => refuseCall(value, allowCall)), [returnValue, 0, 0, otherwise]]
 }
 
 /** Instructions for one call, which end it; the call number remains loaded for the following ones. */

@@ -36,7 +36,7 @@ export interface AiSdkSettings {
 }
 
 /** Aliases and packages of all files; for each name the one with the highest precedence. Undefined if no file has any. */
-export function mergedAiSdk(counting: readonly EffectiveFile[], note: RecordOrigin): AiSdkSettings | undefined {
+export function mergeAiSdk(counting: readonly EffectiveFile[], note: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
   const folders: string[] = []

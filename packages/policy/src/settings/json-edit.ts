@@ -8,7 +8,7 @@ import { isJsonObject } from '@halting/core/adapters'
 export function withValue(text: string, path: readonly string[], value: Json): string {
   const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? '  '
   const newline = text.includes('\r\n') ? '\r\n' : '\n'
-  if (text.trim() === '') return `${rendered(nested(path, value), '', { unit, newline })}${newline}`
+  if (text.trim() === '') return `${renderValue(nestValue(path, value), '', { unit, newline })}${newline}`
   const changed = replaceAt(text, path, value, { unit, newline })
   // Parse the result, so that an unintended change is never written.
   JSON.parse(changed.replace(/^\uFEFF/, ''))
@@ -83,15 +83,15 @@ function replaceAt(text: string, path: readonly string[], value: Json, style: St
     const members = membersOf(text, object)
     // Of a repeated key the last one counts.
     const found = members.findLast((member) => member.key === key)
-    if (found === undefined) return withMember(text, object, members, [key, nested(rest, value)], style)
+    if (found === undefined) return withMember(text, object, members, [key, nestValue(rest, value)], style)
     if (rest.length > 0 && text[found.value.start] === '{') {
       object = found.value
       continue
     }
     const own = text.slice(found.value.start, found.value.end)
-    const next = nested(rest, value)
+    const next = nestValue(rest, value)
     const isInline = Array.isArray(next) && own.startsWith('[') && !own.includes('\n') && own.length > 2
-    const made = isInline ? inline(next) : rendered(next, indentAt(text, found.value.start), style)
+    const made = isInline ? renderInline(next) : renderValue(next, indentAt(text, found.value.start), style)
     return text.slice(0, found.value.start) + made + text.slice(found.value.end)
   }
 }
@@ -124,7 +124,7 @@ function withMember(
   const last = members.at(-1)
   const own = text.slice(object.start, object.end)
   const isInline = last !== undefined && !own.includes('\n')
-  const made = isInline ? inline(value) : rendered(value, inner, style)
+  const made = isInline ? renderInline(value) : renderValue(value, inner, style)
   const member = `${JSON.stringify(key)}: ${made}`
   if (last === undefined)
     return `${text.slice(0, object.start)}{${style.newline}${inner}${member}${style.newline}${outer}}${text.slice(object.end)}`
@@ -132,19 +132,19 @@ function withMember(
   return text.slice(0, last.value.end) + before + member + text.slice(last.value.end)
 }
 
-function nested(path: readonly string[], value: Json): Json {
+function nestValue(path: readonly string[], value: Json): Json {
   return path.toReversed().reduce<Json>((inner, key): JsonObject => ({ [key]: inner }), value)
 }
 
-function rendered(value: Json, indent: string, { unit, newline }: Style): string {
+function renderValue(value: Json, indent: string, { unit, newline }: Style): string {
   return JSON.stringify(value, undefined, unit).split('\n').join(`${newline}${indent}`)
 }
 
-function inline(value: Json): string {
-  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(inline).join(', ')}]`
+function renderInline(value: Json): string {
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(renderInline).join(', ')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)
   return `{ ${Object.entries(value)
-    .map(([key, inner]) => `${JSON.stringify(key)}: ${inline(inner ?? null)}`)
+    .map(([key, inner]) => `${JSON.stringify(key)}: ${renderInline(inner ?? null)}`)
     .join(', ')} }`
 }
 

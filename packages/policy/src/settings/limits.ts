@@ -32,8 +32,8 @@ type LimitsIn = (levels: readonly SettingsLevel[]) => readonly FileLimit[]
 
 /** Why a limit is ignored, next to the one that applies. */
 interface IgnoredReasons {
-  readonly ofPerson: (managed: FileLimit) => string
-  readonly ofProject: (base: FileLimit) => string
+  readonly forPerson: (managed: FileLimit) => string
+  readonly forProject: (base: FileLimit) => string
 }
 
 /**
@@ -47,26 +47,26 @@ function mergeLimit(limitsOf: LimitsIn, byDefault: FileLimit | undefined, refusa
   let inForce = managed ?? own ?? byDefault
   if (managed !== undefined && own !== undefined) {
     if (own.value <= managed.value) inForce = own
-    else ignored.push({ limit: own, why: refusals.ofPerson(managed) })
+    else ignored.push({ limit: own, why: refusals.forPerson(managed) })
   }
   const base = inForce
   for (const limit of limitsOf(['local', 'project'])) {
     if (base !== undefined && limit.value > base.value)
-      ignored.push({ limit, why: refusals.ofProject(base), isSilent: base === byDefault })
+      ignored.push({ limit, why: refusals.forProject(base), isSilent: base === byDefault })
     else if (limit.value === Infinity) ignored.push({ limit, why: 'a project cannot remove a limit' })
     else if (inForce === undefined || limit.value < inForce.value) inForce = limit
   }
   return { inForce: inForce === byDefault ? undefined : inForce, managed, ignored }
 }
 
-const ofLimits: IgnoredReasons = {
-  ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
-  ofProject: (base) => `a project cannot raise a limit (${shown(base)}, from ${base.from})`,
+const limitReasons: IgnoredReasons = {
+  forPerson: (managed) => `the limit in ${managed.from} is ${formatLimit(managed)}, and cannot be raised`,
+  forProject: (base) => `a project cannot raise a limit (${formatLimit(base)}, from ${base.from})`,
 }
 
-const ofWaits: IgnoredReasons = {
-  ofPerson: (managed) => `the limit in ${managed.from} is ${shown(managed)}, and cannot be raised`,
-  ofProject: (base) => `a project cannot lengthen waits (${shown(base)}, from ${base.from})`,
+const waitReasons: IgnoredReasons = {
+  forPerson: (managed) => `the limit in ${managed.from} is ${formatLimit(managed)}, and cannot be raised`,
+  forProject: (base) => `a project cannot lengthen waits (${formatLimit(base)}, from ${base.from})`,
 }
 
 // Spec R-LIM-2, R-SERV-12.
@@ -74,7 +74,7 @@ const ofWaits: IgnoredReasons = {
  * The limits of all files, the highest precedence first. Others may only lower an administrator's limits; the person's own override the defaults; a
  * project lowers what applies then, and never raises or removes it. The same holds for how long a run waits for services.
  */
-export function mergedLimits(counting: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
+export function mergeLimits(counting: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []
   const managedLimits: [string, number | null][] = []
   const origins: Origin[] = []
@@ -91,13 +91,13 @@ export function mergedLimits(counting: readonly EffectiveFile[], defaults: Defau
     }
   }
   for (const name of limitFieldNames) {
-    const one = mergeLimit((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), ofLimits)
+    const one = mergeLimit((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), limitReasons)
     put(`limits.${name}`, one)
     if (one.managed !== undefined) managedLimits.push([name, orNull(one.managed.value)])
     if (one.inForce !== undefined) limits.push([name, orNull(one.inForce.value)])
   }
   const byDefault = { written: 'none', value: 0, from: 'the default', ...defaults.waitForLimits }
-  const wait = mergeLimit((levels) => waitsIn(counting, levels), byDefault, ofWaits)
+  const wait = mergeLimit((levels) => waitsIn(counting, levels), byDefault, waitReasons)
   put(waitSetting, wait)
   return {
     settings: {
@@ -142,7 +142,7 @@ function limitsIn(
   })
 }
 
-function shown({ written }: FileLimit): string {
+function formatLimit({ written }: FileLimit): string {
   return written === null ? 'none' : String(written)
 }
 

@@ -39,7 +39,7 @@ export async function changeMcpServers(
     const mode = scope === 'project' ? await modeOfProjectFile(path) : undefined
     const content = await contentOf(path)
     const changed = change(serversIn(content, scope, owner))
-    await write(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
+    await writeServers(scope === 'project' ? path : realPath(path), withServers(content, scope, owner, changed), mode)
   } finally {
     await release?.()
   }
@@ -55,7 +55,7 @@ async function modeOfProjectFile(path: string): Promise<number> {
   return (found?.mode ?? 0o666 & ~process.umask()) & 0o777
 }
 
-async function write(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
+async function writeServers(path: string, content: JsonObject, mode: number | undefined): Promise<void> {
   try {
     await writeWhole(path, `${JSON.stringify(content, undefined, 2)}\n`)
     if (mode !== undefined) await chmod(path, mode)

@@ -9,7 +9,7 @@ import {
   type LoadOptions,
   SettingsError,
 } from './loaded-settings.ts'
-import { mergedLimits } from './limits.ts'
+import { mergeLimits } from './limits.ts'
 import { applyManagedLocks } from './managed-only.ts'
 import type { EffectiveFile } from './effective-file.ts'
 import { listedFields, mergeFiles } from './merge.ts'
@@ -36,7 +36,7 @@ export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOp
     return { file, result, fields }
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
-  const limits = mergedLimits(counting, options.defaultLimits)
+  const limits = mergeLimits(counting, options.defaultLimits)
   const others = mergeFiles(counting, warnings)
   const settings = { ...others.settings, ...limits.settings }
   const origins = [...others.origins, ...limits.origins]

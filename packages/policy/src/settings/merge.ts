@@ -4,7 +4,7 @@ import { absolutePath, isDirectory } from '../files/paths.ts'
 import { realPath } from '@halting/journal/files'
 import type { PermissionMode } from '../permissions/rule-book.ts'
 import { parseRules, type RuleText } from '../permissions/rule.ts'
-import { type AiSdkSettings, mergedAiSdk } from './ai-sdk.ts'
+import { type AiSdkSettings, mergeAiSdk } from './ai-sdk.ts'
 import type { EffectiveFile, RecordOrigin } from './effective-file.ts'
 import type {
   Fields,
@@ -198,7 +198,7 @@ export function mergeFiles(
   const origins: Origin[] = []
   const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
     void origins.push({ setting, value, from })
-  const single = mergedSingle(counting, note)
+  const single = mergeSingleValues(counting, note)
   noteManagedOnly(counting, note)
   const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
   const managedDomains = domainsOfManaged(counting)
@@ -237,10 +237,10 @@ export function mergeFiles(
     modelPrices.push(fields.modelPrices)
     note('modelPrices', fields.modelPrices, file)
   }
-  const together = mergedLists(counting, note)
-  const mcpServers = mergedServers(counting, note)
-  const permissions = mergedPermissions(counting, warnings, note)
-  const hooks = mergedHooks(counting, note)
+  const together = mergeLists(counting, note)
+  const mcpServers = mergeServers(counting, note)
+  const permissions = mergePermissions(counting, warnings, note)
+  const hooks = mergeHooks(counting, note)
   return {
     settings: {
       // True: each was taken from the field of this name.
@@ -277,7 +277,7 @@ function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[]
 }
 
 /** The value with the highest precedence of each setting. `disableAllHooks` also removes the status line, except for an administrator's. */
-function mergedSingle(counting: readonly EffectiveFile[], note: RecordOrigin): Record<string, unknown> {
+function mergeSingleValues(counting: readonly EffectiveFile[], note: RecordOrigin): Record<string, unknown> {
   const single: Record<string, unknown> = {}
   const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
   for (const { file, fields } of counting) {
@@ -299,13 +299,13 @@ function noteManagedOnly(counting: readonly EffectiveFile[], note: RecordOrigin)
 }
 
 /** Settings that accumulate over all files: no file removes what another one sets. */
-function mergedLists(
+function mergeLists(
   counting: readonly EffectiveFile[],
   note: RecordOrigin,
 ): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
-  const protect = mergedGlobs(counting, note)
-  const budgets = mergedBudgets(counting, note)
-  const aiSdk = mergedAiSdk(counting, note)
+  const protect = mergeGlobs(counting, note)
+  const budgets = mergeBudgets(counting, note)
+  const aiSdk = mergeAiSdk(counting, note)
   return {
     ...(protect.length > 0 && { protect }),
     ...(budgets.length > 0 && { budgets }),
@@ -314,7 +314,7 @@ function mergedLists(
 }
 
 /** No file removes the protection of another one. */
-function mergedGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): readonly string[] {
+function mergeGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): readonly string[] {
   const globs = new Set<string>()
   for (const { file, fields } of counting)
     for (const glob of fields.protect ?? []) {
@@ -325,7 +325,7 @@ function mergedGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): re
 }
 
 /** No file removes a budget of another one. */
-function mergedBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): readonly BudgetSource[] {
+function mergeBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): readonly BudgetSource[] {
   return counting.flatMap(({ file, fields }) =>
     (fields.budgets ?? []).map((budget) => {
       note('budgets', budget, file)
@@ -334,7 +334,7 @@ function mergedBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): 
   )
 }
 
-function mergedPermissions(
+function mergePermissions(
   counting: readonly EffectiveFile[],
   warnings: string[],
   note: RecordOrigin,
@@ -396,7 +396,7 @@ function directoryProblem(path: string, file: ReadFile): string | undefined {
 }
 
 /** The server with the highest precedence of each name. Any file can disable a server of the project. */
-function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
+function mergeServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
   for (const { file, fields } of counting)
     for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
@@ -414,7 +414,7 @@ function mergedServers(counting: readonly EffectiveFile[], note: RecordOrigin): 
 }
 
 /** Hooks of every file. `disableAllHooks` removes all except an administrator's. */
-function mergedHooks(counting: readonly EffectiveFile[], note: RecordOrigin): HookSettings | undefined {
+function mergeHooks(counting: readonly EffectiveFile[], note: RecordOrigin): HookSettings | undefined {
   const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
   if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
   const events = new Map<string, HookGroup[]>()

@@ -43,9 +43,9 @@ export function settingsPlaces(options: PlacesOptions): readonly SettingsPlace[]
     .filter((folder) => !own.includes(folder) && !isPersonalFolder(folder, ownEnds))
   return [
     ...(options.managedFolders ?? managedFolders()).flatMap(managedPlaces),
-    ...projects.map((folder) => place('local', folder, 'settings.local.json')),
-    ...projects.map((folder) => place('project', folder, 'settings.json')),
-    ...own.map((folder) => place('user', folder, 'settings.json')),
+    ...projects.map((folder) => settingsPlace('local', folder, 'settings.local.json')),
+    ...projects.map((folder) => settingsPlace('project', folder, 'settings.json')),
+    ...own.map((folder) => settingsPlace('user', folder, 'settings.json')),
   ]
 }
 
@@ -54,7 +54,7 @@ function isPersonalFolder(folder: string, own: ReadonlySet<string>): boolean {
   return own.has(join(realPath(dirname(folder)), basename(folder)))
 }
 
-function place(level: SettingsLevel, folder: string, name: string): SettingsPlace {
+function settingsPlace(level: SettingsLevel, folder: string, name: string): SettingsPlace {
   return { level, path: join(folder, name) }
 }
 
@@ -66,8 +66,8 @@ function managedPlaces(folder: string): readonly SettingsPlace[] {
     ...names
       .toSorted()
       .toReversed()
-      .map((name) => place('managed', dropIns, name)),
-    place('managed', folder, 'managed-settings.json'),
+      .map((name) => settingsPlace('managed', dropIns, name)),
+    settingsPlace('managed', folder, 'managed-settings.json'),
   ]
 }
 

@@ -18,7 +18,7 @@ function nonEmptyText(expected: string): z.ZodType<string> {
 }
 
 const truth = z.boolean(message('true or false'))
-const words = (expected: string): z.ZodType<string[]> =>
+const textList = (expected: string): z.ZodType<string[]> =>
   z.array(nonEmptyText(expected), message(`a list, each entry ${expected}`))
 const seconds = z.number(message('a number of seconds')).positive(message('a number of seconds above 0')).optional()
 
@@ -29,12 +29,12 @@ const sandbox = z.looseObject(
     enabled: truth.optional(),
     autoAllowBashIfSandboxed: truth.optional(),
     allowUnsandboxedCommands: truth.optional(),
-    excludedCommands: words('a command').optional(),
+    excludedCommands: textList('a command').optional(),
     network: z
       .looseObject(
         {
-          allowedDomains: words('a domain').optional(),
-          deniedDomains: words('a domain').optional(),
+          allowedDomains: textList('a domain').optional(),
+          deniedDomains: textList('a domain').optional(),
           allowAllUnixSockets: truth.optional(),
           allowManagedDomainsOnly: truth.optional(),
         },
@@ -44,10 +44,10 @@ const sandbox = z.looseObject(
     filesystem: z
       .looseObject(
         {
-          allowWrite: words('a path').optional(),
-          denyWrite: words('a path').optional(),
-          denyRead: words('a path').optional(),
-          allowRead: words('a path').optional(),
+          allowWrite: textList('a path').optional(),
+          denyWrite: textList('a path').optional(),
+          denyRead: textList('a path').optional(),
+          allowRead: textList('a path').optional(),
           allowManagedReadPathsOnly: truth.optional(),
         },
         message('an object, such as {"denyRead": ["~/work"]}'),
@@ -149,13 +149,14 @@ interface Field {
 const stop = (schema: z.ZodType): Field => ({ schema, whenWrong: 'stop' })
 const passOver = (schema: z.ZodType): Field => ({ schema, whenWrong: 'pass over' })
 const ownPlace = 'a path that begins with / or ~/'
-const store = 'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
+const storeMessage =
+  'sqlite: and a path that begins with / or ~/, an address such as postgres://user@host/database, or files'
 const storeForm = /^(?:files|sqlite:(?:~\/|\/|[A-Za-z]:[\\/]).+)$/
 const days = 'a whole number of days, at least 1, after which unused sessions are removed (3650 keeps them)'
 
 const noLimit = ', or null for no limit'
-const whole = `a whole number of at least 1${noLimit}`
-const count = z.int(message(whole)).min(1, message(whole)).nullable().optional()
+const wholeNumber = `a whole number of at least 1${noLimit}`
+const wholeLimit = z.int(message(wholeNumber)).min(1, message(wholeNumber)).nullable().optional()
 const money = `a number of US dollars above 0${noLimit}`
 const dollars = z.number(message(money)).positive(message(money)).nullable().optional()
 const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}`
@@ -163,12 +164,12 @@ const time = `a duration of at most 24 days, such as 90s, 10m or 1h30m${noLimit}
 /** Unknown names in it are checked before. */
 const limits = z.looseObject(
   {
-    maxTurns: count,
+    maxTurns: wholeLimit,
     maxRunUsd: dollars,
     maxBudgetUsd: dollars,
-    maxTokens: count,
+    maxTokens: wholeLimit,
     maxDuration: z.string(message(time)).refine(isRunTime, message(time)).nullable().optional(),
-    maxToolCalls: count,
+    maxToolCalls: wholeLimit,
   },
   message('an object, such as {"maxRunUsd": 5}'),
 )
@@ -186,14 +187,14 @@ function isWebSearch(given: unknown): boolean {
   return typeof mcp === 'string' && /^[^/]+\/.+$/.test(mcp) && Object.keys(others).length === 0
 }
 
-const tries = 'a whole number from 1 to 1000 (how often an answer is sent back while a goal is not met)'
+const triesMessage = 'a whole number from 1 to 1000 (how often an answer is sent back while a goal is not met)'
 const columns = 'a whole number of columns from 0 to 100'
 const refresh = 'a refresh interval of 1 to 86400 seconds'
 const wait = 'a duration of at most 31 days (744h), such as 8h, or none'
 const duration = 'a duration, such as 90s, 10m or 1h'
 
 /** Keys of Claude Code that neither loosen nor restrict: existing files have them, and a warning in every run would help nobody. */
-const ofOthers = (
+const foreignKeys = (
   'alwaysThinkingEnabled attribution autoUpdatesChannel availableModels awsAuthRefresh awsCredentialExport ' +
   'companyAnnouncements effortLevel enabledPlugins extraKnownMarketplaces feedbackSurveyState fileSuggestion forceLoginMethod ' +
   'forceLoginOrgUUID language otelHeadersHelper plansDirectory prefersReducedMotion respectGitignore showTurnDuration ' +
@@ -288,7 +289,9 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   ),
   cleanupPeriodDays: stop(z.int(message(days)).min(1, message(days))),
   sessionStore: stop(
-    z.string(message(store)).refine((text) => storeForm.test(text) || isPostgresAddress(text), message(store)),
+    z
+      .string(message(storeMessage))
+      .refine((text) => storeForm.test(text) || isPostgresAddress(text), message(storeMessage)),
   ),
   redactSecrets: stop(truth),
   fileCheckpointingEnabled: stop(truth),
@@ -303,10 +306,10 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   background: stop(z.enum(['wait', 'stop', 'keep'], message('one of wait, stop, keep'))),
   confineJudged: stop(z.enum(['auto', 'off'], message('one of auto, off'))),
   tryReadOnly: stop(truth),
-  until: stop(words('a command')),
-  untilTries: stop(z.int(message(tries)).min(1, message(tries)).max(1_000, message(tries))),
+  until: stop(textList('a command')),
+  untilTries: stop(z.int(message(triesMessage)).min(1, message(triesMessage)).max(1_000, message(triesMessage))),
   untilTimeout: stop(z.string(message(duration)).refine((text) => (durationMs(text) ?? 0) > 0, message(duration))),
-  protect: stop(words('a glob, such as tests/**')),
+  protect: stop(textList('a glob, such as tests/**')),
   limits: stop(limits),
   budgets: stop(budgets),
   limitReminders: passOver(truth),
@@ -326,7 +329,7 @@ export const fieldTable: Readonly<Record<string, Field>> = {
       .record(z.string(), scalar, message('an object of strings by variable name'))
       .refine(canBeSet, message('an object of strings by variable name, without = in a name and without NUL')),
   ),
-  passEnvironment: passOver(words('the name of a variable')),
+  passEnvironment: passOver(textList('the name of a variable')),
   model: passOver(nonEmptyText('the name of a model')),
   openaiApi: passOver(z.enum(openAiApis, message(`one of ${openAiApis.join(', ')}`))),
   toolProfile: stop(z.enum(toolProfiles, message(`one of ${toolProfiles.join(', ')}`))),
@@ -353,15 +356,15 @@ export const fieldTable: Readonly<Record<string, Field>> = {
   ),
   includeCoAuthoredBy: passOver(truth),
   enableAllProjectMcpServers: passOver(truth),
-  enabledMcpjsonServers: passOver(words('the name of a server')),
-  disabledMcpjsonServers: stop(words('the name of a server')),
+  enabledMcpjsonServers: passOver(textList('the name of a server')),
+  disabledMcpjsonServers: stop(textList('the name of a server')),
   outputStyle: passOver(nonEmptyText('the name of a style')),
-  ...Object.fromEntries(ofOthers.map((name) => [name, passOver(z.unknown())])),
-  'permissions.allow': passOver(words('a rule, such as Bash(npm test)')),
-  'permissions.deny': stop(words('a rule, such as Read(./.env)')),
-  'permissions.ask': stop(words('a rule, such as Bash(git push *)')),
+  ...Object.fromEntries(foreignKeys.map((name) => [name, passOver(z.unknown())])),
+  'permissions.allow': passOver(textList('a rule, such as Bash(npm test)')),
+  'permissions.deny': stop(textList('a rule, such as Read(./.env)')),
+  'permissions.ask': stop(textList('a rule, such as Bash(git push *)')),
   'permissions.defaultMode': stop(z.enum(permissionModes, message(`one of ${permissionModes.join(', ')}`))),
-  'permissions.additionalDirectories': passOver(words('a path')),
+  'permissions.additionalDirectories': passOver(textList('a path')),
   'permissions.disableBypassPermissionsMode': stop(
     z.union([z.literal('disable'), z.boolean()], message('"disable", or omitted')),
   ),

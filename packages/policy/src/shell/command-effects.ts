@@ -47,7 +47,7 @@ function findEffectsOf(words: readonly ShellWord[]): readonly Effect[] {
 }
 
 /** Whether a command takes arguments as text only, and neither opens nor runs them. */
-export function takesAnything(name: string): boolean {
+export function takesArbitraryText(name: string): boolean {
   return Object.hasOwn(grammars, name) && grammars[name]?.anything === true
 }
 

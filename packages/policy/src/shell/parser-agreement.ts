@@ -167,7 +167,7 @@ function valueOf(word: Word): string | undefined {
 
 function isFixed(node: SyntaxNode): boolean {
   if (node.type === 'AnsiCQuoted') return ansiValue(node.text) !== undefined
-  if (!fixed.has(node.type)) return false
+  if (!fixedNodeTypes.has(node.type)) return false
   let all = true
   forEachChild(node, (part) => {
     if (!isFixed(part)) all = false
@@ -175,7 +175,7 @@ function isFixed(node: SyntaxNode): boolean {
   return all
 }
 
-const fixed: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
+const fixedNodeTypes: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
   'Word',
   'Literal',
   'SingleQuoted',

@@ -1,5 +1,5 @@
 import { analyseShell, type ShellAnalysis, type SimpleCommand } from './analysis.ts'
-import { effectsOf, onlyReads, takesAnything } from './command-effects.ts'
+import { effectsOf, onlyReads, takesArbitraryText } from './command-effects.ts'
 import { type Effect, unknownEffect, unseenEffect } from './effects.ts'
 import { memoizeByWords } from './memoize.ts'
 import { formsOf } from './wrappers.ts'
@@ -32,7 +32,7 @@ export function isConfinableAnalysis(analysis: ShellAnalysis): boolean {
       (command) =>
         isOnlyAssignments(command) ||
         (command.assignments.every(isHarmlessAssignment) &&
-          effectsOfCommand(command).every(({ kind }) => kind === 'unseen' || harmless.has(kind))),
+          effectsOfCommand(command).every(({ kind }) => kind === 'unseen' || harmlessEffects.has(kind))),
     ) &&
     analysis.redirects.every(({ direction, target }) => direction === 'in' || isHarmlessSink(target))
   )
@@ -110,10 +110,10 @@ const harmlessVariables: ReadonlySet<string> = new Set(
 /** The command alone, without its surroundings. Wrappers are removed. */
 export function isReadOnlySimpleCommand(command: SimpleCommand): boolean {
   if (command.words.length === 0 || !setsHarmlessly(command)) return false
-  return effectsOfCommand(command).every(({ kind }) => harmless.has(kind))
+  return effectsOfCommand(command).every(({ kind }) => harmlessEffects.has(kind))
 }
 
-const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
+const harmlessEffects: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
   'read',
   'read tree',
   'read through links',
@@ -125,7 +125,7 @@ const harmless: ReadonlySet<Effect['kind']> = new Set<Effect['kind']>([
 
 /** Whether it changes nothing, as far as that is known. */
 export function isHarmlessEffect({ kind }: Effect): boolean {
-  return harmless.has(kind)
+  return harmlessEffects.has(kind)
 }
 
 /** What a command does, without its wrappers. */
@@ -137,11 +137,11 @@ const effectsOfWords = memoizeByWords((words): readonly Effect[] => {
   const inner = formsOf(words).at(-1) ?? []
   const isFedArguments = words.length > inner.length && words.some(({ value }) => value === 'xargs')
   const effects = effectsOf(inner)
-  if (!isFedArguments || takesAnything(inner[0]?.value ?? '')) return effects
+  if (!isFedArguments || takesArbitraryText(inner[0]?.value ?? '')) return effects
   // xargs passes on arguments that nobody has checked.
   const why = xargsPassesUnknown
   if (!onlyReads(inner[0]?.value ?? '')) return unknownEffect(why)
-  return effects.every(({ kind }) => kind === 'unseen' || harmless.has(kind))
+  return effects.every(({ kind }) => kind === 'unseen' || harmlessEffects.has(kind))
     ? [...effects, ...unseenEffect(why)]
     : unknownEffect(why)
 })

@@ -16,11 +16,14 @@ const maxWords = 60
 const bare = String.raw`[A-Za-z0-9_./:=@%+,-]`
 const single = String.raw`'[ -&(-\[\]-~]*'`
 const double = String.raw`"[ #%-\[\]-_a-~]*"`
-const word = `(?:${bare}|${single}|${double})+`
+const wordPattern = `(?:${bare}|${single}|${double})+`
 /** Each token is followed by a space or an operator, so that none ends inside a token of the shell. */
-const end = '(?=[ ;|&]|$)'
-const token = new RegExp(` *(?:(&&|\\|\\||;|\\|)|2>&1${end}|[12]?>>?( ?)(${word})${end}|(${word})${end})`, 'y')
-const assigns = /^[A-Za-z_]\w*\+?=/
+const tokenEnd = '(?=[ ;|&]|$)'
+const token = new RegExp(
+  ` *(?:(&&|\\|\\||;|\\|)|2>&1${tokenEnd}|[12]?>>?( ?)(${wordPattern})${tokenEnd}|(${wordPattern})${tokenEnd})`,
+  'y',
+)
+const assignment = /^[A-Za-z_]\w*\+?=/
 
 // Spec R-RULE-7t.
 /**
@@ -66,7 +69,7 @@ function isSpecial(source: string): boolean {
 function wordOf(source: string): ShellWord | undefined {
   const isQuoted = source.includes("'") || source.includes('"')
   const value = isQuoted ? source.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2') : source
-  if (value === '' || value.startsWith('~') || assigns.test(source)) return undefined
+  if (value === '' || value.startsWith('~') || assignment.test(source)) return undefined
   const isSetting = assigners.has(value) || value === 'printf' || (isQuoted && setsQuoted(source))
   return isSetting ? undefined : { source, value, kind: 'literal' }
 }

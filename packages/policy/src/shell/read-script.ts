@@ -102,7 +102,7 @@ function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
   if (node.type === 'HereDoc' && node.delimiter?.quoted === true) return false
   const isQuotedWithin =
     node.type === 'DoubleQuoted' || node.type === 'HereDocBody' || (isQuoted && node.type !== 'Script')
-  const sought = isQuotedWithin ? expansion : special
+  const sought = isQuotedWithin ? expansion : specialCharacter
   if (bareTexts(node).some((text) => sought.test(text.replaceAll(/\\./gs, '')))) return true
   let isFound = false
   forEachChild(node, (child) => {
@@ -112,7 +112,7 @@ function holdsOperatorAsText(node: SyntaxNode, isQuoted = false): boolean {
   return isFound
 }
 
-const special = /[<>()|&;`$'"]/
+const specialCharacter = /[<>()|&;`$'"]/
 const expansion = /`|\$[\w({[@*#?$!-]/
 
 /** The text of a node outside of its parts. */

@@ -144,21 +144,22 @@ function mayFail(node: SyntaxNode): boolean {
     case 'ParameterExpansion':
       return mayFailToExpand(node)
     case 'Assignment':
-      return node.index !== undefined && !natural.test(node.index.text)
+      return node.index !== undefined && !naturalNumber.test(node.index.text)
     default:
       return false
   }
 }
 
-const natural = /^(?:0|[1-9]\d{0,8})$/
-const offset = /^\s*-?(?:0|[1-9]\d{0,8})$/
+const naturalNumber = /^(?:0|[1-9]\d{0,8})$/
+const offsetNumber = /^\s*-?(?:0|[1-9]\d{0,8})$/
 
 function mayFailToExpand({ parameter, index, operation }: ParameterExpansionPart): boolean {
-  if (index !== undefined && !/^[@*]$/.test(index.text) && !natural.test(index.text)) return true
+  if (index !== undefined && !/^[@*]$/.test(index.text) && !naturalNumber.test(index.text)) return true
   switch (operation?.type) {
     case 'Slice':
       return (
-        !offset.test(operation.offset.text) || (operation.length !== undefined && !natural.test(operation.length.text))
+        !offsetNumber.test(operation.offset.text) ||
+        (operation.length !== undefined && !naturalNumber.test(operation.length.text))
       )
     case 'Default':
       return operation.operator.endsWith('=') && !/^[A-Za-z_]\w*$/.test(parameter)

@@ -132,7 +132,7 @@ const plainVariable =
   /^(?:HOME|PATH|PWD|OLDPWD|USER|LOGNAME|SHELL|HOSTNAME|UID|EUID|PPID|BASHPID|RANDOM|SECONDS|LINENO|[?#$!-])$/
 
 function couldHoldPattern(part: WordPart, scope: Scope): boolean {
-  if (plain.has(part.type) || part.type === 'ArithmeticExpansion') return false
+  if (plainNodeTypes.has(part.type) || part.type === 'ArithmeticExpansion') return false
   if (/^\$\((?:date|pwd|whoami|uname|nproc|id|hostname)(?: [\w+%:.-]+)*\)$/.test(part.text)) return false
   const name = nameOfVariable(part)
   if (name === undefined) return true
@@ -152,7 +152,7 @@ function assignmentWord(node: Extract<CommandArgument, { type: 'Assignment' }>, 
   }
 }
 
-const plain: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
+const plainNodeTypes: ReadonlySet<SyntaxNode['type']> = new Set<SyntaxNode['type']>([
   'Literal',
   'SingleQuoted',
   'DoubleQuoted',
@@ -167,7 +167,7 @@ function partsOf(node: SyntaxNode): readonly SyntaxNode[] {
 
 /** Its value is known, and it is not a pattern. */
 function isPlainPart(part: SyntaxNode): boolean {
-  return plain.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
+  return plainNodeTypes.has(part.type) && (part.type !== 'AnsiCQuoted' || ansiValue(part.text) !== undefined)
 }
 
 /** A leading tilde remains only if the shell expands it: `'~/x'` is the path `./~/x`. */
@@ -271,7 +271,7 @@ function startsWithSlash(part: WordPart): boolean {
 /** All unknown parts are in double quotes, and are not lists. */
 function isOneWord(word: Word): boolean {
   return (word.parts ?? []).every((part) => {
-    if (plain.has(part.type) && part.type !== 'DoubleQuoted') return true
+    if (plainNodeTypes.has(part.type) && part.type !== 'DoubleQuoted') return true
     return (
       part.type === 'DoubleQuoted' &&
       part.parts.every((inner) => !/[@]/.test(inner.type === 'Literal' ? '' : inner.text))

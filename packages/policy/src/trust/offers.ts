@@ -301,7 +301,7 @@ function hashOf(path: string): string | undefined {
  * a program run, load, fetch or send something (`PATH`, `NODE_OPTIONS`, `LD_PRELOAD`, a base URL, a proxy, `MAKEFLAGS` …), and no list of those can
  * be complete.
  */
-const harmless: ReadonlySet<string> = new Set([
+const harmlessVariables: ReadonlySet<string> = new Set([
   'CI',
   'COLUMNS',
   'DEBUG',
@@ -324,5 +324,5 @@ const harmless: ReadonlySet<string> = new Set([
 
 /** Whether a project's variable takes effect only after a question that named it. */
 function isDangerousVariable(name: string): boolean {
-  return !harmless.has(name)
+  return !harmlessVariables.has(name)
 }

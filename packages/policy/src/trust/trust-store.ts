@@ -38,18 +38,18 @@ export interface ReadRecords {
   readonly problem?: string
 }
 
-const none: ReadRecords = { records: new Map() }
+const noRecords: ReadRecords = { records: new Map() }
 const largestBytes = 16 * 1024 * 1024
 
 /** The folders that the person trusts. A file that is damaged, or that others may write, trusts nobody. */
 export async function readTrust(owner: TrustOwner): Promise<ReadRecords> {
   const path = trustFile(owner)
   const read = await readPersonalFile(path)
-  if (read.kind === 'absent') return none
-  if (read.kind === 'unfit') return { ...none, problem: `${path} ${read.why}: its trusted folders are ignored.` }
+  if (read.kind === 'absent') return noRecords
+  if (read.kind === 'unfit') return { ...noRecords, problem: `${path} ${read.why}: its trusted folders are ignored.` }
   const records = recordsIn(read.text)
   return records === undefined
-    ? { ...none, problem: `${path} is damaged: its trusted folders are ignored. Fix or delete it.` }
+    ? { ...noRecords, problem: `${path} is damaged: its trusted folders are ignored. Fix or delete it.` }
     : { records }
 }
 

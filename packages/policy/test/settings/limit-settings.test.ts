@@ -6,7 +6,7 @@ import { array, assert, constantFrom, integer, option, property, tuple } from 'f
 import { expect, onTestFinished, test } from 'vitest'
 import { durationMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
-import { mergedLimits } from '../../src/settings/limits.ts'
+import { mergeLimits } from '../../src/settings/limits.ts'
 import type { LoadedSettings } from '../../src/settings/loaded-settings.ts'
 import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
@@ -193,13 +193,13 @@ test("a project can only lower limits, and an administrator's are never exceeded
         }))
       const defaults = byDefault === undefined ? {} : { maxTurns: { value: byDefault, from: 'default' } }
       const limitOf = (some: readonly EffectiveFile[]): number =>
-        numberOf(mergedLimits(some, defaults).settings.limits?.maxTurns, byDefault)
+        numberOf(mergeLimits(some, defaults).settings.limits?.maxTurns, byDefault)
       const ofProject = ({ file: { level } }: EffectiveFile): boolean => level === 'project' || level === 'local'
       expect(limitOf(files)).toBeLessThanOrEqual(limitOf(files.filter((file) => !ofProject(file))))
       const [first] = files.filter(({ file: { level } }) => level === 'managed')
       expect(limitOf(files)).toBeLessThanOrEqual(first?.fields.limits?.maxTurns ?? Infinity)
       // Every ignored value is reported.
-      const { ignored, warnings } = mergedLimits(files, defaults)
+      const { ignored, warnings } = mergeLimits(files, defaults)
       expect(warnings).toHaveLength(ignored.length)
     }),
   )

@@ -3,7 +3,7 @@ import { array, assert, constantFrom, option, property, tuple } from 'fast-check
 import { expect, test } from 'vitest'
 import { waitMs } from '@halting/core/adapters'
 import type { DefaultLimits } from '../../src/settings/fields.ts'
-import { mergedLimits } from '../../src/settings/limits.ts'
+import { mergeLimits } from '../../src/settings/limits.ts'
 import type { EffectiveFile } from '../../src/settings/effective-file.ts'
 import type { SettingsLevel } from '../../src/settings/places.ts'
 import { loadSettings } from '../../src/settings/settings.ts'
@@ -28,24 +28,24 @@ test.each([
 ])('%j is %s', (text, expected) => expect(waitMs(text)).toBe(expected))
 
 test("the person's value applies; a project lowers it, and raising it is reported", () => {
-  const { settings, origins, ignored, warnings } = mergedLimits([file('project', '9h'), file('user', '8h')], day)
+  const { settings, origins, ignored, warnings } = mergeLimits([file('project', '9h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 28_800_000 })
   expect(origins).toEqual([{ setting: 'waitForLimits', value: '8h', from: 'user' }])
   expect(ignored.map(({ text }) => text)).toEqual(['"9h"'])
   expect(warnings).toEqual([
     'waitForLimits in project ("9h") is ignored: a project cannot lengthen waits (8h, from user).',
   ])
-  expect(mergedLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
+  expect(mergeLimits([file('local', 'none'), file('user', '8h')]).settings).toEqual({ waitForLimits: 0 })
 })
 
 test('a project lowers the default of a frontend, and is ignored silently if the frontend does not wait', () => {
-  expect(mergedLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
-  const { settings, ignored, warnings } = mergedLimits([file('project', '1h')])
+  expect(mergeLimits([file('project', '1h')], day).settings).toEqual({ waitForLimits: 3_600_000 })
+  const { settings, ignored, warnings } = mergeLimits([file('project', '1h')])
   expect([settings, ignored.length, warnings]).toEqual([{}, 1, []])
 })
 
 test("nothing exceeds an administrator's value", () => {
-  const { settings, warnings } = mergedLimits([file('managed', '1h'), file('user', '8h')], day)
+  const { settings, warnings } = mergeLimits([file('managed', '1h'), file('user', '8h')], day)
   expect(settings).toEqual({ waitForLimits: 3_600_000, managedWaitForLimits: 3_600_000 })
   expect(warnings).toHaveLength(1)
 })
@@ -70,7 +70,7 @@ test("a project can only lower the value, and an administrator's is never exceed
         .toSorted(([one], [other]) => levels.indexOf(one) - levels.indexOf(other))
         .map(([level, text]) => file(level, text))
       const waitOf = (some: readonly EffectiveFile[]): number =>
-        mergedLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
+        mergeLimits(some, defaults ?? {}).settings.waitForLimits ?? defaults?.waitForLimits?.value ?? 0
       const ofOthers = files.filter(({ file: { level } }) => level !== 'project' && level !== 'local')
       expect(waitOf(files)).toBeLessThanOrEqual(waitOf(ofOthers))
       const [managed] = files.filter(({ file: { level } }) => level === 'managed')

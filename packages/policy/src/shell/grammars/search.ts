@@ -102,7 +102,7 @@ function programCheck(
     // Only some implementations accept an option after an operand; for the others the operand is the program.
     const isGivenEarly = giving.some(({ isLate }) => !isLate)
     const programs = [...giving.map(({ value }) => value), ...(isGivenEarly ? [] : operands.slice(0, 1))]
-    if (programs.length === 0) return options.some(({ name }) => information.has(name)) ? [] : unknownEffect(why)
+    if (programs.length === 0) return options.some(({ name }) => infoOptions.has(name)) ? [] : unknownEffect(why)
     const isKnown = programs.every(
       (word) => word?.kind === 'literal' && word.isFound !== true && isHarmless(word.value),
     )
@@ -110,7 +110,7 @@ function programCheck(
   }
 }
 
-const information: ReadonlySet<string> = new Set(['--version', '--help'])
+const infoOptions: ReadonlySet<string> = new Set(['--version', '--help'])
 
 /** Whether a jq program reads no modules, no environment and no input but its files. */
 function isHarmlessJq(program: string): boolean {

@@ -9,7 +9,7 @@ import {
 } from '../shell-texts.ts'
 
 /** The programs that find and format pages are in system folders, so that no page comes from the project. */
-const pages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
+const manPages: Outside = { programs: ['man'], variables: ['HOME', 'PATH', 'MANPATH'] }
 
 /** Programs that page text on a terminal and print it otherwise: commands have no terminal. */
 export const viewers: Readonly<Record<string, Grammar>> = {
@@ -40,7 +40,7 @@ export const viewers: Readonly<Record<string, Grammar>> = {
       [...operands, ...options.flatMap(({ value }) => value ?? [])].every(
         ({ kind, value }) => kind === 'literal' && /^[A-Za-z0-9_][\w.+:-]*$/.test(value),
       )
-        ? [{ kind: 'chosen', by: [], neverBy: [], outside: pages }]
+        ? [{ kind: 'chosen', by: [], neverBy: [], outside: manPages }]
         : unknownEffect(manMayReadFile),
   },
 }

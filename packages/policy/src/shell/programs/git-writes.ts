@@ -31,9 +31,9 @@ interface GitArguments {
 
 type Writes = (parsed: GitArguments) => GitWrites
 
-const nothing: GitWrites = { paths: [], isWholeTree: false }
+const noWrites: GitWrites = { paths: [], isWholeTree: false }
 const wholeTree: GitWrites = { paths: [], isWholeTree: true }
-const always: Writes = () => wholeTree
+const anyFile: Writes = () => wholeTree
 const pathWrites = (paths: Words): GitWrites => ({ paths, isWholeTree: false })
 
 function namedPaths({ operands, paths = [], mayHave }: GitArguments): GitWrites {
@@ -50,10 +50,10 @@ function cleanWrites(parsed: GitArguments): GitWrites {
 
 function checkoutWrites(parsed: GitArguments): GitWrites {
   const { operands, paths, mayHave } = parsed
-  if (paths === undefined && createsBranch(parsed, ['-b', '-B', '--orphan'])) return nothing
+  if (paths === undefined && createsBranch(parsed, ['-b', '-B', '--orphan'])) return noWrites
   const isForced = mayHave('-f', '--force')
   const isPlain = operands.length === 0 && paths === undefined
-  if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return nothing
+  if (isPlain && !isForced && !mayHave('-p', '--patch', '--pathspec-from-file')) return noWrites
   const namesPaths = paths !== undefined && paths.length > 0 && !mayHave('--pathspec-from-file')
   // A word may be a revision or a path.
   return namesPaths ? pathWrites(paths) : { paths: operands, isWholeTree: true }
@@ -69,15 +69,15 @@ function createsBranch({ words, operands }: GitArguments, names: readonly string
 }
 
 function stashWrites(parsed: GitArguments): GitWrites {
-  if (begins(parsed, /^(?:list|show|drop|clear|create|store|export|import)$/)) return nothing
+  if (firstWordMatches(parsed, /^(?:list|show|drop|clear|create|store|export|import)$/)) return noWrites
   const { paths = [], mayHave } = parsed
-  const namesPaths = paths.length > 0 && begins(parsed, /^push$/) && !mayHave('--pathspec-from-file')
+  const namesPaths = paths.length > 0 && firstWordMatches(parsed, /^push$/) && !mayHave('--pathspec-from-file')
   return namesPaths ? pathWrites(paths) : wholeTree
 }
 
 function applyWrites({ has, mayHave }: GitArguments): GitWrites {
   const isLooking = has('--check', '--stat', '--numstat', '--summary') && !mayHave('--apply')
-  return isLooking || (has('--cached') && !mayHave('--index')) ? nothing : wholeTree
+  return isLooking || (has('--cached') && !mayHave('--index')) ? noWrites : wholeTree
 }
 
 function cloneWrites({ operands }: GitArguments): GitWrites {
@@ -89,26 +89,26 @@ function cloneWrites({ operands }: GitArguments): GitWrites {
   return pathWrites([...operands, ...ends])
 }
 
-function begins({ words }: GitArguments, names: RegExp): boolean {
+function firstWordMatches({ words }: GitArguments, names: RegExp): boolean {
   return words[0]?.kind === 'literal' && names.test(words[0].value)
 }
 
-function unless(harmless: RegExp, otherwise: Writes): Writes {
-  return (parsed) => (begins(parsed, harmless) ? nothing : otherwise(parsed))
+function unlessFirstWord(harmless: RegExp, otherwise: Writes): Writes {
+  return (parsed) => (firstWordMatches(parsed, harmless) ? noWrites : otherwise(parsed))
 }
 
 const writes: Readonly<Record<string, Writes>> = {
-  rm: (parsed) => (parsed.has('--cached', '-n', '--dry-run') ? nothing : namedPaths(parsed)),
-  mv: (parsed) => (parsed.has('-n', '--dry-run') ? nothing : namedPaths(parsed)),
+  rm: (parsed) => (parsed.has('--cached', '-n', '--dry-run') ? noWrites : namedPaths(parsed)),
+  mv: (parsed) => (parsed.has('-n', '--dry-run') ? noWrites : namedPaths(parsed)),
   checkout: checkoutWrites,
-  switch: (parsed) => (createsBranch(parsed, ['-c', '-C', '--create', '--force-create']) ? nothing : wholeTree),
+  switch: (parsed) => (createsBranch(parsed, ['-c', '-C', '--create', '--force-create']) ? noWrites : wholeTree),
   restore: (parsed) =>
-    parsed.has('-S', '--staged') && !parsed.mayHave('-W', '--worktree') ? nothing : namedPaths(parsed),
-  clean: (parsed) => (parsed.has('-n', '--dry-run') ? nothing : cleanWrites(parsed)),
+    parsed.has('-S', '--staged') && !parsed.mayHave('-W', '--worktree') ? noWrites : namedPaths(parsed),
+  clean: (parsed) => (parsed.has('-n', '--dry-run') ? noWrites : cleanWrites(parsed)),
   stash: stashWrites,
-  reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : nothing),
+  reset: ({ mayHave }) => (mayHave('--hard', '--merge', '--keep') ? wholeTree : noWrites),
   apply: applyWrites,
-  'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : nothing),
+  'read-tree': ({ mayHave }) => (mayHave('-u') ? wholeTree : noWrites),
   'checkout-index': (parsed) => {
     const { paths, isWholeTree } = namedPaths(parsed)
     return {
@@ -116,28 +116,28 @@ const writes: Readonly<Record<string, Writes>> = {
       isWholeTree: isWholeTree || parsed.mayHave('-a', '--all'),
     }
   },
-  worktree: unless(/^(?:list|lock|unlock|prune)$/, ({ operands }) => pathWrites(operands.slice(1))),
-  submodule: unless(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, always),
-  'sparse-checkout': unless(/^(?:list|check-rules)$/, always),
-  bisect: unless(/^(?:log|view|visualize|terms|help)$/, always),
-  subtree: unless(/^(?:split|push)$/, always),
-  lfs: unless(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, always),
+  worktree: unlessFirstWord(/^(?:list|lock|unlock|prune)$/, ({ operands }) => pathWrites(operands.slice(1))),
+  submodule: unlessFirstWord(/^(?:status|summary|init|sync|set-url|set-branch|absorbgitdirs)$/, anyFile),
+  'sparse-checkout': unlessFirstWord(/^(?:list|check-rules)$/, anyFile),
+  bisect: unlessFirstWord(/^(?:log|view|visualize|terms|help)$/, anyFile),
+  subtree: unlessFirstWord(/^(?:split|push)$/, anyFile),
+  lfs: unlessFirstWord(/^(?:env|ls-files|logs|status|version|locks|push|fetch)$/, anyFile),
   clone: cloneWrites,
   init: ({ operands, value }) => pathWrites([...operands, ...value('--separate-git-dir')]),
   'format-patch': (parsed) => {
     const folder = parsed.value('-o', '--output-directory')
-    return parsed.has('--stdout') ? nothing : folder.length > 0 ? pathWrites(folder) : wholeTree
+    return parsed.has('--stdout') ? noWrites : folder.length > 0 ? pathWrites(folder) : wholeTree
   },
   archive: ({ value }) => pathWrites(value('-o', '--output')),
-  bundle: unless(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => pathWrites(operands.slice(1))),
-  'merge-file': (parsed) => (parsed.has('-p', '--stdout') ? nothing : pathWrites(parsed.operands)),
+  bundle: unlessFirstWord(/^(?:verify|list-heads|unbundle)$/, ({ operands }) => pathWrites(operands.slice(1))),
+  'merge-file': (parsed) => (parsed.has('-p', '--stdout') ? noWrites : pathWrites(parsed.operands)),
   config: (parsed) =>
-    parsed.has('--get', '--get-all', '--get-regexp', '--list', '-l') || begins(parsed, /^(?:get|list)$/)
-      ? nothing
+    parsed.has('--get', '--get-all', '--get-regexp', '--list', '-l') || firstWordMatches(parsed, /^(?:get|list)$/)
+      ? noWrites
       : pathWrites(parsed.value('-f', '--file')),
   mailinfo: ({ operands }) => pathWrites(operands),
   mailsplit: ({ value }) => pathWrites(value('-o')),
-  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? pathWrites(operands) : nothing),
+  'interpret-trailers': ({ operands, mayHave }) => (mayHave('--in-place') ? pathWrites(operands) : noWrites),
   'fast-import': ({ value }) => pathWrites(value('--export-marks', '--export-pack-edges')),
   'fast-export': ({ value }) => pathWrites(value('--export-marks')),
   'credential-store': ({ value }) => pathWrites(value('--file')),
@@ -152,7 +152,7 @@ const writes: Readonly<Record<string, Writes>> = {
       'annex crypt secret flow absorb town citool gui cvsexportcommit cvsimport'
     )
       .split(' ')
-      .map((name) => [name, always]),
+      .map((name) => [name, anyFile]),
   ),
 }
 
@@ -164,12 +164,12 @@ function findWrites(words: Words): GitWrites | undefined {
   const { operands } = nextOperands(words, new Map([[1, 2]]), syntaxOf('git'))
   const found = [...operands.keys()].slice(0, 4).map((at): GitWrites => {
     const word = words[at]
-    if (word === undefined) return nothing
+    if (word === undefined) return noWrites
     // Any subcommand is possible.
     if (word.kind !== 'literal') return wholeTree
     const parsed = parseArguments(words.slice(at + 1))
     const name = word.value.toLowerCase()
-    const own = Object.hasOwn(writes, name) ? (writes[name]?.(parsed) ?? nothing) : nothing
+    const own = Object.hasOwn(writes, name) ? (writes[name]?.(parsed) ?? noWrites) : noWrites
     // `git diff --output=x`.
     return { ...own, paths: [...own.paths, ...parsed.value('--output')] }
   })

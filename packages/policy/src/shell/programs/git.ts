@@ -62,7 +62,7 @@ export function gitEffects(args: readonly ShellWord[]): readonly Effect[] {
     if (effect.kind !== 'read' && effect.kind !== 'list') return [effect]
     if (effect.word.isRevision === true) return []
     if (effect.word.value.split(':').length > 6) return unknownEffect(tooManyColons)
-    return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: from(folder, word) }))
+    return pathsIn(effect.word).map((word) => ({ kind: effect.kind, word: relativeTo(folder, word) }))
   })
   return [
     { kind: 'list', word: folder },
@@ -98,7 +98,8 @@ function isHarmlessSetting(word: ShellWord | undefined): boolean {
 function shownSettings(command: string, parsed: ParsedArguments): { readonly shows?: ShownSettings } {
   const { operands, options } = parsed
   const [first, second] = operands.map(({ value }) => value)
-  if (command === 'remote') return first !== undefined || has(parsed, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
+  if (command === 'remote')
+    return first !== undefined || hasOption(parsed, ['-v', '--verbose']) ? { shows: 'addresses' } : {}
   if (command !== 'config') return {}
   const looksUp = options.every(({ name }) => !/^(?:--list|-l|--get-regexp|--get-urlmatch|--regexp|--all)$/.test(name))
   const name = first === 'get' ? second : first
@@ -119,11 +120,11 @@ function pathsIn(word: ShellWord): readonly ShellWord[] {
   return words
 }
 
-function from(folder: ShellWord, word: ShellWord): ShellWord {
+function relativeTo(folder: ShellWord, word: ShellWord): ShellWord {
   return folder.value === '.' || /^[/~]/.test(word.value) ? word : { ...word, value: `${folder.value}/${word.value}` }
 }
 
-function has({ options }: ParsedArguments, names: readonly string[]): boolean {
+function hasOption({ options }: ParsedArguments, names: readonly string[]): boolean {
   return options.some(({ name }) => names.includes(name))
 }
 
@@ -132,7 +133,7 @@ const placesOfSettings: ReadonlySet<string> = new Set(
   '--global --local --system --worktree --show-origin --show-scope --null -z --includes --no-includes'.split(' '),
 )
 
-const lists = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
+const listingOptions = ['--list', '--contains', '--no-contains', '--merged', '--no-merged', '--points-at']
 
 /** Why it may change something anyway: with operands, some subcommands do something else. */
 function refusal(command: string, parsed: ParsedArguments): string | undefined {
@@ -144,9 +145,9 @@ function refusal(command: string, parsed: ParsedArguments): string | undefined {
   const isRead: boolean = ((): boolean => {
     switch (command) {
       case 'branch':
-        return first === undefined || has(parsed, lists)
+        return first === undefined || hasOption(parsed, listingOptions)
       case 'tag':
-        return first === undefined || has(parsed, [...lists, '-l'])
+        return first === undefined || hasOption(parsed, [...listingOptions, '-l'])
       case 'remote':
         return (
           first === undefined ||
@@ -156,7 +157,7 @@ function refusal(command: string, parsed: ParsedArguments): string | undefined {
         // A pattern may become a name and a value, and what looks like an option may be one of them.
         if (parsed.operands.some(({ kind, value }) => kind !== 'literal' || value.startsWith('-'))) return false
         return (
-          has(parsed, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
+          hasOption(parsed, ['--get', '--get-all', '--get-regexp', '--get-urlmatch', '--list', '-l']) ||
           first === 'get' ||
           first === 'list' ||
           // A single name is looked up.
@@ -181,7 +182,7 @@ function startsGpg({ name, value }: ParsedArguments['options'][number]): boolean
   return value.kind !== 'literal' || /%G|%\(\*?signature|^-?\*?signature/.test(value.value)
 }
 
-const summaries = [
+const summaryOptions = [
   '--stat',
   '--name-only',
   '--name-status',
@@ -195,7 +196,7 @@ const summaries = [
 ]
 
 /** They show changes, independent of other options. */
-const patches = [
+const patchOptions = [
   '-p',
   '-u',
   '--patch',
@@ -221,10 +222,10 @@ function namesCommit({ value, kind }: ShellWord): boolean {
 /** Whether present or past content of tracked files is shown. */
 function showsContent(command: string, parsed: ParsedArguments): boolean {
   if (command === 'log' || command === 'stash' || command === 'diff-tree' || command === 'reflog')
-    return has(parsed, patches)
+    return hasOption(parsed, patchOptions)
   if (command === 'show' && !parsed.operands.every(namesCommit)) return true
   if (command === 'diff' || command === 'show' || command === 'whatchanged')
-    return !has(parsed, summaries) || has(parsed, patches)
-  if (command === 'status') return has(parsed, ['-v', '--verbose'])
+    return !hasOption(parsed, summaryOptions) || hasOption(parsed, patchOptions)
+  if (command === 'status') return hasOption(parsed, ['-v', '--verbose'])
   return command === 'blame' || command === 'grep' || command === 'cat-file'
 }

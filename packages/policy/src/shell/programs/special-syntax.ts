@@ -16,7 +16,7 @@ import {
 import { effectsByGrammar } from '../read-grammar.ts'
 import { versionManagerFiles } from './versions.ts'
 
-const place = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
+const networkPlace = /^[46]?(?:TCP|UDP|tcp|udp)?(?::\d{1,5}(?:[,-]\d{1,5})*)?$/
 
 /** Accepts the list of network connections without name lookups (`-n`). All other output of lsof is about files. */
 export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
@@ -24,8 +24,8 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
   const isPlain = values.every((value, at) => {
     if (/^-[nPltw]+i?$/.test(value) || /^-sTCP:[A-Z_]{1,20}$/.test(value)) return true
     const [, joined] = /^-[nPltw]*i(.*)$/s.exec(value) ?? []
-    if (joined !== undefined) return place.test(joined)
-    return value !== '' && /^-[nPltw]*i$/.test(values[at - 1] ?? '') && place.test(value)
+    if (joined !== undefined) return networkPlace.test(joined)
+    return value !== '' && /^-[nPltw]*i$/.test(values[at - 1] ?? '') && networkPlace.test(value)
   })
   const isAbout = values.some((value) => /^-[nPltw]*i/.test(value))
   const isNumeric = values.some((value) => /^-[Pltw]*n/.test(value))
@@ -33,10 +33,10 @@ export function lsofEffects(args: readonly ShellWord[]): readonly Effect[] {
 }
 
 /** xxd recognizes options by their beginning, one per word: `-ac 5` is `-a`, and `5` the file. Only complete options are accepted here. */
-const alone = /^-(?:[abCdEehiruv]|p|ps|plain)$/
-const withNumber = /^-[cglos]$/
-const numbered = /^-[cglo](?:0x[0-9a-f]+|\d+)$/
-const number = /^[+-]{0,2}(?:0x[0-9a-f]+|\d+)$/
+const xxdFlag = /^-(?:[abCdEehiruv]|p|ps|plain)$/
+const xxdNumberOption = /^-[cglos]$/
+const xxdJoinedNumber = /^-[cglo](?:0x[0-9a-f]+|\d+)$/
+const xxdNumber = /^[+-]{0,2}(?:0x[0-9a-f]+|\d+)$/
 
 /** Its options come before its file, and a second file is written. */
 export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
@@ -44,11 +44,11 @@ export function xxdEffects(args: readonly ShellWord[]): readonly Effect[] {
   for (; at < args.length; at += 1) {
     const word = args[at]
     if (word?.kind !== 'literal' || !word.value.startsWith('-') || word.value === '-') break
-    if (withNumber.test(word.value)) {
+    if (xxdNumberOption.test(word.value)) {
       const value = args[at + 1]
-      if (value?.kind !== 'literal' || !number.test(value.value)) return unknownEffect(xxdOptionWithoutNumber)
+      if (value?.kind !== 'literal' || !xxdNumber.test(value.value)) return unknownEffect(xxdOptionWithoutNumber)
       at += 1
-    } else if (!alone.test(word.value) && !numbered.test(word.value))
+    } else if (!xxdFlag.test(word.value) && !xxdJoinedNumber.test(word.value))
       return unknownEffect(optionNotHarmless(word.value))
   }
   const [file, ...others] = args.slice(at)
@@ -83,7 +83,7 @@ export function testEffects(words: readonly ShellWord[]): readonly Effect[] {
 }
 
 /** Any other subcommand asks: `freeze` runs git and hg in folders of editable packages, and hg runs what their settings name. */
-const commands: Readonly<Record<string, Grammar>> = {
+const pipCommands: Readonly<Record<string, Grammar>> = {
   list: {
     options:
       '-leqv --local --user --not-required --editable --exclude-editable --include-editable --exclude:text --format:text ' +
@@ -102,7 +102,7 @@ const commands: Readonly<Record<string, Grammar>> = {
 }
 
 /** pip and its Python, with the code and settings that they load before they parse their arguments. */
-const outside: Outside = {
+const pipOutside: Outside = {
   programs: ['pip', 'pip3', 'python', 'python3'],
   variables:
     'HOME PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPYCACHEPREFIX PIP_CONFIG_FILE PIP_PYTHON PIP_LOG PIP_LOG_FILE PIP_PATH PIP_CACHE_DIR XDG_CONFIG_HOME XDG_CONFIG_DIRS XDG_CACHE_HOME XDG_DATA_HOME'.split(
@@ -112,10 +112,10 @@ const outside: Outside = {
 
 export function pipEffects(args: readonly ShellWord[]): readonly Effect[] {
   const [first, ...rest] = args
-  const chosen: Effect = { kind: 'chosen', by: versionManagerFiles, neverBy: [], outside }
+  const chosen: Effect = { kind: 'chosen', by: versionManagerFiles, neverBy: [], outside: pipOutside }
   if (first?.kind !== 'literal') return unknownEffect(runsProgram)
   if (args.length === 1 && /^(?:-V|--version)$/.test(first.value)) return [chosen]
-  const grammar = Object.hasOwn(commands, first.value) ? commands[first.value] : undefined
+  const grammar = Object.hasOwn(pipCommands, first.value) ? pipCommands[first.value] : undefined
   if (grammar === undefined) return unknownEffect(mayChange(`pip ${first.value}`))
   // It looks for a newer pip.
   const hardened: Effect = { kind: 'hardened', why: pipAsksIndex }

@@ -6,7 +6,7 @@ import { runsProgram } from '../shell-texts.ts'
  * The argument with which a program prints its version and does nothing else. Excludes `yarn` and `pnpm`: before they parse arguments, they run
  * another version of themselves, or a file, that the project names.
  */
-const words: Readonly<Record<string, string>> = {
+const versionArguments: Readonly<Record<string, string>> = {
   node: '-v --version',
   npm: '-v --version',
   python: '-V --version',
@@ -39,9 +39,10 @@ const rustupFiles = ['rust-toolchain', 'rust-toolchain.toml']
 
 export function versionEffects(name: string, args: readonly ShellWord[]): readonly Effect[] {
   const [word] = args
-  const isAsked = args.length === 1 && word?.kind === 'literal' && words[name]?.split(' ').includes(word.value) === true
+  const isAsked =
+    args.length === 1 && word?.kind === 'literal' && versionArguments[name]?.split(' ').includes(word.value) === true
   if (!isAsked) return unknownEffect(runsProgram)
   return [{ kind: 'chosen', by: versionManagerFiles, neverBy: name === 'cargo' || name === 'rustc' ? rustupFiles : [] }]
 }
 
-export const programsWithVersion: readonly string[] = Object.keys(words)
+export const programsWithVersion: readonly string[] = Object.keys(versionArguments)
