@@ -104,19 +104,19 @@ export function moveIntrudersAside(
     /** The folder to which they are moved; created when needed. */
     readonly folder: string
     /** Whether something may be moved. Default: everything. */
-    readonly isBlamed?: (intruder: Intruder) => boolean
+    readonly mayMove?: (intruder: Intruder) => boolean
   },
 ): {
   readonly takenBack: readonly MovedAside[]
   /** The result of the scan. */
   readonly scan: FolderScan
 } {
-  const { first, folder, isBlamed = () => true } = options
+  const { first, folder, mayMove = () => true } = options
   const scan = scanner.scan(baseline.directories, first, baseline.atMs - clockMs)
   const read = new Set(first)
   const moved = findIntruders(baseline, scan)
     .filter((intruder) => baseline.isComplete || read.has(dirname(intruder.path)) || isNewerThan(baseline, intruder))
-    .filter(isBlamed)
+    .filter(mayMove)
     .flatMap((intruder) => moveAside(intruder, baseline.directories, folder))
   restoreLinks(baseline, moved.length === 0 ? scan : scanner.scan(baseline.directories, first))
   return { takenBack: moved, scan }

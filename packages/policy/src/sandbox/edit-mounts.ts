@@ -26,7 +26,7 @@ export interface EditMounts {
   readonly readable: readonly string[]
   /** Directories of the session, as they are named. */
   readonly directories: readonly string[]
-  readonly shut: ProtectedTree
+  readonly protectedTree: ProtectedTree
   readonly filterDescriptor: number | undefined
 }
 
@@ -75,7 +75,7 @@ export function editArguments(mounts: EditMounts): readonly string[] {
     ...furtherMounts(mounts),
     ...caches,
     ...directoryMounts(mounts),
-    ...shutMounts(mounts),
+    ...protectionMounts(mounts),
     ...inTemporary.flatMap((path) => ['--remount-ro', path]),
     '--remount-ro',
     '/',
@@ -116,11 +116,11 @@ function directoryMounts({ directories }: EditMounts): readonly string[] {
   ]
 }
 
-function shutMounts({ shut, directories, visible, readable, temporary }: EditMounts): readonly string[] {
-  const { readOnly: readOnlyPaths, pinned, placeholders } = shut
+function protectionMounts({ protectedTree, directories, visible, readable, temporary }: EditMounts): readonly string[] {
+  const { readOnly: readOnlyPaths, pinned, placeholders } = protectedTree
   const roots = directories.map(realPath)
   const secrets = visible.secrets.filter(({ path }) => !roots.some((root) => isInside(realPath(path), root)))
-  const masked = [...shut.masked, ...secrets]
+  const masked = [...protectedTree.masked, ...secrets]
   const folders = masked.filter(({ isFolder }) => isFolder)
   const shown = temporary.shown.map((name) => `${realTmp}/${name}`)
   const seen = [

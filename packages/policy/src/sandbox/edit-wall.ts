@@ -74,23 +74,26 @@ export class EditWall {
   }
 
   /** @throws SandboxError for a command that cannot be confined. */
-  confine(command: SandboxCommand, given: EditConfinement): EditCommand {
-    refuseOutsideLinks(given.directories)
-    const roots = outermost(given.directories.map(realPath))
+  confine(command: SandboxCommand, requested: EditConfinement): EditCommand {
+    refuseOutsideLinks(requested.directories)
+    const roots = outermost(requested.directories.map(realPath))
     refuseTooBroad(roots, this.#options.home)
-    const confinement = { ...given, readable: [...given.readable, ...roots.flatMap(repositoryAround)] }
+    const confinement = { ...requested, readable: [...requested.readable, ...roots.flatMap(repositoryAround)] }
     const journal = this.#journalOf(roots)
     const scan = this.#scanner.scan(roots)
     const sockets = [...scan.sockets, ...liveSockets()].filter((path) => !this.#isOwnSocket(path))
     const { keptFolders } = this.#options
-    const shut = protectTree({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
-    this.#placeholders.create(shut.placeholders.folders, shut.placeholders.files)
+    const protectedTree = protectTree({ roots, confinement, keptFolders, scan, sockets, directory: command.directory })
+    this.#placeholders.create(protectedTree.placeholders.folders, protectedTree.placeholders.files)
     this.#running += 1
-    for (const folder of shut.withoutCommon) this.#withoutCommon.add(realPath(folder))
+    for (const folder of protectedTree.withoutCommon) this.#withoutCommon.add(realPath(folder))
     const undo: (() => void)[] = [() => this.#release()]
     try {
-      const baseline = baselineOf(roots, scan, [...shut.missing, ...roots.map((root) => join(root, 'commondir'))])
-      return this.#started(command, { confinement, roots, shut, baseline, scan, journal, undo })
+      const baseline = baselineOf(roots, scan, [
+        ...protectedTree.missing,
+        ...roots.map((root) => join(root, 'commondir')),
+      ])
+      return this.#started(command, { confinement, roots, protectedTree, baseline, scan, journal, undo })
     } catch (thrown) {
       for (const step of undo.toReversed()) step()
       throw thrown
@@ -105,11 +108,11 @@ export class EditWall {
 
   #started(
     command: SandboxCommand,
-    { confinement, roots, shut, baseline, scan, journal, undo }: StartRequest,
+    { confinement, roots, protectedTree, baseline, scan, journal, undo }: StartRequest,
   ): EditCommand {
     const { means, home, caches } = this.#options
-    const given = editEnvironment(command.env)
-    const base = confinement.writesGit ? { ...given, ...withoutGitMaintenance(given) } : given
+    const env = editEnvironment(command.env)
+    const base = confinement.writesGit ? { ...env, ...withoutGitMaintenance(env) } : env
     const entered = caches?.enter(base)
     const visible = visiblePlaces(home, base, confinement.directories)
     const ownPlaces = [home, ...confinement.directories, ...roots, ...confinement.readable].flatMap(bothEnds)
@@ -128,7 +131,7 @@ export class EditWall {
       caches: entered?.mounts ?? [],
       readable: confinement.readable,
       directories: confinement.directories,
-      shut,
+      protectedTree,
       filterDescriptor: filter === undefined ? undefined : command.firstDescriptor + 1,
     })
     const launcher = entered?.launcher
@@ -183,11 +186,11 @@ export class EditWall {
     journal: EditJournal,
   ): readonly MovedAside[] {
     const folder = journal.folderForMoved()
-    const isBlamed = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
+    const mayMove = ({ path, bytes }: { readonly path: string; readonly bytes?: Buffer }): boolean => {
       const { ctimeMs = Infinity, birthtimeMs = 0 } = lstatSync(bytes ?? path, { throwIfNoEntry: false }) ?? {}
       return ctimeMs <= untilMs || (birthtimeMs >= startedMs && birthtimeMs <= untilMs)
     }
-    const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, isBlamed })
+    const { takenBack } = moveIntrudersAside(baseline, this.#scanner, { first: [], folder, mayMove })
     // For a command that wrote to a repository.
     for (const root of baseline.directories) {
       const common = join(root, '.git/commondir')
@@ -261,7 +264,7 @@ export class EditWall {
 interface StartRequest {
   readonly confinement: EditConfinement
   readonly roots: readonly string[]
-  readonly shut: ProtectedTree
+  readonly protectedTree: ProtectedTree
   readonly baseline: Baseline
   readonly scan: FolderScan
   readonly journal: EditJournal

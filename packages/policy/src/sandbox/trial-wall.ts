@@ -142,7 +142,7 @@ export class TrialWall {
     { env, directory }: { readonly env: Environment; readonly directory: string },
     { directories, readable, denied }: TrialConfinement,
     folder: string,
-  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'shut'> {
+  ): Pick<EditMounts, 'home' | 'visible' | 'copied' | 'temporary' | 'readable' | 'directories' | 'protectedTree'> {
     const { home } = this.#options
     refuseOutsideLinks(directories)
     const visible = visiblePlaces(home, env, directories)
@@ -161,7 +161,7 @@ export class TrialWall {
       temporary: { folder, shown: [], stubs: [] },
       readable: [...readable, ...directories.flatMap(repositoryAround)],
       directories,
-      shut: {
+      protectedTree: {
         readOnly: [],
         pinned: [],
         masked,

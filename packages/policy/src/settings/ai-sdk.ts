@@ -36,30 +36,30 @@ export interface AiSdkSettings {
 }
 
 /** Aliases and packages of all files; for each name the one with the highest precedence. Undefined if no file has any. */
-export function mergeAiSdk(counting: readonly EffectiveFile[], note: RecordOrigin): AiSdkSettings | undefined {
+export function mergeAiSdk(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): AiSdkSettings | undefined {
   const models: Record<string, AiSdkAlias> = {}
   const packages: Record<string, AiSdkPackage> = {}
   const folders: string[] = []
-  const onlyNamed = counting.some(({ fields }) => fields.allowManagedProvidersOnly === true)
-  for (const { file, fields } of counting) {
+  const onlyNamed = effective.some(({ fields }) => fields.allowManagedProvidersOnly === true)
+  for (const { file, fields } of effective) {
     const { aiSdk } = fields
     const own = foldersOf(aiSdk, file)
     if (aiSdk === undefined) continue
     folders.push(...own)
-    if (aiSdk.folder !== undefined) note('aiSdk.folder', aiSdk.folder, file)
+    if (aiSdk.folder !== undefined) recordOrigin('aiSdk.folder', aiSdk.folder, file)
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.models ?? {})) {
       if (Object.hasOwn(models, name)) continue
       models[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
       // Options may contain keys.
-      note(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
+      recordOrigin(`aiSdk.models.${name}`, `ai-sdk:${entry.package}/${entry.model}`, file)
     }
     for (const [name, { folder, ...entry }] of Object.entries(aiSdk.packages ?? {})) {
       if (Object.hasOwn(packages, name)) continue
       packages[name] = { ...entry, folders: folderOf(folder, own, file), from: file.name }
-      note(`aiSdk.packages.${name}`, Object.keys(entry), file)
+      recordOrigin(`aiSdk.packages.${name}`, Object.keys(entry), file)
     }
   }
-  if (!onlyNamed && counting.every(({ fields }) => fields.aiSdk === undefined)) return undefined
+  if (!onlyNamed && effective.every(({ fields }) => fields.aiSdk === undefined)) return undefined
   return {
     models,
     packages,

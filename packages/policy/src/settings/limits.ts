@@ -74,7 +74,7 @@ const waitReasons: IgnoredReasons = {
  * The limits of all files, the highest precedence first. Others may only lower an administrator's limits; the person's own override the defaults; a
  * project lowers what applies then, and never raises or removes it. The same holds for how long a run waits for services.
  */
-export function mergeLimits(counting: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
+export function mergeLimits(effective: readonly EffectiveFile[], defaults: DefaultLimits = {}): MergedLimits {
   const limits: [string, number | null][] = []
   const managedLimits: [string, number | null][] = []
   const origins: Origin[] = []
@@ -91,13 +91,13 @@ export function mergeLimits(counting: readonly EffectiveFile[], defaults: Defaul
     }
   }
   for (const name of limitFieldNames) {
-    const one = mergeLimit((levels) => limitsIn(counting, name, levels), defaultOf(defaults[name]), limitReasons)
+    const one = mergeLimit((levels) => limitsIn(effective, name, levels), defaultOf(defaults[name]), limitReasons)
     put(`limits.${name}`, one)
     if (one.managed !== undefined) managedLimits.push([name, orNull(one.managed.value)])
     if (one.inForce !== undefined) limits.push([name, orNull(one.inForce.value)])
   }
   const byDefault = { written: 'none', value: 0, from: 'the default', ...defaults.waitForLimits }
-  const wait = mergeLimit((levels) => waitsIn(counting, levels), byDefault, waitReasons)
+  const wait = mergeLimit((levels) => waitsIn(effective, levels), byDefault, waitReasons)
   put(waitSetting, wait)
   return {
     settings: {
@@ -119,8 +119,8 @@ function defaultOf(limit: DefaultLimit | undefined): FileLimit | undefined {
 }
 
 /** The files that set how long a run waits for services, the highest precedence first. */
-function waitsIn(counting: readonly EffectiveFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
-  return counting.flatMap(({ file, fields: { waitForLimits: written } }) => {
+function waitsIn(effective: readonly EffectiveFile[], levels: readonly SettingsLevel[]): readonly FileLimit[] {
+  return effective.flatMap(({ file, fields: { waitForLimits: written } }) => {
     if (written === undefined || !levels.includes(file.level)) return []
     // True: the schema has checked it.
     return [{ written, value: waitMs(written) ?? 0, from: file.name }]
@@ -129,11 +129,11 @@ function waitsIn(counting: readonly EffectiveFile[], levels: readonly SettingsLe
 
 /** The files that set this limit, the highest precedence first. */
 function limitsIn(
-  counting: readonly EffectiveFile[],
+  effective: readonly EffectiveFile[],
   name: LimitFieldName,
   levels: readonly SettingsLevel[],
 ): readonly FileLimit[] {
-  return counting.flatMap(({ file, fields: { limits = {} } }) => {
+  return effective.flatMap(({ file, fields: { limits = {} } }) => {
     const written = limits[name]
     if (written === undefined || !levels.includes(file.level)) return []
     // A text is a duration, which the schema has checked.

@@ -26,7 +26,7 @@ export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOp
     ({ file, result }) => !isOfProject(file) && result.fields.sandbox?.['enabled'] === true,
   )
   const letsServer = serversOfPerson(checked)
-  const counting = checked.map(({ file, result }) => {
+  const effective = checked.map(({ file, result }) => {
     if (file.problem !== undefined) warnings.push(file.problem)
     warnings.push(...result.warnings)
     const fields = isOfProject(file)
@@ -36,14 +36,14 @@ export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOp
     return { file, result, fields }
   })
   if (trust?.problem !== undefined) warnings.push(trust.problem)
-  const limits = mergeLimits(counting, options.defaultLimits)
-  const others = mergeFiles(counting, warnings)
+  const limits = mergeLimits(effective, options.defaultLimits)
+  const others = mergeFiles(effective, warnings)
   const settings = { ...others.settings, ...limits.settings }
   const origins = [...others.origins, ...limits.origins]
   ignored.push(...limits.ignored)
   warnings.push(...limits.warnings)
   const off = origins.find(({ setting, value }) => setting === 'disableAllHooks' && value === true)
-  for (const { file, fields } of off === undefined ? [] : counting) {
+  for (const { file, fields } of off === undefined ? [] : effective) {
     if (file.level === 'managed') continue
     const { hooks, statusLine } = fields
     const reported = { from: file.name, why: `disableAllHooks in ${off?.from}`, forTrust: false }
@@ -53,7 +53,7 @@ export async function mergeReadFiles(files: readonly ReadFile[], options: LoadOp
   return {
     settings,
     warnings,
-    files: counting.map(foundFile),
+    files: effective.map(foundFile),
     origins,
     ignored,
     ...(trust !== undefined && { trust }),
@@ -194,10 +194,10 @@ function addProblems(
     !isOfProject(file) ||
     alwaysOfProjects.has(field) ||
     (trust?.trusted === true && !ownOnly.some((name) => name === field))
-  const counting = problems.filter(({ field }) => counts(field))
-  const [first] = counting.filter(({ stops }) => stops || isBinding)
+  const effective = problems.filter(({ field }) => counts(field))
+  const [first] = effective.filter(({ stops }) => stops || isBinding)
   if (first !== undefined) {
-    const others = counting.length - 1
+    const others = effective.length - 1
     const more =
       others === 0
         ? ''
@@ -205,12 +205,12 @@ function addProblems(
     const out = isOfProject(file) ? ' To ignore project settings, use --setting-sources user.' : ''
     throw new SettingsError(
       `${first.text}${out}${more}`,
-      counting.map(({ text }) => text),
+      effective.map(({ text }) => text),
     )
   }
-  for (const { text } of counting.slice(0, maxReported)) warnings.push(`${text} Ignored.`)
-  if (counting.length > maxReported)
-    warnings.push(`${file.name}: ${counting.length - maxReported} more invalid values are ignored.`)
+  for (const { text } of effective.slice(0, maxReported)) warnings.push(`${text} Ignored.`)
+  if (effective.length > maxReported)
+    warnings.push(`${file.name}: ${effective.length - maxReported} more invalid values are ignored.`)
 }
 
 function foundFile({ file, fields }: EffectiveFile): FoundFile {

@@ -192,55 +192,55 @@ const singleFields = [
 
 /** Single values by precedence; rules, directories, hooks, prices and variables of all files. */
 export function mergeFiles(
-  counting: readonly EffectiveFile[],
+  effective: readonly EffectiveFile[],
   warnings: string[],
 ): { readonly settings: Settings; readonly origins: readonly Origin[] } {
   const origins: Origin[] = []
-  const note = (setting: string, value: unknown, { name: from }: ReadFile): void =>
+  const recordOrigin = (setting: string, value: unknown, { name: from }: ReadFile): void =>
     void origins.push({ setting, value, from })
-  const single = mergeSingleValues(counting, note)
-  noteManagedOnly(counting, note)
-  const hasFixedRules = counting.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
-  const managedDomains = domainsOfManaged(counting)
+  const single = mergeSingleValues(effective, recordOrigin)
+  recordManagedOnly(effective, recordOrigin)
+  const hasFixedRules = effective.some(({ fields }) => fields.allowManagedPermissionRulesOnly === true)
+  const managedDomains = domainsOfManaged(effective)
   for (const name of ['autoMemoryEnabled', 'autoDreamEnabled'] as const) {
     // A project may turn it off, whatever other files say.
-    const off = counting.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
-    const by = off ?? counting.find(({ fields }) => fields[name] !== undefined)
+    const off = effective.find(({ file, fields }) => isOfProject(file) && fields[name] === false)
+    const by = off ?? effective.find(({ fields }) => fields[name] !== undefined)
     if (by === undefined) continue
     single[name] = by.fields[name]
-    note(name, by.fields[name], by.file)
+    recordOrigin(name, by.fields[name], by.file)
   }
-  const redact = counting.find(({ fields }) => fields.redactSecrets !== undefined)
+  const redact = effective.find(({ fields }) => fields.redactSecrets !== undefined)
   // A project may turn it on, whatever other files say.
-  const asks = counting.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
+  const asks = effective.find(({ file, fields }) => isOfProject(file) && fields.redactSecrets === true)
   const redaction = asks ?? redact
-  if (redaction !== undefined) note('redactSecrets', redaction.fields.redactSecrets, redaction.file)
+  if (redaction !== undefined) recordOrigin('redactSecrets', redaction.fields.redactSecrets, redaction.file)
   const env = new Map<string, string>()
   const passEnvironment: string[] = []
   const modelPrices: JsonObject[] = []
   const sandbox: JsonObject[] = []
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     for (const [name, value] of Object.entries(fields.env ?? {})) {
       if (env.has(name)) continue
       env.set(name, value)
-      note(`env.${name}`, value, file)
+      recordOrigin(`env.${name}`, value, file)
     }
     for (const name of fields.passEnvironment ?? []) {
       passEnvironment.push(name)
-      note('passEnvironment', name, file)
+      recordOrigin('passEnvironment', name, file)
     }
     if (fields.sandbox !== undefined) {
       sandbox.push(fields.sandbox)
-      note('sandbox', fields.sandbox, file)
+      recordOrigin('sandbox', fields.sandbox, file)
     }
     if (fields.modelPrices === undefined) continue
     modelPrices.push(fields.modelPrices)
-    note('modelPrices', fields.modelPrices, file)
+    recordOrigin('modelPrices', fields.modelPrices, file)
   }
-  const together = mergeLists(counting, note)
-  const mcpServers = mergeServers(counting, note)
-  const permissions = mergePermissions(counting, warnings, note)
-  const hooks = mergeHooks(counting, note)
+  const together = mergeLists(effective, recordOrigin)
+  const mcpServers = mergeServers(effective, recordOrigin)
+  const permissions = mergePermissions(effective, warnings, recordOrigin)
+  const hooks = mergeHooks(effective, recordOrigin)
   return {
     settings: {
       // True: each was taken from the field of this name.
@@ -262,8 +262,8 @@ export function mergeFiles(
 }
 
 /** Undefined if others may define domains too. */
-function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[] | undefined {
-  const managed = counting.filter(({ file }) => file.level === 'managed')
+function domainsOfManaged(effective: readonly EffectiveFile[]): readonly string[] | undefined {
+  const managed = effective.filter(({ file }) => file.level === 'managed')
   const isLocked = managed.some(({ fields: { sandbox } }) => {
     const network = sandbox?.['network']
     return isJsonObject(network) && network['allowManagedDomainsOnly'] === true
@@ -277,35 +277,35 @@ function domainsOfManaged(counting: readonly EffectiveFile[]): readonly string[]
 }
 
 /** The value with the highest precedence of each setting. `disableAllHooks` also removes the status line, except for an administrator's. */
-function mergeSingleValues(counting: readonly EffectiveFile[], note: RecordOrigin): Record<string, unknown> {
+function mergeSingleValues(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): Record<string, unknown> {
   const single: Record<string, unknown> = {}
-  const areHooksOff = counting.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
-  for (const { file, fields } of counting) {
+  const areHooksOff = effective.find(({ fields }) => fields.disableAllHooks !== undefined)?.fields.disableAllHooks
+  for (const { file, fields } of effective) {
     for (const name of singleFields) {
       if (fields[name] === undefined || Object.hasOwn(single, name)) continue
       if (name === 'statusLine' && areHooksOff === true && file.level !== 'managed') continue
       single[name] = fields[name]
-      note(name, fields[name], file)
+      recordOrigin(name, fields[name], file)
     }
   }
   return single
 }
 
-function noteManagedOnly(counting: readonly EffectiveFile[], note: RecordOrigin): void {
+function recordManagedOnly(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): void {
   for (const name of managedOnlySettings) {
-    const by = counting.find(({ fields }) => fields[name] === true)
-    if (by !== undefined) note(name, true, by.file)
+    const by = effective.find(({ fields }) => fields[name] === true)
+    if (by !== undefined) recordOrigin(name, true, by.file)
   }
 }
 
 /** Settings that accumulate over all files: no file removes what another one sets. */
 function mergeLists(
-  counting: readonly EffectiveFile[],
-  note: RecordOrigin,
+  effective: readonly EffectiveFile[],
+  recordOrigin: RecordOrigin,
 ): Pick<Settings, 'protect' | 'budgets' | 'aiSdk'> {
-  const protect = mergeGlobs(counting, note)
-  const budgets = mergeBudgets(counting, note)
-  const aiSdk = mergeAiSdk(counting, note)
+  const protect = mergeGlobs(effective, recordOrigin)
+  const budgets = mergeBudgets(effective, recordOrigin)
+  const aiSdk = mergeAiSdk(effective, recordOrigin)
   return {
     ...(protect.length > 0 && { protect }),
     ...(budgets.length > 0 && { budgets }),
@@ -314,41 +314,41 @@ function mergeLists(
 }
 
 /** No file removes the protection of another one. */
-function mergeGlobs(counting: readonly EffectiveFile[], note: RecordOrigin): readonly string[] {
+function mergeGlobs(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly string[] {
   const globs = new Set<string>()
-  for (const { file, fields } of counting)
+  for (const { file, fields } of effective)
     for (const glob of fields.protect ?? []) {
-      if (!globs.has(glob)) note('protect', glob, file)
+      if (!globs.has(glob)) recordOrigin('protect', glob, file)
       globs.add(glob)
     }
   return [...globs]
 }
 
 /** No file removes a budget of another one. */
-function mergeBudgets(counting: readonly EffectiveFile[], note: RecordOrigin): readonly BudgetSource[] {
-  return counting.flatMap(({ file, fields }) =>
+function mergeBudgets(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly BudgetSource[] {
+  return effective.flatMap(({ file, fields }) =>
     (fields.budgets ?? []).map((budget) => {
-      note('budgets', budget, file)
+      recordOrigin('budgets', budget, file)
       return { ...budget, from: file.name }
     }),
   )
 }
 
 function mergePermissions(
-  counting: readonly EffectiveFile[],
+  effective: readonly EffectiveFile[],
   warnings: string[],
-  note: RecordOrigin,
+  recordOrigin: RecordOrigin,
 ): PermissionSettings | undefined {
-  const disabled = new Set(counting.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
-  const replaced = replacedServers(counting, disabled)
+  const disabled = new Set(effective.flatMap(({ fields }) => fields.disabledMcpjsonServers ?? []))
+  const replaced = replacedServers(effective, disabled)
   const rules = { allow: [] as RuleText[], deny: [] as RuleText[], ask: [] as RuleText[] }
   const directories: string[] = []
   let defaultMode: PermissionMode | undefined
   let forbidsBypass = false
   let isThere = false
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     for (const name of ['allow', 'deny', 'ask'] as const)
-      for (const value of fields[name] ?? []) note(`permissions.${name}`, value, file)
+      for (const value of fields[name] ?? []) recordOrigin(`permissions.${name}`, value, file)
     const { projectDirectory } = file
     for (const behavior of ['allow', 'deny', 'ask'] as const)
       for (const rule of fields[behavior] ?? []) {
@@ -364,17 +364,17 @@ function mergePermissions(
       const problem = directoryProblem(path, file)
       if (problem === undefined) {
         directories.push(absolutePath(path, projectDirectory))
-        note('permissions.additionalDirectories', path, file)
+        recordOrigin('permissions.additionalDirectories', path, file)
       } else
         warnings.push(`permissions.additionalDirectories in ${file.name}: ${JSON.stringify(path)} ${problem}, ignored.`)
     }
     if (fields.defaultMode !== undefined && defaultMode === undefined) {
       defaultMode = fields.defaultMode
-      note('permissions.defaultMode', defaultMode, file)
+      recordOrigin('permissions.defaultMode', defaultMode, file)
     }
     if (fields.disableBypassPermissionsMode === true && !forbidsBypass) {
       forbidsBypass = true
-      note('permissions.disableBypassPermissionsMode', 'disable', file)
+      recordOrigin('permissions.disableBypassPermissionsMode', 'disable', file)
     }
     isThere ||= listedFields.some((name) => (fields[name] ?? []).length > 0)
   }
@@ -396,34 +396,34 @@ function directoryProblem(path: string, file: ReadFile): string | undefined {
 }
 
 /** The server with the highest precedence of each name. Any file can disable a server of the project. */
-function mergeServers(counting: readonly EffectiveFile[], note: RecordOrigin): readonly NamedServer[] {
+function mergeServers(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): readonly NamedServer[] {
   const disabled = new Map<string, ReadFile>()
-  for (const { file, fields } of counting)
+  for (const { file, fields } of effective)
     for (const name of fields.disabledMcpjsonServers ?? []) if (!disabled.has(name)) disabled.set(name, file)
-  for (const [name, file] of disabled) note('disabledMcpjsonServers', name, file)
+  for (const [name, file] of disabled) recordOrigin('disabledMcpjsonServers', name, file)
   const servers = new Map<string, NamedServer>()
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     const scope = isOfProject(file) ? 'project' : 'own'
     for (const [name, server] of Object.entries(fields.mcpServers ?? {})) {
       if (servers.has(name) || (scope === 'project' && disabled.has(name))) continue
       servers.set(name, { name, server, scope, from: file.name })
-      note(`mcpServers.${name}`, server, file)
+      recordOrigin(`mcpServers.${name}`, server, file)
     }
   }
   return [...servers.values()]
 }
 
 /** Hooks of every file. `disableAllHooks` removes all except an administrator's. */
-function mergeHooks(counting: readonly EffectiveFile[], note: RecordOrigin): HookSettings | undefined {
-  const off = counting.find(({ fields }) => fields.disableAllHooks !== undefined)
-  if (off !== undefined) note('disableAllHooks', off.fields.disableAllHooks, off.file)
+function mergeHooks(effective: readonly EffectiveFile[], recordOrigin: RecordOrigin): HookSettings | undefined {
+  const off = effective.find(({ fields }) => fields.disableAllHooks !== undefined)
+  if (off !== undefined) recordOrigin('disableAllHooks', off.fields.disableAllHooks, off.file)
   const events = new Map<string, HookGroup[]>()
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     if (off?.fields.disableAllHooks === true && file.level !== 'managed') continue
     for (const [event, groups] of Object.entries(fields.hooks ?? {})) {
       if (groups.length === 0) continue
       events.set(event, [...(events.get(event) ?? []), ...groups])
-      note(`hooks.${event}`, groups, file)
+      recordOrigin(`hooks.${event}`, groups, file)
     }
   }
   return events.size === 0 ? undefined : Object.fromEntries(events)
@@ -441,10 +441,10 @@ interface ServersFile {
 
 // Spec R-MCP-17.
 /** Names of servers, in the form of tool names, of the project that replace one of the person: rules for the person's server do not apply to them. */
-function replacedServers(counting: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
+function replacedServers(effective: readonly ServersFile[], disabled: ReadonlySet<string>): readonly string[] {
   const first = new Map<string, { readonly server: JsonObject; readonly isOfProject: boolean }>()
   const replaced = new Set<string>()
-  for (const { file, fields } of counting) {
+  for (const { file, fields } of effective) {
     const isOfProject = file.level === 'project' || file.level === 'local'
     for (const [given, server] of Object.entries(fields.mcpServers ?? {})) {
       if (isOfProject && disabled.has(given)) continue

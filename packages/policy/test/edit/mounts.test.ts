@@ -37,7 +37,7 @@ const mounts: EditMounts = {
   caches: [],
   readable: [],
   directories: [project],
-  shut: {
+  protectedTree: {
     readOnly: [],
     pinned: [],
     masked: [],
@@ -56,8 +56,8 @@ function readOnlyMountsIn(given: Partial<EditMounts>): readonly string[] {
 
 const tools = mounts.visible.tools
 const protectedIn = (names: readonly string[], pinned: readonly string[] = []): Partial<EditMounts> => ({
-  shut: {
-    ...mounts.shut,
+  protectedTree: {
+    ...mounts.protectedTree,
     readOnly: names.map((name) => join(project, name)),
     pinned: pinned.map((name) => join(project, name)),
   },
